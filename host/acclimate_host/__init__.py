@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+"""Acclimate on the host: compile, plan, install, serve and look at models that learn on a board."""
+
+from acclimate import __version__
+
+__all__ = ["__version__"]
