@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Registers and memory map of the two emulated chips.
+#ifndef ACCLIMATE_QBOARD_SOC_H
+#define ACCLIMATE_QBOARD_SOC_H
+
+#include <stdint.h>
+
+#define REG(address) (*(volatile uint32_t *)(address))
+
+#if defined(QEMU_SOC_MPS2)
+
+// CMSDK timer 0 counts down at 25 MHz.
+#define CLOCK_HZ (25000000u)
+#define TIMER_CTRL REG(0x40000000)
+#define TIMER_VALUE REG(0x40000004)
+#define TIMER_RELOAD REG(0x40000008)
+#define UART_STATE REG(0x40004004)
+#define UART_STATE_RXFULL (2u)
+
+// NOR flash in the machine's PSRAM, which QEMU keeps in a file:
+//   0x21000000  256 KiB  filesystem
+//   0x21100000    1 MiB  raw, for capsules
+//   0x21200000    4 KiB  state of this emulation: magic, totals, erases of each page
+#define FLASH_BASE (0x21000000u)
+#define FLASH_BYTES (0x200000u)
+#define FLASH_PAGE_BYTES (4096u)
+#define FLASH_FS_START (0x21000000u)
+#define FLASH_FS_BYTES (256u * 1024u)
+#define FLASH_RAW_START (0x21100000u)
+#define FLASH_RAW_BYTES (1024u * 1024u)
+#define FLASH_STATE (0x21200000u)
+
+#elif defined(QEMU_SOC_NRF51)
+
+// nRF51 TIMER0 counts up at 16 MHz.
+#define CLOCK_HZ (16000000u)
+#define TIMER_START REG(0x40008000)
+#define TIMER_CAPTURE REG(0x40008040)
+#define TIMER_MODE REG(0x40008504)
+#define TIMER_BITMODE REG(0x40008508)
+#define TIMER_PRESCALER REG(0x40008510)
+#define TIMER_CC0 REG(0x40008540)
+#define UART_RXDRDY REG(0x40002108)
+
+// Flash behind the program, erased and written by the flash controller (NVMC);
+// it is lost when QEMU ends:
+//   0x40000  64 KiB  filesystem
+//   0x50000  64 KiB  raw, for capsules
+#define FLASH_NVMC (1)
+#define NVMC_READY REG(0x4001E400)
+#define NVMC_CONFIG REG(0x4001E504)
+#define NVMC_ERASEPAGE REG(0x4001E508)
+#define FLASH_BASE (0x40000u)
+#define FLASH_BYTES (0x20000u)
+#define FLASH_PAGE_BYTES (1024u)
+#define FLASH_FS_START (0x40000u)
+#define FLASH_FS_BYTES (64u * 1024u)
+#define FLASH_RAW_START (0x50000u)
+#define FLASH_RAW_BYTES (64u * 1024u)
+
+#else
+#error "unknown emulated chip"
+#endif
+
+// Start the clock; call once.
+void clock_init(void);
+
+// Timer ticks since clock_init, low 32 bits.
+uint32_t clock_ticks(void);
+
+// Prepare a flash that has never been used; call once.
+void flash_init(void);
+
+#endif // ACCLIMATE_QBOARD_SOC_H

