@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Registers and memory map of the two emulated chips.
+// Registers and memory map of the emulated chips.
 #ifndef ACCLIMATE_QBOARD_SOC_H
 #define ACCLIMATE_QBOARD_SOC_H
 
@@ -57,6 +57,21 @@
 #define FLASH_FS_BYTES (64u * 1024u)
 #define FLASH_RAW_START (0x50000u)
 #define FLASH_RAW_BYTES (64u * 1024u)
+
+#elif defined(QEMU_SOC_LINUX)
+
+// qemu-xtensa in user mode has no timer: the clock is the host's, in microseconds.
+#define CLOCK_HZ (1000000u)
+
+// NOR flash mapped from a file by boards/emulated/esp32, laid out as on the MPS2 board.
+#define FLASH_BASE (0x21000000u)
+#define FLASH_BYTES (0x200000u)
+#define FLASH_PAGE_BYTES (4096u)
+#define FLASH_FS_START (0x21000000u)
+#define FLASH_FS_BYTES (256u * 1024u)
+#define FLASH_RAW_START (0x21100000u)
+#define FLASH_RAW_BYTES (1024u * 1024u)
+#define FLASH_STATE (0x21200000u)
 
 #else
 #error "unknown emulated chip"
