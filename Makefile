@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+# Everything that is built lands in out/, and again only when its inputs change.
+# `make help` lists what there is to do; the longer steps are scripts in tools/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON := out/venv/bin/python
+BOARD ?=
+PORT ?=
+NAME ?=
+PYTEST_ARGS ?=
+export BOARD PORT
+
+# ---- what this machine can build; read again by every sub-make, that is after set-up -------
+
+have = $(if $(shell command -v $(1)),yes)
+SOURCE := $(wildcard out/stamps/micropython)
+HOST_CC := $(call have,gcc)
+ARM_CC := $(call have,arm-none-eabi-gcc)
+XTENSA_CC := $(or $(call have,xtensa-esp32-elf-gcc),$(call have,clang-22))
+ESP32_TOOLS := $(and $(call have,clang-22),$(call have,xtensa-lx106-elf-ld))
+
+MODULES := $(patsubst native_modules/%/Makefile,%,$(wildcard native_modules/*/Makefile))
+ARCHS := $(if $(SOURCE),$(if $(HOST_CC),x64) $(if $(ARM_CC),armv6m armv7emsp) \
+	$(if $(XTENSA_CC),xtensawin))
+ARM_BOARDS := nrf52840 samd21
+FIRMWARE := $(if $(SOURCE),$(if $(HOST_CC),desktop-f32) $(if $(ARM_CC),$(ARM_BOARDS)) \
+	$(if $(and $(ESP32_TOOLS),$(wildcard boards/emulated/esp32)),esp32))
+
+ARCH_OF_nrf52840 := armv7emsp
+ARCH_OF_samd21 := armv6m
+ARCH_OF_esp32 := xtensawin
+
+# ---- what people run ----------------------------------------------------------------------
+
+.PHONY: help setup demo test bench lint built firmware native stage twin sanitized clean
+help:
+	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
+	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
+	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
+	@echo "make lint                       check the style of the Python files"
+	@echo "make native stage twin firmware sanitized     build one kind of thing"
+	@echo "make clean                      remove out/"
+
+# A demo needs no board; with none, what is not offered here is left out and named.
+DEMO_PACKAGES := base $(if $(BOARD),$(if $(filter esp32,$(BOARD)),xtensa,arm)) \
+	$(if $(PORT),arm xtensa)
+demo:
+	@$(MAKE) setup PACKAGES="$(DEMO_PACKAGES)"
+	@$(MAKE) demo-parts
+	@$(PYTHON) -m acclimate_host.demo
+
+DEMO_ARCHS := $(filter $(if $(PORT),%,$(or $(ARCH_OF_$(BOARD)),x64)),$(ARCHS))
+.PHONY: demo-parts
+demo-parts: $(DEMO_ARCHS:%=out/stage/%/.done) out/stage/py/.done \
+		$(foreach board,$(filter $(BOARD),$(FIRMWARE)),firmware-$(board))
+	@$(if $(DEMO_ARCHS),:,echo "left out: native modules (no C compiler or no source); pure Python runs")
+
+test:
+	@$(MAKE) setup
+	@$(MAKE) built
+	@nice -n 5 $(PYTHON) -m pytest $(PYTEST_ARGS)
+
+bench:
+	@test -n "$(NAME)" || { echo "make bench NAME=...: one of $(BENCHES)"; exit 2; }
+	@$(MAKE) setup
+	@$(MAKE) built
+	@mkdir -p out/bench
+	@$(PYTHON) -m bench.$(NAME)
+BENCHES = $(filter-out __init__ common,$(basename $(notdir $(wildcard bench/*.py))))
+
+lint: out/stamps/venv
+	@out/venv/bin/ruff check .
+
+clean:
+	rm -rf out
+
+# ---- set-up -------------------------------------------------------------------------------
+
+PACKAGES ?= base arm xtensa
+setup:
+	@tools/packages.sh $(PACKAGES)
+	@$(MAKE) out/stamps/venv
+	@$(MAKE) out/stamps/micropython || echo "left out: firmware and native modules (no source)"
+
+out/stamps/venv: pyproject.toml tools/venv.sh
+	@echo "installing Python packages in out/venv"
+	@mkdir -p out/stamps
+	@tools/venv.sh out/venv dev
+	@touch $@
+
+out/stamps/micropython: tools/micropython_source.sh
+	@echo "fetching MicroPython's source into out/micropython"
+	@mkdir -p out/stamps
+	@tools/micropython_source.sh out/micropython
+	@touch $@
+
+# ---- built things -------------------------------------------------------------------------
+
+built: native twin stage firmware
+	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
+
+firmware: $(FIRMWARE:%=firmware-%)
+.PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
+$(ARM_BOARDS:%=firmware-%): firmware-%: out/firmware/%/firmware.elf
+firmware-desktop-f32: out/firmware/desktop-f32/micropython
+firmware-esp32: out/firmware/esp32/micropython.elf
+
+BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
+NEEDS := | out/stamps/venv out/stamps/micropython
+
+.SECONDEXPANSION:
+$(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/firmware.sh \
+		$(BOARD_FILES) $$(wildcard boards/emulated/$$*/*) $(NEEDS)
+	@tools/firmware.sh $*
+
+out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)
+	@tools/desktop_f32.sh
+
+out/firmware/esp32/micropython.elf: tools/firmware_esp32.sh $$(wildcard tools/xtensa/*) \
+		$$(wildcard boards/emulated/esp32/*) $(NEEDS)
+	@tools/firmware_esp32.sh
+
+# Each module's own Makefile knows what is out of date, for every architecture.
+native: $(foreach arch,$(ARCHS),native-$(arch))
+.PHONY: $(ARCHS:%=native-%)
+$(ARCHS:%=native-%): native-%: $(NEEDS)
+	@for module in $(MODULES); do $(MAKE) -s -C native_modules/$$module ARCH=$*; done
+
+stage: out/stage/py/.done $(ARCHS:%=out/stage/%/.done)
+DEVICE_FILES := $(shell find device -name '*.py')
+out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.py \
+		pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),native-$$*) | out/stamps/venv
+	@$(PYTHON) tools/stage.py $*
+	@touch $@
+
+# ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
+
+TWIN_FLAGS := -std=c99 -ffp-contract=off -Wall -Wextra -Werror -shared -fPIC -Inative_modules/common
+CORES := $(if $(HOST_CC),$(MODULES))
+twin: $(CORES:%=out/twin/libacclimate_%.so)
+sanitized: $(CORES:%=out/sanitized/libacclimate_%.so)
+core_files = $(filter-out %_mod.c,$(wildcard native_modules/$(1)/*.c))
+
+out/twin/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h)
+	@mkdir -p $(@D)
+	@gcc -O2 $(TWIN_FLAGS) $(call core_files,$*) -o $@ -lm
+	@echo "built $@"
+
+out/sanitized/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h)
+	@mkdir -p $(@D)
+	@gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+		$(TWIN_FLAGS) $(call core_files,$*) -o $@ -lm
+	@echo "built $@"
