@@ -106,9 +106,8 @@ built: native twin stage firmware
 
 firmware: $(FIRMWARE:%=firmware-%)
 .PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
-$(ARM_BOARDS:%=firmware-%): firmware-%: out/firmware/%/firmware.elf
+$(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
 firmware-desktop-f32: out/firmware/desktop-f32/micropython
-firmware-esp32: out/firmware/esp32/micropython.elf
 
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
 NEEDS := | out/stamps/venv out/stamps/micropython
@@ -121,20 +120,22 @@ $(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/
 out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)
 	@tools/desktop_f32.sh
 
-out/firmware/esp32/micropython.elf: tools/firmware_esp32.sh $$(wildcard tools/xtensa/*) \
-		$$(wildcard boards/emulated/esp32/*) $(NEEDS)
+out/firmware/esp32/firmware.elf: tools/firmware_esp32.sh $(wildcard tools/xtensa/*) \
+		$(BOARD_FILES) $(wildcard boards/emulated/esp32/*) $(NEEDS)
 	@tools/firmware_esp32.sh
 
-# Each module's own Makefile knows what is out of date, for every architecture.
-native: $(foreach arch,$(ARCHS),native-$(arch))
-.PHONY: $(ARCHS:%=native-%)
-$(ARCHS:%=native-%): native-%: $(NEEDS)
+# Each module's own Makefile knows what is out of date; .done is touched only when it was.
+native: $(ARCHS:%=out/native/%/.done)
+.PHONY: always
+$(ARCHS:%=out/native/%/.done): out/native/%/.done: always $(NEEDS)
+	@mkdir -p $(@D)
 	@for module in $(MODULES); do $(MAKE) -s -C native_modules/$$module ARCH=$*; done
+	@if [ ! -e $@ ] || [ -n "$$(find $(@D) -maxdepth 1 -name '*.mpy' -newer $@)" ]; then touch $@; fi
 
 stage: out/stage/py/.done $(ARCHS:%=out/stage/%/.done)
 DEVICE_FILES := $(shell find device -name '*.py')
 out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.py \
-		pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),native-$$*) | out/stamps/venv
+		pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
 	@$(PYTHON) tools/stage.py $*
 	@touch $@
 
