@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Time functions of the port from a hardware timer. With QEMU's -icount the timer counts
-// instructions: see docs/emulation.md.
+// instructions: see boards/emulated/README.md.
 #include "py/mphal.h"
 
 #include "soc.h"
