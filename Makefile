@@ -18,7 +18,7 @@ export BOARD PORT
 # ---- what this machine can build; read again by every sub-make, that is after set-up -------
 
 have = $(if $(shell command -v $(1)),yes)
-SOURCE := $(wildcard out/stamps/micropython)
+SOURCE := $(if $(wildcard out/stamps/no-source),,$(call have,apt-get))
 HOST_CC := $(call have,gcc)
 ARM_CC := $(call have,arm-none-eabi-gcc)
 XTENSA_CC := $(or $(call have,xtensa-esp32-elf-gcc),$(call have,clang-22))
@@ -58,7 +58,7 @@ DEMO_ARCHS := $(filter $(if $(PORT),%,$(or $(ARCH_OF_$(BOARD)),x64)),$(ARCHS))
 .PHONY: demo-parts
 demo-parts: $(DEMO_ARCHS:%=out/stage/%/.done) out/stage/py/.done \
 		$(foreach board,$(filter $(BOARD),$(FIRMWARE)),firmware-$(board))
-	@$(if $(DEMO_ARCHS),:,echo "left out: native modules (no C compiler or no source); pure Python runs")
+	@$(if $(DEMO_ARCHS),:,echo "left out: native modules (they need gcc and apt); pure Python runs")
 
 test:
 	@$(MAKE) setup
@@ -85,7 +85,9 @@ PACKAGES ?= base arm xtensa
 setup:
 	@tools/packages.sh $(PACKAGES)
 	@$(MAKE) out/stamps/venv
-	@$(MAKE) out/stamps/micropython || echo "left out: firmware and native modules (no source)"
+	@rm -f out/stamps/no-source
+	@$(MAKE) out/stamps/micropython || { touch out/stamps/no-source; \
+		echo "left out: MicroPython's source, which comes through apt"; }
 
 out/stamps/venv: pyproject.toml tools/venv.sh
 	@echo "installing Python packages in out/venv"

@@ -5,6 +5,10 @@
 # usage: tools/micropython_source.sh DIRECTORY
 set -euo pipefail
 
+command -v apt-get > /dev/null || {
+    echo "micropython: the source comes from Debian's archive, and there is no apt-get here" >&2
+    exit 1
+}
 version=1.25.0+ds-1
 suite=trixie
 target=$(realpath -m "$1")
