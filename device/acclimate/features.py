@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Features of a window of raw sensor samples, in integer arithmetic on the board.
+
+    >>> from array import array
+    >>> f = WindowFeatures(channels=1, samples=8, shift=0)
+    >>> out = array("b", bytes(f.width))
+    >>> list(f.into(array("h", [0, 10, 0, -10, 0, 10, 0, -10]), out))
+    [0, 5, -10, 10, 12]
+    >>> f.names()
+    ['0.mean', '0.dev', '0.min', '0.max', '0.cross']
+
+Each channel gives up to five numbers, all of them int8: the mean, the mean absolute deviation
+(the size of the movement; unlike a variance its sum stays a small integer on a 32-bit board), the
+least and the largest value, and how often the signal crosses its mean (how fast the movement is).
+Nothing is allocated in `into`, and no float is used.
+"""
+
+KINDS = ("mean", "dev", "min", "max", "cross")
+
+
+def _int8(value):
+    """`value` limited to -128..127: a saturated feature, never a wrapped one."""
+    if value > 127:
+        return 127
+    return -128 if value < -128 else value
+
+
+class WindowFeatures:
+    """Turns windows of interleaved int16 samples into rows of int8 features.
+
+    :param int channels: signals in a sample, 1..16 (6 for an accelerometer with gyroscope)
+    :param int samples: samples in a window, 4..4096
+    :param int shift: bits dropped from means and limits, 0..8: 8 maps the whole int16 range
+        to int8, 7 keeps twice the resolution and saturates at half of the range
+    :param kinds: names out of `KINDS`, in that order
+    :raises ValueError: names the argument, what was expected and what came
+    """
+
+    def __init__(self, channels=6, samples=128, shift=7, kinds=KINDS):
+        for name, value, low, high in (
+            ("channels", channels, 1, 16),
+            ("samples", samples, 4, 4096),
+            ("shift", shift, 0, 8),
+        ):
+            if not low <= value <= high:
+                raise ValueError("%s: expected %d..%d, got %r" % (name, low, high, value))
+        for kind in kinds:
+            if kind not in KINDS:
+                raise ValueError("kinds: expected some of %s, got %r" % (" ".join(KINDS), kind))
+        self.channels = channels
+        self.samples = samples
+        self.shift = shift
+        self._dev_shift = max(0, shift - 1)
+        self._use = tuple(kind in kinds for kind in KINDS)
+        self.width = channels * sum(self._use)
+
+    def names(self):
+        """Name of each feature, ``"channel.kind"``, in the order of a row."""
+        kinds = [KINDS[i] for i in range(len(KINDS)) if self._use[i]]
+        return ["%d.%s" % (c, kind) for c in range(self.channels) for kind in kinds]
+
+    def into(self, window, out):
+        """Write the features of `window` to `out` and return `out`.
+
+        :param window: ``array("h")`` of samples * channels values, sample after sample
+        :param out: ``array("b")`` of `width` elements
+        :raises ValueError: a length that does not fit; nothing is written
+        """
+        if len(window) != self.samples * self.channels:
+            raise ValueError(
+                "window: expected %d values, got %d" % (self.samples * self.channels, len(window))
+            )
+        if len(out) != self.width:
+            raise ValueError("out: expected %d elements, got %d" % (self.width, len(out)))
+        at = channel = 0
+        while channel < self.channels:
+            at = self._channel(window, channel, out, at)
+            channel += 1
+        return out
+
+    def _channel(self, window, first, out, at):
+        """Features of one channel to `out` from `at`; returns the next place."""
+        end = len(window)
+        step = self.channels
+        total = 0
+        low = high = window[first]
+        i = first
+        while i < end:
+            v = window[i]
+            total += v
+            if v < low:
+                low = v
+            elif v > high:
+                high = v
+            i += step
+        mean = total // self.samples
+        dev = self._deviation(window, first, mean)
+        use = self._use
+        shift = self.shift
+        if use[0]:
+            out[at] = _int8(mean >> shift)
+            at += 1
+        if use[1]:
+            out[at] = _int8(dev >> self._dev_shift)
+            at += 1
+        if use[2]:
+            out[at] = _int8(low >> shift)
+            at += 1
+        if use[3]:
+            out[at] = _int8(high >> shift)
+            at += 1
+        if use[4]:
+            out[at] = _int8(self._crossings(window, first, mean, dev >> 2) * 4)
+            at += 1
+        return at
+
+    def _deviation(self, window, first, mean):
+        """Mean absolute deviation of one channel."""
+        end = len(window)
+        step = self.channels
+        total = 0
+        i = first
+        while i < end:
+            v = window[i] - mean
+            total += v if v >= 0 else -v
+            i += step
+        return total // self.samples
+
+    def _crossings(self, window, first, mean, dead):
+        """How often the channel crosses its mean; a band of `dead` on both sides hides noise."""
+        end = len(window)
+        step = self.channels
+        up = mean + dead
+        down = mean - dead
+        count = 0
+        side = 0
+        i = first
+        while i < end:
+            v = window[i]
+            if v > up:
+                if side < 0:
+                    count += 1
+                side = 1
+            elif v < down:
+                if side > 0:
+                    count += 1
+                side = -1
+            i += step
+        return count

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: MIT
+"""The closed loop: predict, learn what was right, collect it, train when it is worth it.
+
+Four roles, one small class each, and `Loop` that ties them together:
+
+``IO``             sensor window -> features -> model -> action
+``Feedback``       keeps what was predicted until a later observation tells the truth
+``Stitcher``       joins input, output and truth into a sample store of fixed size
+``TrainOnDemand``  trains a second model in short steps while the board is idle, tests both on
+                   samples that were held back, and keeps the better one
+
+A model is any object with ``predict(row) -> label`` and ``fit_steps(X, y)`` (a generator), such
+as ``acclimate.svm.SVM``. All buffers are made at set-up; a sample allocates nothing afterwards.
+
+    >>> from array import array
+    >>> from acclimate.svm import SVM
+    >>> live, spare = SVM(), SVM()
+    >>> X, y = array("b", [-9, -7, 7, 9]), bytearray([0, 0, 1, 1])
+    >>> _ = live.fit(X, y)
+    >>> store = Stitcher(width=1, classes=2, per_class=4, held=4, hold_every=2)
+    >>> loop = Loop(IO(live), Feedback(1), store, TrainOnDemand(live, spare, store, enough=8))
+    >>> for value in (40, 50, 41, 51, 42, 52, 43, 53):   # the sensor has drifted
+    ...     label = loop.sense(array("b", [value]))
+    ...     right = loop.observe(0 if value < 45 else 1)
+    >>> loop.run_idle()
+    'kept'
+    >>> loop.sense(array("b", [44]))
+    0
+"""
+
+from array import array
+
+
+class IO:
+    """Sensor window -> features -> model -> action.
+
+    :param model: the model that predicts; `Loop` replaces it when a better one is kept
+    :param features: object with `width` and ``into(window, row)``; None: windows are rows
+    :param action: called with the label; None: nothing happens
+    """
+
+    def __init__(self, model, features=None, action=None):
+        self.model = model
+        self._features = features
+        self._action = action
+        self.row = None if features is None else array("b", bytes(features.width))
+
+    def step(self, window):
+        """Predict one window; the row that was used stays in `row`."""
+        if self._features is None:
+            self.row = window
+        else:
+            self._features.into(window, self.row)
+        label = self.model.predict(self.row)
+        if self._action is not None:
+            self._action(label)
+        return label
+
+
+class Feedback:
+    """Predictions in order, until the truth about each arrives.
+
+    :param int width: numbers in a row
+    :param int pending: most predictions that wait at a time, 1..255
+    :param int memory: answers that `recent` looks back on, 1..255
+    :param str typecode: array type of a row
+    """
+
+    def __init__(self, width, pending=4, memory=32, typecode="b"):
+        self.width = width
+        self.pending = pending
+        self._rows = array(typecode, [0] * (width * pending))
+        self._labels = bytearray(pending)
+        self._first = 0
+        self.waiting = 0
+        self.row = array(typecode, [0] * width)
+        self.output = 0
+        self._answers = bytearray(memory)
+        self._next = 0
+        self.answered = 0
+        self._recent_right = 0
+
+    def expect(self, row, label):
+        """Remember a prediction; the oldest is forgotten when `pending` are waiting already."""
+        if self.waiting == self.pending:
+            self._first = (self._first + 1) % self.pending
+            self.waiting -= 1
+        slot = (self._first + self.waiting) % self.pending
+        _copy(self._rows, slot * self.width, row, 0, self.width)
+        self._labels[slot] = label
+        self.waiting += 1
+
+    def truth(self, label):
+        """Resolve the oldest prediction: True when it was right. Its input is then in `row`.
+
+        :raises ValueError: no prediction is waiting
+        """
+        if not self.waiting:
+            raise ValueError("truth: expected a waiting prediction, got none: call expect first")
+        slot = self._first
+        _copy(self.row, 0, self._rows, slot * self.width, self.width)
+        self.output = self._labels[slot]
+        self._first = (slot + 1) % self.pending
+        self.waiting -= 1
+        return self._note(1 if self.output == label else 0)
+
+    def skip(self):
+        """The truth about the oldest prediction will never be known."""
+        if self.waiting:
+            self._first = (self._first + 1) % self.pending
+            self.waiting -= 1
+
+    def _note(self, right):
+        """Move one answer into the memory that `recent` counts."""
+        if self.answered >= len(self._answers):
+            self._recent_right -= self._answers[self._next]
+        self._answers[self._next] = right
+        self._recent_right += right
+        self._next = (self._next + 1) % len(self._answers)
+        self.answered += 1
+        return bool(right)
+
+    def recent(self):
+        """Share of right answers among the last ones, in per mille; 1000 before the first."""
+        count = min(self.answered, len(self._answers))
+        return self._recent_right * 1000 // count if count else 1000
+
+
+class Stitcher:
+    """Input, output and truth, joined into a sample store of fixed size.
+
+    Each class owns `per_class` places, so that a frequent class cannot crowd out a rare one; a
+    new sample replaces the oldest of its class. Every `hold_every`-th sample of a class is held
+    back for the test and never trained on; those replace the oldest held back.
+
+    :param int width: numbers in a row
+    :param int classes: labels are 0..classes - 1, 2..255
+    :param int per_class: places of a class, 1..1000
+    :param int held: places of the held-back samples, 1..1000
+    :param int hold_every: 2 or more
+    :param str typecode: array type of a row
+    """
+
+    def __init__(self, width, classes, per_class, held=16, hold_every=4, typecode="b"):
+        self.width = width
+        self.classes = classes
+        self.per_class = per_class
+        self.hold_every = hold_every
+        self.typecode = typecode
+        rows = classes * per_class
+        self.X = array(typecode, [0] * (rows * width))
+        self.outputs = bytearray(rows)
+        self.held_X = array(typecode, [0] * (held * width))
+        self.held_y = bytearray(held)
+        self.held_count = 0
+        self._held_next = 0
+        self._count = array("H", [0] * classes)
+        self._next = array("H", [0] * classes)
+        self._seen = array("H", [0] * classes)
+        self.new = 0
+
+    @staticmethod
+    def bytes_needed(width, classes, per_class, held=16, item_bytes=1):
+        """Bytes of the buffers that the same arguments will make."""
+        rows = classes * per_class
+        return rows * (width * item_bytes + 1) + held * (width * item_bytes + 1) + classes * 6
+
+    def capacity(self):
+        """Most rows that can be trained on."""
+        return self.classes * self.per_class
+
+    def fill(self, row, truth):
+        """Take a sample that came with the product: trained on, never held back."""
+        self._check(truth)
+        self._store(row, truth, truth)
+
+    def add(self, row, output, truth):
+        """Take a sample of the device's own: True when it was held back for the test.
+
+        :param row: what was seen
+        :param int output: what the model said
+        :param int truth: what was right
+        """
+        self._check(truth)
+        seen = self._seen[truth] = (self._seen[truth] + 1) % self.hold_every
+        self.new += 1
+        if seen:
+            self._store(row, output, truth)
+            return False
+        slot = self._held_next
+        _copy(self.held_X, slot * self.width, row, 0, self.width)
+        self.held_y[slot] = truth
+        self._held_next = (slot + 1) % len(self.held_y)
+        if self.held_count < len(self.held_y):
+            self.held_count += 1
+        return True
+
+    def _check(self, truth):
+        if not 0 <= truth < self.classes:
+            raise ValueError("truth: expected 0..%d, got %r" % (self.classes - 1, truth))
+
+    def _store(self, row, output, truth):
+        """Put a row in the next place of its class."""
+        place = self._next[truth]
+        slot = truth * self.per_class + place
+        _copy(self.X, slot * self.width, row, 0, self.width)
+        self.outputs[slot] = output
+        self._next[truth] = (place + 1) % self.per_class
+        if self._count[truth] < self.per_class:
+            self._count[truth] += 1
+
+    def copy_into(self, X, y):
+        """Copy the filled rows and their truths to the front of `X`, `y`; returns how many."""
+        rows = 0
+        for truth in range(self.classes):
+            start = truth * self.per_class
+            n = self._count[truth]
+            _copy(X, rows * self.width, self.X, start * self.width, n * self.width)
+            for i in range(rows, rows + n):
+                y[i] = truth
+            rows += n
+        return rows
+
+    def held(self, i, row):
+        """Copy the `i`-th held-back input to `row`; returns its truth."""
+        _copy(row, 0, self.held_X, i * self.width, self.width)
+        return self.held_y[i]
+
+
+class TrainOnDemand:
+    """Trains a second model in short steps, and keeps the one that tests better.
+
+    The model in use is never touched: the other one trains on a copy of the store, both answer
+    the held-back samples, and they change places only when the new one makes fewer mistakes.
+
+    :param live: the model in use
+    :param spare: a second model of the same settings, fitted or not
+    :param store: the `Stitcher`
+    :param int enough: new samples that make a training worth while
+    :param int margin: held-back samples by which the new model must be better, 0 or more;
+        -1 keeps it on a tie too
+    """
+
+    IDLE, TRAINING, TESTING = 0, 1, 2
+
+    def __init__(self, live, spare, store, enough=16, margin=0):
+        self.live = live
+        self.spare = spare
+        self.enough = enough
+        self.margin = margin
+        self._store = store
+        self._X = [array(store.typecode, [0] * len(store.X)) for _ in range(2)]
+        self._y = [bytearray(store.capacity()) for _ in range(2)]
+        self._row = array(store.typecode, [0] * store.width)
+        self._side = 0
+        self._steps = None
+        self.state = self.IDLE
+        self.kept = self.discarded = 0
+        self.old_right = self.new_right = self.tested = 0
+        self.rows = self.steps = 0
+        self.reason = None
+
+    def wanted(self):
+        """True when enough new samples have come and some are held back to test with."""
+        return self._store.new >= self.enough and self._store.held_count > 0
+
+    def start(self):
+        """Begin a training on a copy of the store as it is now."""
+        side = 1 - self._side
+        self.rows = n = self._store.copy_into(self._X[side], self._y[side])
+        X = memoryview(self._X[side])[: n * self._store.width]
+        self._store.new = 0
+        self.steps = 0
+        self.reason = None
+        self.state = self.TRAINING
+        self._steps = iter(self.spare.fit_steps(X, memoryview(self._y[side])[:n]))
+
+    def idle(self):
+        """One short piece of work: None, or "kept" or "discarded" when a training has ended."""
+        try:
+            if self.state == self.TRAINING:
+                return self._train()
+            if self.state == self.TESTING:
+                return self._test()
+            if self.wanted():
+                self.start()
+        except (ValueError, MemoryError, OverflowError) as error:
+            self.reason = error
+            return self._end("discarded")
+        return None
+
+    def busy(self):
+        """True while a training or its test goes on."""
+        return self.state != self.IDLE
+
+    def cancel(self):
+        """Give up a training; the model in use is as it was."""
+        self._steps = None
+        self.state = self.IDLE
+
+    def _train(self):
+        """One step of the generator."""
+        for _ in self._steps:
+            self.steps += 1
+            return None
+        self._steps = None
+        self.tested = self.old_right = self.new_right = 0
+        self.state = self.TESTING
+        return None
+
+    def _test(self):
+        """Both models answer one held-back sample."""
+        if self.tested < self._store.held_count:
+            truth = self._store.held(self.tested, self._row)
+            self.old_right += self.live.predict(self._row) == truth
+            self.new_right += self.spare.predict(self._row) == truth
+            self.tested += 1
+            return None
+        if self.new_right - self.old_right > self.margin:
+            self.live, self.spare = self.spare, self.live
+            self._side = 1 - self._side
+            return self._end("kept")
+        return self._end("discarded")
+
+    def _end(self, verdict):
+        """Count the outcome and rest."""
+        self._steps = None
+        self.state = self.IDLE
+        if verdict == "kept":
+            self.kept += 1
+        else:
+            self.discarded += 1
+        return verdict
+
+
+class Loop:
+    """The four roles tied together.
+
+    :param int target: train only while fewer answers than this are right, in per mille
+    """
+
+    def __init__(self, io, feedback, stitcher, trainer, target=1000):
+        self.io = io
+        self.feedback = feedback
+        self.stitcher = stitcher
+        self.trainer = trainer
+        self.target = target
+
+    def sense(self, window):
+        """Predict a window, act, and remember it until the truth is known."""
+        label = self.io.step(window)
+        self.feedback.expect(self.io.row, label)
+        return label
+
+    def observe(self, truth):
+        """The truth about the oldest prediction: True when it was right."""
+        right = self.feedback.truth(truth)
+        self.stitcher.add(self.feedback.row, self.feedback.output, truth)
+        return right
+
+    def idle(self):
+        """One short piece of training, when there is any; call it whenever there is time."""
+        trainer = self.trainer
+        if not trainer.busy() and self.feedback.recent() >= self.target:
+            return None
+        verdict = trainer.idle()
+        if verdict == "kept":
+            self.io.model = trainer.live
+        return verdict
+
+    def run_idle(self):
+        """All the training that waits, to its end: the verdict, or None when there was none."""
+        verdict = self.idle()
+        while verdict is None and self.trainer.busy():
+            verdict = self.idle()
+        return verdict
+
+
+def _copy(to, at, source, start, count):
+    """Copy elements without making a slice."""
+    i = 0
+    while i < count:
+        to[at + i] = source[start + i]
+        i += 1

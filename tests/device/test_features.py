@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Features of raw windows: values that can be checked by hand, limits, and no allocation."""
+
+from array import array
+
+from acclimate.features import KINDS, WindowFeatures
+
+try:
+    from micropython import heap_lock, heap_unlock
+except ImportError:
+
+    def heap_lock():
+        pass
+
+    heap_unlock = heap_lock
+
+
+def features(values, **options):
+    f = WindowFeatures(channels=1, samples=len(values), **options)
+    return list(f.into(array("h", values), array("b", bytes(f.width))))
+
+
+def test_values_by_hand():
+    assert features([0, 10, 0, -10, 0, 10, 0, -10], shift=0) == [0, 5, -10, 10, 12]
+
+
+def test_channels_are_interleaved():
+    f = WindowFeatures(channels=2, samples=4, shift=0, kinds=("mean",))
+    assert list(f.into(array("h", [1, -5] * 4), array("b", bytes(2)))) == [1, -5]
+    assert f.names() == ["0.mean", "1.mean"]
+
+
+def test_extreme_values_saturate_and_never_wrap():
+    assert features([32767] * 8, shift=0) == [127, 0, 127, 127, 0]
+    assert features([-32768] * 8, shift=8) == [-128, 0, -128, -128, 0]
+    assert features([-32768, 32767] * 2048, shift=7) == [-1, 127, -128, 127, 127]
+
+
+def test_noise_around_the_mean_is_no_crossing():
+    values = [1000, -1000] + [1, -1] * 20 + [1000, -1000]
+    assert features(values, shift=0, kinds=("cross",)) == [12]
+
+
+def test_kinds_choose_the_features():
+    assert WindowFeatures(channels=6, samples=128).width == 6 * len(KINDS)
+    assert features([4, 8, 4, 8], shift=0, kinds=("mean", "dev")) == [6, 2]
+
+
+def test_wrong_lengths_and_settings_are_refused():
+    f = WindowFeatures(channels=1, samples=4)
+    bad = (
+        lambda: f.into(array("h", [0] * 5), array("b", bytes(5))),
+        lambda: f.into(array("h", [0] * 4), array("b", bytes(4))),
+        lambda: WindowFeatures(channels=0),
+        lambda: WindowFeatures(samples=2),
+        lambda: WindowFeatures(shift=9),
+        lambda: WindowFeatures(kinds=("median",)),
+    )
+    for call in bad:
+        try:
+            call()
+            raise AssertionError("no exception")
+        except ValueError as error:
+            assert "expected" in str(error)
+
+
+def test_a_window_allocates_nothing():
+    f = WindowFeatures(channels=2, samples=8)
+    window, out = array("h", range(16)), array("b", bytes(f.width))
+    f.into(window, out)
+    heap_lock()
+    try:
+        f.into(window, out)
+    finally:
+        heap_unlock()
+
+
+def run():
+    for name, test in sorted(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print(name, "ok")
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""The closed loop, with a model that is small enough to see through."""
+
+from array import array
+
+from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
+
+try:
+    from micropython import heap_lock, heap_unlock
+except ImportError:
+
+    def heap_lock():
+        pass
+
+    heap_unlock = heap_lock
+
+
+class Nearest:
+    """Predicts the class with the nearest mean; stands for any model with the two methods."""
+
+    def __init__(self, fail=False):
+        self.means = array("h", [0, 0])
+        self.fail = fail
+
+    def predict(self, row):
+        first, second = row[0] - self.means[0], row[0] - self.means[1]
+        return 0 if first * first <= second * second else 1
+
+    def fit_steps(self, X, y):
+        for truth in (0, 1):
+            total = count = i = 0
+            while i < len(y):
+                if y[i] == truth:
+                    total += X[i]
+                    count += 1
+                i += 1
+            if self.fail:
+                raise ValueError("y: expected luck")
+            self.means[truth] = total // count
+            yield truth
+
+
+class Useless(Nearest):
+    """Trains, and says 0 to everything."""
+
+    def fit_steps(self, X, y):
+        yield 0
+
+
+def rows(*values):
+    return array("b", values)
+
+
+def make(enough=4, spare=None, **options):
+    live, spare = Nearest(), spare or Nearest()
+    live.means[0], live.means[1] = -8, 8
+    store = Stitcher(width=1, classes=2, per_class=4, held=4, hold_every=2)
+    trainer = TrainOnDemand(live, spare, store, enough=enough, **options)
+    return Loop(IO(live), Feedback(1, pending=2), store, trainer)
+
+
+def feed(loop, values):
+    """Drifted sensor: values below 45 are class 0."""
+    row = rows(0)
+    for value in values:
+        row[0] = value
+        loop.sense(row)
+        loop.observe(0 if value < 45 else 1)
+
+
+DRIFTED = (40, 50, 41, 51, 42, 52, 43, 53)
+
+
+def test_a_better_model_is_kept_and_used():
+    loop = make()
+    feed(loop, DRIFTED)
+    assert loop.feedback.recent() == 500
+    assert loop.run_idle() == "kept"
+    assert loop.io.model is loop.trainer.live
+    assert loop.trainer.new_right > loop.trainer.old_right
+    assert loop.sense(rows(41)) == 0
+
+
+def test_a_model_that_is_not_better_is_discarded_and_the_old_one_is_intact():
+    loop = make(spare=Useless())
+    old = loop.io.model
+    feed(loop, DRIFTED)
+    assert loop.run_idle() == "discarded"
+    assert loop.trainer.tested == loop.trainer._store.held_count == 4
+    assert loop.trainer.new_right <= loop.trainer.old_right
+    assert loop.io.model is old and list(old.means) == [-8, 8]
+
+
+def test_a_training_that_raises_is_discarded_with_its_reason():
+    loop = make(spare=Nearest(fail=True))
+    old = loop.io.model
+    feed(loop, DRIFTED)
+    assert loop.run_idle() == "discarded"
+    assert "luck" in str(loop.trainer.reason)
+    assert loop.io.model is old and list(old.means) == [-8, 8] and not loop.trainer.busy()
+
+
+def test_training_works_on_a_copy_so_samples_may_arrive_meanwhile():
+    loop = make()
+    feed(loop, DRIFTED)
+    assert loop.idle() is None and loop.trainer.busy()
+    X, y = loop.trainer._X[1], loop.trainer._y[1]
+    before = list(X), list(y)
+    feed(loop, (10, 90, 11, 91))
+    assert (list(X), list(y)) == before
+    assert loop.run_idle() in ("kept", "discarded")
+
+
+def test_nothing_is_trained_before_enough_samples_came():
+    loop = make(enough=100)
+    feed(loop, DRIFTED)
+    assert loop.run_idle() is None and not loop.trainer.busy()
+
+
+def test_nothing_is_trained_while_answers_are_right():
+    loop = make()
+    loop.target = 400
+    feed(loop, DRIFTED)
+    assert loop.run_idle() is None
+
+
+def test_cancel_leaves_the_model_in_use():
+    loop = make()
+    feed(loop, DRIFTED)
+    loop.idle()
+    loop.trainer.cancel()
+    assert not loop.trainer.busy() and list(loop.io.model.means) == [-8, 8]
+
+
+def test_truth_goes_to_the_prediction_it_belongs_to():
+    feedback = Feedback(1, pending=2)
+    feedback.expect(rows(1), 0)
+    feedback.expect(rows(2), 1)
+    assert feedback.truth(0) and list(feedback.row) == [1]
+    feedback.expect(rows(3), 1)
+    assert not feedback.truth(0) and list(feedback.row) == [2] and feedback.output == 1
+    assert feedback.truth(1) and list(feedback.row) == [3]
+    assert feedback.recent() == 666
+
+
+def test_a_truth_without_prediction_is_refused():
+    try:
+        Feedback(1).truth(0)
+        raise AssertionError("no exception")
+    except ValueError as error:
+        assert "expect" in str(error)
+
+
+def test_the_oldest_waiting_prediction_is_forgotten_when_full():
+    feedback = Feedback(1, pending=2)
+    for value in (1, 2, 3):
+        feedback.expect(rows(value), 0)
+    feedback.truth(0)
+    assert list(feedback.row) == [2]
+    feedback.skip()
+    assert feedback.waiting == 0
+
+
+def test_recent_forgets_old_answers():
+    feedback = Feedback(1, memory=2)
+    for truth in (1, 0, 0):
+        feedback.expect(rows(0), 0)
+        feedback.truth(truth)
+    assert feedback.recent() == 1000 and feedback.answered == 3
+
+
+def test_each_class_keeps_its_places():
+    store = Stitcher(width=1, classes=2, per_class=2, held=2, hold_every=3)
+    store.fill(rows(7), 1)
+    for value in range(30):
+        store.add(rows(value), 0, 0)
+    X, y = array("b", bytes(4)), bytearray(4)
+    assert store.copy_into(X, y) == 3
+    assert list(y[:3]) == [0, 0, 1] and X[2] == 7
+    assert sorted(X[:2]) == [27, 28]  # 29 was held back
+
+
+def test_held_back_samples_are_never_trained_on():
+    store = Stitcher(width=1, classes=2, per_class=8, held=4, hold_every=2)
+    held = [value for value in range(12) if store.add(rows(value), 0, value % 2)]
+    X, y = array("b", bytes(16)), bytearray(16)
+    n = store.copy_into(X, y)
+    assert held and not set(X[:n]) & set(held)
+    row = rows(0)
+    assert store.held(0, row) == store.held_y[0] and row[0] in held
+
+
+def test_a_truth_out_of_range_is_refused_and_nothing_changes():
+    store = Stitcher(width=1, classes=2, per_class=2)
+    for truth in (2, -1):
+        try:
+            store.add(rows(1), 0, truth)
+            raise AssertionError("no exception")
+        except ValueError as error:
+            assert "0..1" in str(error)
+    assert store.new == 0 and store.copy_into(array("b", bytes(4)), bytearray(4)) == 0
+
+
+def test_bytes_needed_counts_every_buffer():
+    store = Stitcher(width=3, classes=2, per_class=5, held=4)
+    sizes = len(store.X) + len(store.outputs) + len(store.held_X) + len(store.held_y)
+    assert Stitcher.bytes_needed(3, 2, 5, 4) == sizes + 12
+
+
+def test_a_sample_allocates_nothing():
+    loop = make(enough=100)
+    row = rows(3)
+    loop.sense(row)
+    loop.observe(0)
+    heap_lock()
+    try:
+        for _ in range(5):
+            loop.sense(row)
+            loop.observe(0)
+            loop.feedback.recent()
+            loop.idle()
+    finally:
+        heap_unlock()
+
+
+def run():
+    for name, test in sorted(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print(name, "ok")
+
+
+if __name__ == "__main__":
+    run()
