@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Bad input names the argument, what was expected and what came, and changes nothing."""
+
+from array import array
+
+from acclimate.svm import SVM
+
+X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+Y = [0, 1, 1, 0]
+NAN = float("nan")
+INF = float("inf")
+
+BAD_DATA = (
+    ([], [], ("X, y", "at least 2", "0")),
+    (X, [1, 1, 1, 1], ("y", "2 classes", "1")),
+    (X, [0, 1, 1], ("y", "4", "3")),
+    (X, [0, 1, 1, 255], ("y[3]", "0..254", "255")),
+    (X, [0, -1, 1, 0], ("y[1]", "0..254", "-1")),
+    (X, [0, 1, 0.5, 0], ("y[2]", "0..254", "0.5")),
+    ([[0, 0], [0, 1, 2]], [0, 1], ("X row 1", "2", "3")),
+    ([[0, 0], [0]], [0, 1], ("X row 1", "2", "1")),
+    ([[0.0, 0], [0, 1], [NAN, 1]], [0, 1, 1], ("X row 2", "finite", "nan")),
+    ([[0.0, 0], [0, INF], [2, 1]], [0, 1, 1], ("X row 1", "finite", "inf")),
+    ([[0, 0], [0, "a"]], [0, 1], ("X row 1", "numbers")),
+    (bytearray(7), [0, 1, 0], ("X", "multiple of 3", "7")),
+    (array("f", [0, 1, NAN, 3]), [0, 1], ("X row 1", "finite")),
+)
+
+BAD_OPTIONS = (
+    ({"kernel": "sigmoid"}, ("kernel", "rbf", "sigmoid")),
+    ({"C": 0}, ("C", "> 0", "0")),
+    ({"C": NAN}, ("C", "nan")),
+    ({"C": "1"}, ("C", "1")),
+    ({"gamma": -1}, ("gamma", "-1")),
+    ({"degree": 0}, ("degree", "1..9", "0")),
+    ({"coef0": INF}, ("coef0", "inf")),
+    ({"tol": 0}, ("tol", "0")),
+    ({"max_iter": 0}, ("max_iter", "0")),
+    ({"storage": "int4"}, ("storage", "int8", "int4")),
+    ({"solver": "lbfgs"}, ("solver", "smo", "lbfgs")),
+    ({"class_weight": {0: -1}}, ("class_weight[0]", "-1")),
+)
+
+
+def fails(words, call, *args):
+    try:
+        call(*args)
+    except (ValueError, MemoryError) as e:
+        for word in words:
+            assert word in str(e), (word, str(e))
+        return
+    raise AssertionError("expected an exception with " + repr(words))
+
+
+def test_bad_options_are_named():
+    for options, words in BAD_OPTIONS:
+        fails(words, lambda o=options: SVM(**o).fit(X, Y))
+
+
+def test_bad_data_is_named_and_the_model_stays():
+    m = SVM(kernel="rbf", C=100, gamma=1.0).fit(X, Y)
+    before = [m.decision(r) for r in X]
+    for data, labels, words in BAD_DATA:
+        fails(words, m.fit, data, labels)
+        assert [m.decision(r) for r in X] == before
+
+
+def test_values_outside_the_storage_are_refused():
+    fails(("X", "-128..127", "300"), SVM(storage="int8").fit, [[0], [300]], [0, 1])
+    fails(("X", "0..255", "-1"), SVM(storage="uint8").fit, [[0], [-1]], [0, 1])
+    fails(("X", "32767", "40000"), SVM(storage="int16").fit, [[0], [40000]], [0, 1])
+
+
+def test_predict_names_a_wrong_width_and_an_unfitted_model():
+    fails(("fitted", "fit first"), SVM().predict, [0, 0])
+    m = SVM().fit(X, [0, 0, 1, 1])
+    fails(("row", "2", "3"), m.predict, [0, 0, 0])
+    fails(("row", "2", "1"), m.decision, [0])
+    fails(("row", "finite"), m.predict, [0, NAN])
+    fails(("X", "2", "3"), m.evaluate, [[0, 0, 0]], [0])
+
+
+def run():
+    for name, test in sorted(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print(name, "ok")
+
+
+if __name__ == "__main__":
+    run()
