@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Acclimate on the host: compile, plan, install, serve and look at models that learn on a board."""
+"""Acclimate on the host: compile, plan, install, serve and watch models that learn on a board."""
 
 from acclimate import __version__
 

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Start and end the emulators of the project's boards; each gives a pty."""
+
+import os
+import pty
+import subprocess
+import tempfile
+import tty
+from pathlib import Path
+
+from acclimate_host.errors import Missing
+from acclimate_host.paths import built, program
+
+_FLASH_FILE_BYTES = 16 * 1024 * 1024  # the machine's PSRAM region, of which 2 MiB are used
+
+_MACHINES = {
+    "nrf52840": [
+        "-machine", "mps2-an386,memory-backend=psram",
+        "-object", "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
+    ],
+    "samd21": [
+        "-machine", "microbit",
+        "-global", "nrf51-soc.flash-size=524288",
+        "-global", "nrf51-soc.sram-size=32768",
+    ],
+}  # fmt: skip
+NAMES = (*_MACHINES, "esp32")
+PERSISTENT = ("nrf52840", "esp32")  # boards whose flash is a file
+
+
+def missing(name):
+    """Return why the emulated board cannot run here, or None when it can."""
+    emulator = "qemu-xtensa" if name == "esp32" else "qemu-system-arm"
+    if program(emulator) is None:
+        package = "qemu-user" if name == "esp32" else "qemu-system-arm"
+        return f"{emulator} is not installed (Debian package {package})"
+    if not firmware(name).exists():
+        return f"no firmware at {firmware(name)}; build it with: make firmware"
+    return None
+
+
+def firmware(name):
+    return built("firmware", name, "firmware.elf")
+
+
+class Emulator:
+    """One emulated board; ``start`` again is its power switch.
+
+    :param name: one of ``NAMES``.
+    :param flash: file that keeps the flash; a temporary one is made and removed without it.
+    :param icount: None, or the shift of QEMU's instruction clock; 10 gives exact counts.
+    :param images: ``{address: path}`` of files that are placed in memory before the start.
+    """
+
+    def __init__(self, name, flash=None, icount=None, images=None, elf=None):
+        self.name = name
+        self.icount = icount
+        self.images = dict(images or {})
+        self.elf = Path(elf) if elf else firmware(name)
+        reason = missing(name) if elf is None else None
+        if reason:
+            raise Missing(f"emulated board {name}: {reason}")
+        if name == "esp32" and (icount is not None or images):
+            raise Missing("emulated board esp32 has neither icount nor memory images")
+        self._own_flash = flash is None
+        self.flash = Path(flash) if flash else Path(_temporary_file())
+        self.process = None
+        self._slave = None
+        self._messages = None
+
+    def start(self):
+        """Power on; return the pty's path."""
+        if self.name == "esp32":
+            command = [program("qemu-xtensa"), "-cpu", "de233_fpu", self.elf, self.flash]
+        else:
+            command = self._system_command()
+        self._messages = tempfile.TemporaryFile()
+        # The emulator has the master's end, the serial library opens the other one by name;
+        # QEMU's own pty device would look for a listener only once a second.
+        master, self._slave = pty.openpty()
+        tty.setraw(self._slave)
+        try:
+            self.process = subprocess.Popen(
+                [str(part) for part in command], stdin=master, stdout=master,
+                stderr=self._messages, start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(master)
+        return os.ttyname(self._slave)
+
+    def status(self):
+        """Return the exit status, or None while it runs."""
+        return self.process.poll() if self.process else None
+
+    def messages(self):
+        """Return what the emulator itself said (not the board)."""
+        self._messages.seek(0)
+        return self._messages.read().decode("utf-8", "replace").strip()
+
+    def stop(self):
+        """Power off; the flash file stays."""
+        if self.process is None:
+            return
+        self.process.kill()
+        self.process.wait()
+        os.close(self._slave)
+        self._messages.close()
+        self.process = None
+
+    def close(self):
+        self.stop()
+        if self._own_flash:
+            self.flash.unlink(missing_ok=True)
+
+    def _system_command(self):
+        command = [program("qemu-system-arm")]
+        command += [part.format(flash=self.flash) for part in _MACHINES[self.name]]
+        command += ["-display", "none", "-monitor", "none", "-semihosting"]
+        command += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
+        if self.icount is not None:
+            command += ["-icount", f"shift={self.icount},sleep=off"]
+        for address, path in self.images.items():
+            command += ["-device", f"loader,file={path},addr={address:#x},force-raw=on"]
+        if self.name in PERSISTENT:
+            _grow(self.flash, _FLASH_FILE_BYTES)
+        return [*command, "-kernel", self.elf]
+
+
+def _temporary_file():
+    handle, path = tempfile.mkstemp(prefix="acclimate-", suffix=".flash")
+    os.close(handle)
+    return path
+
+
+def _grow(path, size_bytes):
+    """Make the file as long as the machine maps; what is new reads as zeros (sparse)."""
+    if not path.exists() or path.stat().st_size < size_bytes:
+        with open(path, "ab") as file:
+            file.truncate(size_bytes)

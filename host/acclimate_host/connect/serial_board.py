@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""A board behind a raw REPL: serial port, pty, socket, or an emulator's pty."""
+
+import base64
+
+from mpremote.transport import TransportError
+
+from acclimate_host.connect.board import Board
+from acclimate_host.connect.link import Link
+from acclimate_host.errors import AcclimateError, ConnectError
+
+_CHUNK_BYTES = 256
+_OPEN_S = 10
+_OPEN_FOR_WRITE = """
+f = open(%r, 'wb')
+w = f.write
+try:
+    from binascii import a2b_base64 as u
+    print(1)
+except ImportError:
+    u = None
+"""
+
+
+class SerialBoard(Board):
+    """A board at a serial port, a pty or ``socket://HOST:PORT``."""
+
+    def __init__(self, device, name=None, baudrate=115200, timeout_s=_OPEN_S):
+        self.name = name or device
+        self.device = device
+        self.baudrate = baudrate
+        self.timeout_s = timeout_s
+        self.link = None
+        self._connect()
+
+    def _connect(self):
+        self.link = Link(self.device, self.baudrate, self.status)
+        try:
+            self.link.enter_raw_repl(timeout_overall=self.timeout_s)
+        except BaseException:
+            self.link.close()
+            raise
+
+    def status(self):
+        """Return None while the board is there, else (exit status, last message)."""
+        return None
+
+    def exec(self, code, timeout_s=10, consumer=None):
+        return self.link.run(code, timeout_s, consumer)
+
+    def soft_reset(self):
+        self.link.soft_reset()
+
+    def reset(self):
+        """Reset the processor and connect again (a USB port may vanish for a moment)."""
+        try:
+            self.link.exec_raw_no_follow("import machine\nmachine.reset()")
+            self.link.serial.drain()
+        except (AcclimateError, TransportError):
+            pass  # a port that vanishes with the reset
+        self.link.close()
+        self._connect()
+
+    def close(self):
+        if self.link is None:
+            return
+        try:
+            self.link.exit_raw_repl()
+        except AcclimateError:
+            pass  # the board is gone already
+        self.link.close()
+
+    def put_bytes(self, data, path):
+        self._base64 = self.exec(_OPEN_FOR_WRITE % path).strip() == "1"
+        for start in range(0, len(data), _CHUNK_BYTES):
+            chunk = bytes(data[start : start + _CHUNK_BYTES])
+            self.exec(f"w({self._literal(chunk)})")
+        self.exec("f.close()\ndel f, w, u")
+
+    def _literal(self, chunk):
+        """Return the shorter expression for the bytes: every character costs time."""
+        plain = repr(chunk)
+        encoded = "u('%s')" % base64.b64encode(chunk).decode()
+        if len(encoded) >= len(plain) or not self._base64:
+            return plain
+        return encoded
+
+    def get_bytes(self, path):
+        self.exec("f = open(%r, 'rb')\nfrom binascii import hexlify as x" % path)
+        data = bytearray()
+        while True:
+            chunk = bytes.fromhex(self.exec("print(x(f.read(%d)).decode())" % _CHUNK_BYTES))
+            if not chunk:
+                break
+            data += chunk
+        self.exec("f.close()\ndel f, x")
+        return bytes(data)
+
+
+class EmulatedBoard(SerialBoard):
+    """A board in an emulator.
+
+    ``ticks_per_instruction`` turns differences of ``ticks()`` into instructions when the
+    emulator runs with an instruction clock.
+    """
+
+    emulated = True
+
+    def __init__(self, emulator, timeout_s=_OPEN_S):
+        self.emulator = emulator
+        try:
+            super().__init__(emulator.start(), emulator.name, timeout_s=timeout_s)
+        except BaseException:
+            emulator.close()
+            raise
+
+    @property
+    def flash(self):
+        """Path of the file that keeps the flash."""
+        return self.emulator.flash
+
+    def status(self):
+        status = self.emulator.status()
+        return None if status is None else (status, self.emulator.messages())
+
+    def ticks(self):
+        """Return (ticks, HZ) of the board's clock: 30 bits, wraps."""
+        ticks, hz = self.exec("import qboard\nprint(qboard.ticks(), qboard.HZ)").split()
+        return int(ticks), int(hz)
+
+    def instructions(self, ticks, hz):
+        """Return the instructions behind a difference of ticks; needs an instruction clock."""
+        if self.emulator.icount is None:
+            raise ConnectError(f"{self.name} runs without an instruction clock: open with icount")
+        return round((ticks & 0x3FFFFFFF) * 1e9 / hz / (1 << self.emulator.icount))
+
+    def kill(self):
+        self.link.close()
+        self.emulator.stop()
+
+    def reset(self):
+        self.kill()
+        self.device = self.emulator.start()
+        self._connect()
+
+    def close(self):
+        if self.link is not None:
+            self.link.close()
+        self.emulator.close()
+
+

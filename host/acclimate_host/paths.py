@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Where the repository, its built things and its data files are."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def repository():
+    """Return the root of the repository that this package runs from, or None if installed."""
+    return _REPOSITORY if (_REPOSITORY / "native_modules").is_dir() else None
+
+
+def built(*parts):
+    """Return a path below the folder of built things: ACCLIMATE_OUT, else out/."""
+    base = os.environ.get("ACCLIMATE_OUT")
+    if base is None:
+        base = (repository() or Path.cwd()) / "out"
+    return Path(base, *parts)
+
+
+def boards_folder():
+    """Return the folder of the board descriptions."""
+    if repository():
+        return repository() / "boards"
+    return Path(sys.prefix, "share", "acclimate", "boards")
+
+
+def program(name):
+    """Return the path of a program, looked for beside this Python first, or None."""
+    beside = Path(sys.executable).with_name(name)
+    if beside.exists():
+        return str(beside)
+    in_venv = built("venv", "bin", name)
+    if in_venv.exists():
+        return str(in_venv)
+    return shutil.which(name)
+
+
+def device_package():
+    """Return the folder of the device package's sources."""
+    import acclimate
+
+    return Path(acclimate.__file__).resolve().parent
