@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT
+"""One SMO iteration in the fixed-point state; the C core gives the same bits.
+
+Signed alphas are integers of scale 2 ** par[6], v = y - f is Q16, kernel values are 16 bits
+of scale 2 ** par[15]. See docs/svm_numerics.md for every shift and rounding.
+"""
+
+from acclimate._svm_float import _row
+from acclimate._svm_par import CONVERGED, HEAD, NO_PROGRESS, RUNNING
+
+_BIG = 1 << 30
+
+
+def extremes(work, rows, par):
+    """(index, largest v that may go up, smallest v that may go down)."""
+    n = len(rows)
+    c_pos = par[4]
+    c_neg = -par[5]
+    top = -_BIG
+    bottom = _BIG - 1
+    best = -1
+    for k in range(n):
+        b = work[HEAD + k]
+        v = work[HEAD + n + k]
+        if rows[k] >= 0:
+            up = b < c_pos
+            down = b > 0
+        else:
+            up = b < 0
+            down = b > c_neg
+        if up and v > top:
+            top = v
+            best = k
+        if down and v < bottom:
+            bottom = v
+    return best, top, bottom
+
+
+def iterate(work, X, rows, par):
+    """One iteration with second-order selection of the pair (8-bit gains, no division)."""
+    n = len(rows)
+    i, top, bottom = extremes(work, rows, par)
+    gap = top - bottom
+    if gap <= par[7]:
+        return CONVERGED
+    at = _row(work, X, rows, par, i, -1)
+    by = 0
+    while gap >> by > 255:
+        by += 1
+    c_neg = -par[5]
+    half = 1 if work[7] > 16383 else 0
+    kii = work[HEAD + 2 * n + i]
+    best = 0
+    best_q = 1
+    j = -1
+    for k in range(n):
+        b = (top - work[HEAD + n + k]) >> by
+        if b > 0 and work[HEAD + k] > (0 if rows[k] >= 0 else c_neg):
+            q = (kii + work[HEAD + 2 * n + k] - 2 * work[at + k]) >> half
+            if q < 1:
+                q = 1
+            b *= b
+            if b * best_q > best * q:
+                best = b
+                best_q = q
+                j = k
+    q = max(1, kii + work[HEAD + 2 * n + j] - 2 * work[at + j])
+    t = _quotient(top - work[HEAD + n + j], q, par[6] - par[15])
+    return _move(work, X, rows, par, i, j, t)
+
+
+def _quotient(b, q, scale):
+    """b / q with a mantissa of 14 bits, times 2 ** (scale - 16), at most 2 ** 30."""
+    e = 16
+    while b < _BIG:
+        b <<= 1
+        e += 1
+    m = b // q
+    while m >= 16384:
+        m >>= 1
+        e -= 1
+    e = scale - e
+    if e > 16:
+        return _BIG
+    return m << e if e >= 0 else m >> min(31, -e)
+
+
+def _move(work, X, rows, par, i, j, t):
+    """Move t (clipped to the box) from sample j to sample i."""
+    n = len(rows)
+    high = par[4] if rows[i] >= 0 else 0
+    low = 0 if rows[j] >= 0 else -par[5]
+    t = min(t, high - work[HEAD + i], work[HEAD + j] - low)
+    while t and not _safe(work, par, t):
+        t >>= 1
+    if not t:
+        return NO_PROGRESS
+    at = _row(work, X, rows, par, i, -1)
+    other = _row(work, X, rows, par, j, int(work[HEAD + 3 * n + i]))
+    work[HEAD + i] += t
+    work[HEAD + j] -= t
+    _apply(work, par, n, t, at, other)
+    return RUNNING
+
+
+def _split(t):
+    """Leading 14 bits of t and their exponent."""
+    e = 0
+    while t >= 16384:
+        t >>= 1
+        e += 1
+    return t, e
+
+
+def _safe(work, par, t):
+    """Whether a change of t keeps every |v| below 2 ** 30, by the bound on kernel values."""
+    m, e = _split(t)
+    shift = par[6] - 16 - e - par[15]
+    bound = (m + 1) * 2 * (work[7] + 1)
+    room = _BIG - 1 - work[6]
+    if shift >= 0:
+        return bound >> min(31, shift) < room
+    return bound < room >> min(31, -shift)
+
+
+def _apply(work, par, n, t, at, other):
+    """v -= t (K[at] - K[other]), in parts of t of 14 bits; other < 0: one row only."""
+    sign = 1
+    if t < 0:
+        t = -t
+        sign = -1
+    mag = work[6]
+    while t:
+        m, e = _split(t)
+        t -= m << e
+        m *= sign
+        shift = par[6] - 16 - e - par[15]
+        if shift > 30:
+            break
+        up = max(-shift, 0)
+        down = max(shift, 0)
+        add = 1 << (down - 1) if down else 0
+        for k in range(n):
+            kd = work[at + k]
+            if other >= 0:
+                kd -= work[other + k]
+            v = work[HEAD + n + k] - (((m * kd + add) >> down) << up)
+            work[HEAD + n + k] = v
+            mag |= v if v >= 0 else ~v
+    work[6] = mag
+
+
+def subtract(work, X, rows, par, k, b):
+    """Warm start: take b times kernel row k out of v; False when it would overflow."""
+    if not _safe(work, par, abs(b)):
+        return False
+    at = _row(work, X, rows, par, k, -1)
+    _apply(work, par, len(rows), b, at, -1)
+    return True
+
+
+def half(value):
+    return value >> 1
+
+
+def ratio(total, count):
+    """Division towards zero, as in C."""
+    return total // count if total >= 0 else -(-total // count)
+
+
+def trusted(n):
+    """Gap below which the sum over free vectors fits 32 bits."""
+    return _BIG // n
+
+
+def collapse(w, work, X, rows, par):
+    """w = [shift, bias, int16 pairs ...]; see `_svm_py.collapse`."""
+    d = par[0]
+    largest = total = 0
+    for t in range(d):
+        s = abs(_weight(work, X, rows, d, t))
+        largest = max(largest, s)
+        total += s
+    bias = work[3]
+    by = 0
+    while not _fits(largest >> by, total >> by, bias, par[6] - by, 255 if par[1] == 1 else 128):
+        by += 1
+    shift = par[6] - by - 16
+    w[0] = par[6] - by
+    w[1] = bias << shift if shift >= 0 else bias >> min(31, -shift)
+    add = 1 << (by - 1) if by else 0
+    pair = 0
+    for t in range(d):
+        s = (_weight(work, X, rows, d, t) + add) >> by
+        if t & 1:
+            pair |= s << 16
+        else:
+            pair = s & 0xFFFF
+        w[2 + (t >> 1)] = pair
+
+
+def _weight(work, X, rows, d, t):
+    total = 0
+    for k in range(len(rows)):
+        b = work[HEAD + k]
+        if b:
+            r = rows[k]
+            total += b * X[(r if r >= 0 else ~r) * d + t]
+    return total
+
+
+def _fits(largest, total, bias, shift, x_top):
+    """Weights in 16 bits, and weights times inputs plus bias below 2 ** 30."""
+    if largest > 32766 or total > (1 << 29) // x_top - 65536:
+        return False
+    return shift <= 16 or abs(bias) < (1 << 29) >> min(31, shift - 16)
