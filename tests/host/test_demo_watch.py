@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from acclimate_host.demo import watch
 
 

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Load native modules, but never one that is damaged.
+
+MicroPython hangs on a truncated .mpy and runs one with a flipped bit, so a file's length
+and SHA-256 are compared with the manifest before it is imported. ``load`` returns None where
+there is none, or none that fits: pure Python then does the same work.
+
+    native = _native.load("svm")        # acclimate/_svm.mpy, or None
+    print(_native.reason("svm"))        # why None; "loaded" otherwise
+"""
+
+import gc
+import sys
+
+_loaded = {}  # name -> module: a reference, or its code could be collected
+_reasons = {}
+
+
+def load(name):
+    """Return the native module ``_<name>``, or None.
+
+    :raises ImportError: the package and its native modules are of different releases.
+    """
+    if name not in _reasons:
+        _reasons[name] = _load("_" + name, name)
+        gc.collect()
+    return _loaded.get(name)
+
+
+def reason(name):
+    """Return why ``load(name)`` gave what it did, or None before it was called."""
+    return _reasons.get(name)
+
+
+def register(name, module, why="registered"):
+    """Let ``load(name)`` return module: the host's twin, or a module built into firmware."""
+    _loaded[name] = module
+    _reasons[name] = why
+
+
+def _load(file, name):
+    import acclimate
+
+    try:
+        from acclimate._manifest import NATIVE, VERSION
+    except ImportError:
+        return "no native modules installed"
+    sys.modules.pop("acclimate._manifest")  # read once: give its RAM back
+    del acclimate._manifest
+    if VERSION != acclimate.__version__:
+        raise ImportError(
+            "acclimate %s has native modules of %s: run acclimate install again"
+            % (acclimate.__version__, VERSION)
+        )
+    wanted = NATIVE.get(file)
+    if wanted is None:
+        return "no native module for this board"
+    for folder in _folders():
+        try:
+            fault = _check(folder + file + ".mpy", *wanted)
+        except OSError:
+            continue
+        return _refuse(file, fault) if fault else _import(folder, file, name)
+    return file + ".mpy is not installed"
+
+
+def _folders():
+    """Return where to look: beside this file, then along sys.path (this file may be frozen)."""
+    folders = [__file__.rpartition("/")[0] + "/"] if "/" in __file__ else []
+    for entry in sys.path:
+        if entry != ".frozen":
+            folders.append(entry + "/acclimate/" if entry else "acclimate/")
+    return folders
+
+
+def _check(path, size, digest):
+    """Return what is wrong with the file, or None."""
+    with open(path, "rb") as file:
+        if file.seek(0, 2) != size:
+            return "%d bytes, not %d" % (file.seek(0, 2), size)
+        file.seek(0)
+        found, buffer = _hash(), bytearray(64)
+        while True:
+            count = file.readinto(buffer)
+            if not count:
+                break
+            found.update(buffer if count == 64 else buffer[:count])
+    if "".join("%02x" % byte for byte in found.digest()) != digest:
+        return "its SHA-256 differs"
+    return None
+
+
+def _hash():
+    try:
+        from hashlib import sha256
+    except ImportError:
+        from acclimate.sha256 import sha256
+    return sha256()
+
+
+def _import(folder, file, name):
+    sys.path.insert(0, folder[:-1])
+    try:
+        _loaded[name] = __import__(file)
+    except (ImportError, ValueError, MemoryError) as error:
+        return _refuse(file, "%s: %s" % (type(error).__name__, error))
+    finally:
+        sys.path.pop(0)
+    return "loaded"
+
+
+def _refuse(file, fault):
+    if "refused" not in str(_reasons):
+        print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, fault))
+    return "refused: " + fault

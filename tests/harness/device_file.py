@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Run one device test file on one runtime.
+
+A device test is a plain file ``tests/device/test_*.py`` with functions ``test_*()`` that
+assert. It runs unchanged everywhere: no pytest, no fixtures. A function that returns a text
+is skipped with that text as reason. Comments at the head of the file may say where and how:
+
+    # RUNTIMES = ("cpython", "desktop")         the only runtimes (or families of them)
+    # NOT_ON = {"samd21": "needs 40 KB"}        runtimes or families that are left out, and why
+    # MIN_HEAP = 60000                          bytes of heap that must be free before import
+    # TIMEOUT_S = 120                           for one function; 60 without it
+"""
+
+import ast
+import hashlib
+import importlib
+import re
+import sys
+
+import pytest
+
+from acclimate_host.connect import package
+from acclimate_host.errors import AcclimateError, BoardError
+from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE
+
+_HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
+_DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0, "TIMEOUT_S": 60}
+
+
+class DeviceTestFile:
+    """What the host knows of a device test without running it."""
+
+    def __init__(self, path):
+        self.path = path
+        text = path.read_text(encoding="utf-8")
+        self.options = dict(_DEFAULTS)
+        for name, value in _HEADER.findall(text):
+            self.options[name] = ast.literal_eval(value)
+        self.functions = [
+            node.name
+            for node in ast.parse(text).body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        ]
+        self.files = _with_neighbours(path)
+        self.natives = package.closure(sources=self.files)[1]
+
+    def left_out(self, runtime):
+        """Return why the file does not run on a runtime, or None."""
+        names = (runtime.name, runtime.family)
+        only = self.options["RUNTIMES"]
+        if only and not any(name in only for name in names):
+            return "the file is for " + ", ".join(only)
+        for name in names:
+            if name in self.options["NOT_ON"]:
+                return self.options["NOT_ON"][name]
+        return None
+
+    def applies(self, runtime):
+        """Tell whether running here could differ from a runtime that runs it anyway."""
+        return bool(self.natives) or runtime.name not in ONLY_WITH_NATIVE
+
+
+def _with_neighbours(path):
+    """Return the file and the files beside it that it imports, directly or not."""
+    done, todo = [], [path]
+    while todo:
+        current = todo.pop()
+        done.append(current)
+        for node in ast.walk(ast.parse(current.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            for name in names:
+                beside = DEVICE_TESTS / (name + ".py")
+                if beside.exists() and beside not in done + todo:
+                    todo.append(beside)
+    return tuple(done)
+
+
+class HostRun:
+    """The file in this CPython, with a package of its own, pure or with the twins."""
+
+    def __init__(self, file, runtime, _boards):
+        self.file = file
+        self.name = file.path.stem
+        self.saved = _take_package()
+        if runtime.native:
+            for native in file.natives:
+                importlib.import_module("acclimate_host.twin" + native)
+        self.module = importlib.import_module(self.name)
+
+    def call(self, function):
+        skipped = getattr(self.module, function)()
+        if isinstance(skipped, str):
+            pytest.skip(skipped)
+
+    def close(self):
+        _take_package()
+        for neighbour in self.file.files:
+            sys.modules.pop(neighbour.stem, None)
+        sys.modules.update(self.saved)
+
+
+def _take_package():
+    """Remove the device package and the twins from sys.modules; return what was removed."""
+    names = [
+        name
+        for name in sys.modules
+        if name.partition(".")[0] == "acclimate" or name.startswith("acclimate_host.twin_")
+    ]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+class BoardRun:
+    """The file on a board: copied as bytecode, each function called on its own."""
+
+    def __init__(self, file, runtime, boards):
+        self.file, self.runtime, self.boards = file, runtime, boards
+        self._prepare()
+
+    def _prepare(self):
+        self.board, copied = self.boards.get(self.runtime.board)
+        self.board.soft_reset()
+        _synchronise(self.board, copied, self._files())
+        self.board.soft_reset()
+        need = self.file.options["MIN_HEAP"]
+        free = int(self.board.exec("import gc\ngc.collect()\nprint(gc.mem_free())"))
+        if free < need:
+            pytest.skip(f"needs {need} bytes of heap, {self.runtime.name} has {free}")
+        if self.runtime.limited:
+            self.board.exec(LIMITED)
+        self.board.exec(f"import {self.file.path.stem} as _test", self.file.options["TIMEOUT_S"])
+
+    def _files(self):
+        from harness.runtimes import ARCHS
+
+        arch = ARCHS[self.runtime.board]
+        built = package.build(arch, sources=self.file.files, pure=not self.runtime.native)
+        if not self.runtime.native:
+            built.pop("_manifest.mpy", None)
+        root = self.board.root.rstrip("/")
+        wanted = {f"{self.board.lib}/acclimate/{name}": data for name, data in built.items()}
+        for path in self.file.files:
+            data = package.compile_file(path, path.name, arch)
+            wanted[f"{root}/{path.stem}.mpy"] = data
+        return wanted
+
+    def call(self, function):
+        if self.board is None:
+            self._prepare()
+        try:
+            output = self.board.exec(
+                f"_skip = _test.{function}()\nif _skip:\n print('SKIP', _skip)",
+                self.file.options["TIMEOUT_S"],
+            )
+        except BoardError as error:
+            pytest.fail(f"{self.runtime.name}: {error.output}{error.traceback}", pytrace=False)
+        except AcclimateError as error:
+            self.boards.drop(self.runtime.board)
+            self.board = None
+            more = getattr(error, "registers", "") or getattr(error, "output", "")
+            pytest.fail(f"{self.runtime.name}: {error}\n{more}", pytrace=False)
+        last = (output.strip().splitlines() or [""])[-1]
+        if last.startswith("SKIP "):
+            pytest.skip(last[5:])
+        print(output, end="")
+
+    def close(self):
+        pass  # the board stays for the next file
+
+
+def _synchronise(board, copied, wanted):
+    """Make the board hold exactly the wanted files, among those copied by the harness."""
+    for path in [path for path in copied if path not in wanted]:
+        board.rm(path)
+        del copied[path]
+    board.mkdir(board.lib + "/acclimate")
+    for path, data in wanted.items():
+        digest = hashlib.sha256(data).digest()
+        if copied.get(path) != digest:
+            board.put_bytes(data, path)
+            copied[path] = digest

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The runtimes that device tests run on, and why one of them may be missing here."""
+
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from acclimate_host.connect import open_board, package, why_not
+from acclimate_host.paths import built
+
+EMULATED = ("nrf52840", "samd21", "esp32")
+# CircuitPython has no such modules, or not on every board; native code nowhere.
+_BLOCKED = (
+    "machine", "uctypes", "vfs", "esp32", "nrf", "samd", "qboard", "hashlib", "json", "re",
+    "binascii", "asyncio", "deflate",
+)  # fmt: skip
+LIMITED = f"""
+import builtins
+_real_import = builtins.__import__
+def _limited_import(name, *rest):
+    if name in {_BLOCKED!r}:
+        raise ImportError("no module named '%s'" % name)
+    return _real_import(name, *rest)
+builtins.__import__ = _limited_import
+"""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One way to run a device test.
+
+    :param board: what to open; None is this CPython.
+    :param native: install native modules (CPython: use the twins).
+    :param limited: block what CircuitPython lacks.
+    """
+
+    name: str
+    board: str | None
+    native: bool
+    limited: bool = False
+
+    @property
+    def family(self):
+        return self.name.partition("-")[0]
+
+
+RUNTIMES = (
+    Runtime("cpython", None, False),
+    Runtime("cpython-twin", None, True),
+    Runtime("desktop", "desktop", False),
+    Runtime("desktop-native", "desktop", True),
+    Runtime("desktop-f32", "desktop-f32", True),
+    Runtime("desktop-circuitpython", "desktop", False, limited=True),
+    Runtime("nrf52840", "nrf52840", True),
+    Runtime("nrf52840-pure", "nrf52840", False),
+    Runtime("samd21", "samd21", True),
+    Runtime("samd21-pure", "samd21", False),
+    Runtime("esp32", "esp32", True),
+    Runtime("esp32-pure", "esp32", False),
+)
+NAMES = tuple(runtime.name for runtime in RUNTIMES)
+# The same file needs both variants only if it uses native code at all.
+ONLY_WITH_NATIVE = ("cpython-twin", "desktop-native", "nrf52840-pure", "samd21-pure", "esp32-pure")
+ARCHS = {"desktop": "x64", "desktop-f32": "x64", "nrf52840": "armv7emsp", "samd21": "armv6m",
+         "esp32": "xtensawin"}  # fmt: skip
+
+
+def unavailable(runtime, natives=()):
+    """Return why the runtime cannot be used on this machine, or None."""
+    if runtime.board is None:
+        return _no_twin(natives) if runtime.native else None
+    reason = why_not(runtime.board)
+    if reason is None and runtime.native:
+        have = package.natives(ARCHS[runtime.board])
+        missing = [name for name in natives if name not in have]
+        # A small board may do with a variant of the module.
+        missing = [name for name in missing if not any(n.startswith(name) for n in have)]
+        if missing:
+            reason = f"native module {missing[0]} is not built; run: make native"
+    return reason
+
+
+def _no_twin(natives):
+    for name in natives:
+        if importlib.util.find_spec("acclimate_host.twin" + name) is None:
+            return f"no twin of {name}"
+        if not built("twin", f"libacclimate{name}.so").exists():
+            return f"twin of {name} is not built; run: make twin"
+    return None
+
+
+def must_run():
+    """Tell whether a missing emulated board is a failure (continuous integration)."""
+    return os.environ.get("CI", "").lower() in ("1", "true", "yes")
+
+
+class Boards:
+    """The boards that are open; one of each kind, kept for the whole session."""
+
+    def __init__(self):
+        self._open = {}
+
+    def get(self, name):
+        """Return an open board and the dictionary of what was copied to it."""
+        if name not in self._open:
+            self._open[name] = (open_board(name), {})
+        return self._open[name]
+
+    def drop(self, name):
+        """Close a board that is in an unknown state."""
+        board, _ = self._open.pop(name, (None, None))
+        if board is not None:
+            board.close()
+
+    def close(self):
+        for name in list(self._open):
+            self.drop(name)
+
+
+DEVICE_TESTS = Path(__file__).resolve().parents[1] / "device"
+if str(DEVICE_TESTS) not in sys.path:
+    sys.path.insert(0, str(DEVICE_TESTS))
