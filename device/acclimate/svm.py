@@ -44,6 +44,8 @@ class SVM:
     :param arena: ``bytearray`` of at least `bytes_needed` bytes for the solver's state
     :param bool scale: bring features to mean 0 and deviation 1 first
     :param int budget: most samples kept for `add`; 0: samples are not kept
+    :param str state: ``"float"`` or ``"fixed"`` solver numbers; None: float32 where the native
+        module has it (a board with an FPU) or none is loaded, fixed point otherwise
     :raises ValueError: names the argument, what was expected and what came
     """
 
@@ -63,11 +65,14 @@ class SVM:
         arena=None,
         scale=False,
         budget=0,
+        state=None,
     ):
         if kernel not in _KERNELS:
             raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
         if solver not in ("smo", "algorithm1"):
             raise ValueError("solver: expected smo or algorithm1, got " + repr(solver))
+        if state not in (None, "float", "fixed"):
+            raise ValueError("state: expected float, fixed or None, got " + repr(state))
         if gamma is not None:
             _positive("gamma", gamma)
         if degree not in range(1, 10):
@@ -92,6 +97,7 @@ class SVM:
         self.gram = gram
         self.arena = arena
         self.budget = budget
+        self.state = state
         self.scaler = None
         self._scale = scale
         self._model = None
@@ -130,12 +136,12 @@ class SVM:
     def _steps(self, job, steps):
         """Drive one training job and publish its model at the end."""
         while not job.step(steps):
-            yield job.n_iter
+            yield job.steps_done()
         self._publish(job)
 
     def _publish(self, job):
         """Make the state of a training job the model."""
-        self._take(job.model())
+        self._take(job.result())
         self.scaler = job.scaler
         self._job = None
 

@@ -112,8 +112,11 @@ def smallest_code(lo, hi, whole, floats):
     return "f" if floats else "h"
 
 
-def shift_for(code, lo, hi, whole):
-    """Power of two that a value is multiplied with to enter an integer store."""
+def shift_for(code, lo, hi, whole, d):
+    """Power of two that a value is multiplied with to enter an integer store.
+
+    Scaled values leave room for a sum of `d` squares in 30 bits.
+    """
     if code == "f":
         return 0
     a, b = _RANGE[code]
@@ -124,6 +127,7 @@ def shift_for(code, lo, hi, whole):
     if lo < 0 <= a:
         raise ValueError("X: expected values >= 0 for uint8 storage, got %s" % lo)
     top = max(-lo, hi)
+    b = min(b, int((2.0**30 / d) ** 0.5))
     shift = 0
     while shift < 24 and top * (2 << shift) <= b:
         shift += 1
@@ -150,25 +154,30 @@ def same_items(X, code):
 
 
 def store_into(buf, at, row, code, shift):
-    """Write one row to `buf[at:]`, rounding half away from zero where it is scaled."""
-    if code == "f":
-        for v in row:
-            buf[at] = v
-            at += 1
-    elif not shift:
-        for v in row:
-            buf[at] = int(v)
-            at += 1
-    else:
-        a, b = _RANGE[code]
-        scale = 2.0**shift
-        for v in row:
+    """Write one row to `buf[at:]`, rounding half away from zero where it is scaled.
+
+    Nothing is cut or rounded in silence: what does not fit the storage raises `ValueError`.
+    """
+    a, b = _RANGE.get(code, (-_F32_MAX, _F32_MAX))
+    scale = 2.0**shift
+    for v in row:
+        if v - v != 0:
+            raise ValueError("row: expected finite numbers, got %s" % v)
+        if shift:
             q = v * scale
             q = int(q + 0.5) if q >= 0 else -int(0.5 - q)
             if not a <= q <= b:
-                raise ValueError("row: expected |value| <= %s, got %s" % (b / scale, v))
-            buf[at] = q
-            at += 1
+                raise ValueError("row: expected %s..%s, got %s" % (a / scale, b / scale, v))
+            v = q
+        elif code == "f":
+            if not a <= v <= b:
+                raise ValueError("row: expected float32 numbers, got %s" % v)
+        elif v != int(v) or not a <= v <= b:
+            raise ValueError("row: expected whole numbers %d..%d, got %s" % (a, b, v))
+        else:
+            v = int(v)
+        buf[at] = v
+        at += 1
 
 
 def prepare(X, y, storage=None, scale=False, floats=True):
@@ -189,7 +198,7 @@ def prepare(X, y, storage=None, scale=False, floats=True):
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
-    shift = shift_for(code, lo, hi, whole)
+    shift = shift_for(code, lo, hi, whole, d)
     warning = None
     if not whole or hi - lo > 100:
         from acclimate.svm_scaler import range_warning

@@ -9,16 +9,16 @@ import os
 import struct
 from array import array
 
-from acclimate.svm_model import LINEAR, Model
+from acclimate.svm_model import CODES, Model, Pair
 
 MAGIC = b"ACSV"
 VERSION = 1
-# magic, version, kernel, storage, shift, features, rows, length, classes, degree, flags,
-# reserved, C, gamma, coef0, gap, n_iter, n_support, reserved
+# The names of the fields are in the table of docs/svm.md, which a test compares with these.
 HEAD = "<4sBBBbHHIBBBBffffIHH"
 HEAD_BYTES = 44
-PAIR = "<fHH"  # bias, number of coefficients, reserved
-CONVERGED, SCALED = 1, 2
+PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear weights
+CONVERGED, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
+PAR_COUNT = 16
 _NIBBLES = None
 
 
@@ -56,6 +56,15 @@ def _size(code, count):
     return (count * {"B": 1, "b": 1, "h": 2, "H": 2}.get(code, 4) + 3) & ~3
 
 
+def _byte_count(data):
+    """Bytes in a buffer; MicroPython knows no itemsize."""
+    return len(bytes(data[0:1])) * len(data) if len(data) else 0
+
+
+def _padded(data):
+    return (_byte_count(data) + 3) & ~3
+
+
 class _Writer:
     """Write pieces padded to words, keeping the running checksum."""
 
@@ -64,48 +73,65 @@ class _Writer:
         self.crc = 0
 
     def put(self, data):
-        size = len(bytes(data[0:1])) * len(data) if len(data) else 0
-        for piece in (data, bytes(-size & 3)):
+        for piece in (data, bytes(_padded(data) - _byte_count(data))):
             if len(piece):
                 self.stream.write(piece)
                 self.crc = crc32(piece, self.crc)
 
 
+def _sections(m, model):
+    """All pieces behind the header, in order."""
+    yield model.classes
+    if m.scaler is not None:
+        yield from m.scaler.sections()
+    if model.x is not None:
+        yield model.x
+    if m.budget:
+        yield m.samples.labels
+    code = "<i" if model.fixed else "<f"
+    for pair in model.pairs:
+        count = 0 if pair.rows is None else len(pair.rows)
+        words = 0 if pair.w is None else len(pair.w)
+        yield struct.pack(PAIR, struct.pack(code, pair.bias), count, words)
+        if words:
+            yield pair.w
+        else:
+            yield pair.par
+        if count:
+            yield pair.rows
+            yield pair.beta
+
+
 def _write(m, model, stream):
     n = 0 if model.x is None else len(model.x) // model.d
-    total = HEAD_BYTES + _size("B", len(model.classes)) + 4
-    total += _size(model.code, n * model.d)
-    for idx, coef, _ in model.pairs:
-        total += 8 + 4 * len(coef) + (0 if idx is None else _size("H", len(idx)))
-    kind, gamma, coef0, degree = model.kern
+    total = HEAD_BYTES + 4
+    for piece in _sections(m, model):
+        total += _padded(piece)
     flags = CONVERGED if model.converged else 0
-    if m.scaler is not None:
-        flags |= SCALED
-        total += m.scaler.file_bytes()
+    flags |= SCALED if m.scaler is not None else 0
+    flags |= FIXED if model.fixed else 0
+    flags |= SAMPLES if m.budget else 0
+    gamma = m.gamma or 0.0
     out = _Writer(stream)
     out.put(
         struct.pack(
-            HEAD, MAGIC, VERSION, kind, ord(model.code), model.shift, model.d, n, total,
-            len(model.classes), degree, flags, 0, m.C, gamma, coef0, model.gap,
-            model.n_iter, model.n_support, 0,
+            HEAD, MAGIC, VERSION, model.kind, ord(model.code), model.shift, model.d, n, total,
+            len(model.classes), m.degree, flags, 0, m.C, gamma, m.coef0, model.gap,
+            model.n_iter, model.n_support, m.budget,
         )
     )  # fmt: skip
-    out.put(model.classes)
-    if m.scaler is not None:
-        m.scaler.write(out)
-    if n:
-        out.put(model.x)
-    for idx, coef, bias in model.pairs:
-        out.put(struct.pack(PAIR, bias, len(coef), 0))
-        if idx is not None:
-            out.put(idx)
-        out.put(coef)
+    for piece in _sections(m, model):
+        out.put(piece)
     stream.write(struct.pack("<I", out.crc))
 
 
 def save(m, path):
     """Write the fitted model `m` to `path`."""
     model = m._ready()
+    if not m.budget:
+        from acclimate.svm_train import compact
+
+        model = compact(model)
     fresh = path + ".new"
     with open(fresh, "wb") as stream:
         _write(m, model, stream)
@@ -160,60 +186,82 @@ class _Reader:
         return data
 
 
-def _pair(reader, n, d):
-    bias, count, _ = struct.unpack(PAIR, bytes(reader.get("B", 8)))
-    idx = None
-    if n is None:
-        if count != d:
-            raise ValueError("model file: expected %d weights, got %d" % (d, count))
+def _finite(data):
+    for v in data:
+        if v - v != 0:
+            raise ValueError("model file: expected finite numbers, got %s" % v)
+    return data
+
+
+def _pair(reader, f):
+    """One pair; `f` are the header fields."""
+    fixed, d, n = f[10] & FIXED, f[5], f[6]
+    code = "i" if fixed else "f"
+    head = bytes(reader.get("B", 8))
+    raw, count, words = struct.unpack(PAIR, head)
+    bias = struct.unpack("<" + code, raw)[0]
+    want = 0 if f[2] else 2 + ((d + 1) // 2 if fixed else d)
+    if words != want:
+        raise ValueError("model file: expected %d words, got %d" % (want, words))
+    w = par = rows = beta = None
+    if words:
+        w = _finite(reader.get(code, words))
     else:
-        idx = reader.get("H", count)
-        for i in idx:
-            if i >= n:
-                raise ValueError("model file: expected a row < %d, got %d" % (n, i))
-    coef = reader.get("f", count)
-    total = bias
-    for v in coef:
-        total += v - v
-    if total - total != 0:
-        raise ValueError("model file: expected finite coefficients")
-    return idx, coef, bias
+        par = _finite(reader.get(code, PAR_COUNT))
+        if par[0] != d or par[2] != f[2] or CODES.find(chr(f[3])) != par[1]:
+            raise ValueError("model file: expected parameters like the header's")
+    if count or not words:
+        rows = reader.get("h", count)
+        for r in rows:
+            if (r if r >= 0 else ~r) >= n:
+                raise ValueError("model file: expected a row < %d, got %d" % (n, r))
+        beta = _finite(reader.get(code, count))
+    return Pair(rows, beta, _finite((bias,))[0], par, w)
 
 
 def _read(stream, f):
-    """(model, scaler) from a checked file with header fields `f`."""
+    """(model, scaler, labels) from a checked file with header fields `f`."""
     kind, code, shift, d, n = f[2], chr(f[3]), f[4], f[5], f[6]
-    if kind > 2 or code not in "Bbhf" or not d or f[8] < 2 or not 1 <= f[9] <= 9:
+    if kind > 2 or code not in CODES or not d or f[8] < 2 or not 1 <= f[9] <= 9:
         raise ValueError("model file: expected known kernel, storage and shape, got %s" % (f[2:],))
     stream.seek(HEAD_BYTES)
     reader = _Reader(stream, f[7] - HEAD_BYTES - 4)
     classes = bytes(reader.get("B", f[8]))
-    scaler = None
+    scaler = labels = None
     if f[10] & SCALED:
         from acclimate.svm_scaler import read
 
         scaler = read(reader, d)
-    x = reader.get(code, n * d) if kind != LINEAR else None
-    model = Model(classes, d, (kind, f[13], f[14], f[9]), x, code, shift, scaler is not None)
+    model = Model(classes, d, kind, code, shift, scaler is not None, bool(f[10] & FIXED))
+    if n:
+        model.x = reader.get(code, n * d)
+        if code == "f":
+            _finite(model.x)
+    if f[10] & SAMPLES:
+        labels = reader.get("B", n)
     for _ in range(f[8] * (f[8] - 1) // 2):
-        model.pairs.append(_pair(reader, None if x is None else n, d))
+        model.pairs.append(_pair(reader, f))
     if reader.left:
         raise ValueError("model file: expected no more data, got %d bytes" % reader.left)
     model.gap, model.n_iter, model.n_support = f[15], f[16], f[17]
     model.converged = bool(f[10] & CONVERGED)
-    return model, scaler
+    return model, scaler, labels
 
 
 def load(cls, path):
     """A fitted SVM from a file."""
     with open(path, "rb") as stream:
-        fields = check(stream, path)
-        model, scaler = _read(stream, fields)
-    kind, gamma, coef0, degree = model.kern
+        f = check(stream, path)
+        model, scaler, labels = _read(stream, f)
     m = cls(
-        ("linear", "poly", "rbf")[kind], C=fields[12], gamma=gamma * 2.0 ** (2 * model.shift),
-        degree=degree, coef0=coef0,
+        ("linear", "poly", "rbf")[model.kind], C=f[12], gamma=f[13] or None,
+        degree=f[9], coef0=f[14], budget=f[18], scale=scaler is not None,
+        state="fixed" if model.fixed else "float",
     )  # fmt: skip
     m._take(model)
     m.scaler = scaler
+    if labels is not None:
+        from acclimate.svm_budget import Samples
+
+        m.samples = Samples(model, labels)
     return m

@@ -1,111 +1,124 @@
 # SPDX-License-Identifier: MIT
-"""A trained machine: votes of one decision function per pair of classes.
+"""A trained machine: one decision function per pair of classes over a shared sample store.
 
-The pairs share one store of samples. A linear pair is one weight vector, any other pair a list
-of row numbers with their coefficients.
+All that a board needs to predict. The arithmetic is the native module's where it loads and
+`acclimate._svm_py`'s elsewhere, with the same results.
 """
 
 from array import array
-from math import exp
 
 LINEAR, POLY, RBF = 0, 1, 2
+CODES = "bBhf"  # array type codes in the order of the solver's storage types
 
 
-def kernel_value(kern, x, at, row, d):
-    """Kernel of `x[at:at + d]` and `row`; `kern` = (kind, gamma, coef0, degree)."""
-    kind, gamma, coef0, degree = kern
-    s = 0
-    if kind == RBF:
-        for v in row:
-            t = x[at] - v
-            s += t * t
-            at += 1
-        return exp(-gamma * s)
-    for v in row:
-        s += x[at] * v
-        at += 1
-    return gamma * s if kind == LINEAR else (gamma * s + coef0) ** degree
+def find_core():
+    """The native solver module, or its twin in Python where no native code loads."""
+    try:
+        from acclimate._native import load
+
+        found = load("svm")
+        if found is not None:
+            return found
+    except ImportError:
+        pass
+    from acclimate import _svm_py
+
+    return _svm_py
+
+
+core = find_core()
+
+
+class Pair:
+    """Decision function of one pair: `w` (linear), or rows of the store with signed alphas."""
+
+    def __init__(self, rows, beta, bias, par, w=None):
+        self.rows = rows
+        self.beta = beta
+        self.bias = bias
+        self.par = par
+        self.w = w
 
 
 class Model:
-    """Decision functions of all pairs (i, j), i < j, over `classes` (sorted labels)."""
+    """Decision functions of all pairs (i, j), i < j, over `classes` (sorted labels).
 
-    def __init__(self, classes, d, kern, x=None, code="f", shift=0, scaled=False):
+    A row enters in the units of the store: the caller's numbers times 2 ** shift. `scaled` says
+    that a scaler in front does that already.
+    """
+
+    def __init__(self, classes, d, kind, code, shift=0, scaled=False, fixed=False):
         self.classes = classes
         self.d = d
-        # As float32, so that a model read back from its file decides the same bits.
-        self.kern = (kern[0],) + tuple(array("f", kern[1:3])) + (kern[3],)
-        self.x = x
+        self.kind = kind
         self.code = code
         self.shift = shift
-        self.pairs = []  # (row numbers or None, coefficients or weights, bias)
-        self.n_iter = 0
+        self.scaled = scaled
+        self.fixed = fixed
+        self.x = None
+        self.pairs = []
+        self.n_iter = self.n_support = 0
         self.gap = 0.0
         self.converged = False
-        self.n_support = 0
         k = len(classes)
-        self.convert = bool(shift) and not scaled  # rows come in the caller's units
-        self._row = array(code, [0] * d) if self.convert else None
-        self._out = array("f", [0] * (k * (k - 1) // 2))
-        self._votes = bytearray(k)
+        self._xtype = CODES.index(code)
+        self._row = array(code, (0 for _ in range(d)))
+        self._out = array("i" if fixed else "f", (0 for _ in range(k * (k - 1) // 2)))
 
-    def value(self, row, pair):
-        """Decision value of one pair; above 0 is a vote for its first class."""
-        idx, coef, bias = pair
-        s = 0.0
-        d = self.d
-        if idx is None:
-            for k in range(d):
-                s += coef[k] * row[k]
-        else:
-            for k in range(len(idx)):
-                s += coef[k] * kernel_value(self.kern, self.x, idx[k] * d, row, d)
-        return s + bias
-
-    def values(self, row, out):
-        """Write the decision value of each pair to `out` and return it."""
+    def _enter(self, row):
+        """`row` as the solver takes it: as it is when its type is right, or a checked copy."""
         if len(row) != self.d:
             raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
-        if self._row is not None:
-            from acclimate.svm_data import store_into
+        if self.scaled:
+            return row
+        kind = type(row)
+        if not self.shift:
+            if kind is bytearray or kind is bytes:
+                if self.code == "B":
+                    return row
+            elif kind is array:
+                # MicroPython does not tell the type; the native module checks the size.
+                if getattr(row, "typecode", self.code) == self.code:
+                    return row
+            elif kind is memoryview and getattr(row, "format", self.code) == self.code:
+                return row
+        from acclimate.svm_data import store_into
 
-            store_into(self._row, 0, row, self.code, self.shift)
-            row = self._row
+        store_into(self._row, 0, row, self.code, self.shift)
+        return self._row
+
+    def values(self, row):
+        """Raw decision values of all pairs, in a buffer that the next call reuses."""
+        row = self._enter(row)
+        out = self._out
         p = 0
         for pair in self.pairs:
-            v = self.value(row, pair)
-            if v - v != 0:
-                raise ValueError("row: expected finite numbers, got decision %s" % v)
-            out[p] = v
+            if pair.w is None:
+                core.decide(out, p, pair.beta, pair.rows, self.x, row, pair.par, pair.bias)
+            else:
+                core.linear(out, p, pair.w, row, self._xtype)
             p += 1
         return out
 
     def decision(self, row, out=None):
         """Values with the signs of scikit-learn; see `SVM.decision`."""
-        if len(self.pairs) > 1:
-            return self.values(row, array("f", self._out) if out is None else out)
-        self.values(row, self._out)
+        raw = self.values(row)
+        count = len(raw)
         if out is None:
-            return -self._out[0]
-        out[0] = -self._out[0]
+            out = array("f", raw) if count > 1 else None
+        sign = 1.0 if count > 1 else -1.0
+        for p in range(count):
+            v = sign * raw[p]
+            if self.fixed:
+                w = self.pairs[p].w
+                v *= 2.0 ** -(16 if w is None else w[0])
+            elif v - v != 0:
+                raise ValueError("row: expected finite numbers, got decision %s" % v)
+            if out is None:
+                return v
+            out[p] = v
         return out
 
     def predict(self, row):
-        """Label with most votes; the lower label wins a tie (the rule of libsvm)."""
-        out = self.values(row, self._out)
-        if len(self.pairs) == 1:
-            return self.classes[0 if out[0] > 0 else 1]
-        votes = self._votes
-        k = len(votes)
-        for i in range(k):
-            votes[i] = 0
-        p = 0
-        for i in range(k):
-            for j in range(i + 1, k):
-                votes[i if out[p] > 0 else j] += 1
-                p += 1
-        best = 0
-        for i in range(1, k):
-            if votes[i] > votes[best]:
-                best = i
-        return self.classes[best]
+        """Label with most votes; the lowest label wins a tie (the rule of libsvm)."""
+        return self.classes[core.vote(self.values(row), len(self.classes))]

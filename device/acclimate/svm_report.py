@@ -37,14 +37,19 @@ def report(m, X, y):
 
 def kernel(m, a, b):
     """Kernel value of two rows in the units of the caller."""
-    from acclimate.svm_model import kernel_value
+    from math import exp
 
     if len(a) != len(b):
         raise ValueError("b: expected %d features, got %d" % (len(a), len(b)))
     gamma = m.gamma
-    if gamma is None:
-        gamma = 1.0 if m._model is None else m._model.kern[1]
-    if m.kernel_name == "linear":
-        gamma = 1.0
-    kind = ("linear", "poly", "rbf").index(m.kernel_name)
-    return kernel_value((kind, gamma, m.coef0, m.degree), a, 0, b, len(a))
+    if gamma is None and m.kernel_name != "linear":
+        raise ValueError("gamma: expected a number for kernel(), got None")
+    s = 0
+    for k in range(len(a)):
+        if m.kernel_name == "rbf":
+            s += (a[k] - b[k]) * (a[k] - b[k])
+        else:
+            s += a[k] * b[k]
+    if m.kernel_name == "rbf":
+        return exp(-gamma * s)
+    return s if m.kernel_name == "linear" else (gamma * s + m.coef0) ** m.degree

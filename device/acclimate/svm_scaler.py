@@ -107,15 +107,9 @@ class Scaler:
             i += d
         return out
 
-    def file_bytes(self):
-        """Bytes that `write` adds to a model file."""
-        return 4 + 8 * self.d
-
-    def write(self, out):
-        """Put kind, power, offsets and divisors into a model file."""
-        out.put(bytes((ord(self.code), self.power, 0, 0)))
-        out.put(self.offset)
-        out.put(self.divisor)
+    def sections(self):
+        """Kind and power, offsets, divisors: the pieces of a model file."""
+        return bytes((ord(self.code), self.power, 0, 0)), self.offset, self.divisor
 
 
 def fit(X, n, d, flat=False, whole=True):

@@ -1,30 +1,50 @@
 # SPDX-License-Identifier: MIT
 """Training of all pairs of classes, one after the other, over one shared sample store."""
 
+import struct
 from array import array
 
-from acclimate import svm_data
-from acclimate.svm_model import LINEAR, Model
-from acclimate.svm_smo import Smo
+from acclimate import _svm_par as P
+from acclimate import svm_data, svm_model
+from acclimate.svm_model import LINEAR, Model, Pair
+
+_FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
 
 
-def _gamma(m, x, n, d, shift):
+def uses_fixed(state):
+    """True when the solver state is fixed point: asked for, or all that this build has."""
+    if state is None:
+        return not getattr(svm_model.core, "HAS_FLOAT", True)
+    return state == "fixed"
+
+
+def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
+    """Bytes of the solver state (`arena`) for `n` rows; `gram=True` holds the whole matrix.
+
+    With more classes this is the worst case: two classes have all rows but one of each other.
+    The rows themselves (2 bytes each for the row numbers, and the features unless `X` is
+    used in place) come from the heap.
+    """
+    if n < classes or d < 1 or classes < 2:
+        raise ValueError("n, d, classes: expected n >= classes >= 2, d >= 1, got %d, %d, %d"
+                         % (n, d, classes))  # fmt: skip
+    most = n - classes + 2
+    return 4 * svm_model.core.work_words(most, not uses_fixed(state), most if gram else 2)
+
+
+def _gamma(m, x, count, d, shift):
     """Kernel factor for stored values; None follows scikit-learn's "scale" rule."""
-    gamma = m.gamma
-    if m.kernel_name == "linear":
-        return 2.0 ** (-2 * shift)
-    if gamma is None:
-        total = square = 0
-        for v in memoryview(x) if isinstance(x, bytes) else x:
-            total += v
-            square += v * v
-        count = n * d
-        variance = square / count - (total / count) ** 2
-        return 1.0 / (d * variance) if variance > 0 else 1.0
-    return gamma * 2.0 ** (-2 * shift)
+    if m.gamma is not None:
+        return m.gamma * 2.0 ** (-2 * shift)
+    total = square = 0
+    for v in x:
+        total += v
+        square += v * v
+    variance = square / count - (total / count) ** 2
+    return 1.0 / (d * variance) if variance > 0 else 1.0
 
 
-def _weights(m, y, classes):
+def _costs(m, y, classes):
     """C of each class, from `class_weight`."""
     w = m.class_weight
     out = []
@@ -40,95 +60,252 @@ def _weights(m, y, classes):
     return out
 
 
-class Job:
-    """One training: pairs done so far and the solver of the present one."""
+def _spare_bytes():
+    """Bytes that a kernel cache may take when the caller did not say."""
+    try:
+        from gc import mem_free
 
-    def __init__(self, m, x, code, shift, n, d, classes, y, scaler):
+        return mem_free() // _FREE_SHARE
+    except ImportError:
+        return 1 << 26
+
+
+class Job:
+    """One training: the pairs that are done, and the solver state of the present one."""
+
+    def __init__(self, m, data, y, warm=None):
+        x, code, shift, n, d, classes, scaler = data[:7]
+        if n > 32767:
+            raise ValueError("X: expected at most 32767 rows, got %d" % n)
         self.m = m
         self.x = x
         self.y = y
         self.n = n
         self.scaler = scaler
-        self.n_iter = 0
+        self.warm = warm
+        self.in_place = False  # the store is the caller's buffer
+        self.fixed = uses_fixed(m.state)
+        self.n_iter = self.base_iter = 0
         self.gap = 0.0
-        self.converged = True
-        kind = ("linear", "poly", "rbf").index(m.kernel_name)
-        kern = (kind, _gamma(m, x, n, d, shift), m.coef0, m.degree)
-        self.costs = _weights(m, y, classes)
-        store = None if kind == LINEAR else x
-        self.out = Model(classes, d, kern, store, code, shift, scaler is not None)
+        self.good = True
+        self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
+        self.costs = _costs(m, y, classes)
+        if self.kind == LINEAR:
+            self.gamma = 1.0
+            for i in range(len(self.costs)):
+                self.costs[i] *= 2.0 ** (-2 * shift)
+        else:
+            self.gamma = _gamma(m, x, n * d, d, shift)
+        self.shape = (classes, d, self.kind, code, shift, scaler is not None, self.fixed)
+        self.pairs = []
         self.at = (0, 1)
-        self.solver = None
+        self.open = False
         self.used = bytearray(n)
+        self._reserve(classes)
 
-    def _open(self):
-        i, j = self.at
-        a, b = self.out.classes[i], self.out.classes[j]
-        self.idx = array("H", [r for r in range(self.n) if self.y[r] == a or self.y[r] == b])
-        sign = array("b", [1 if self.y[r] == a else -1 for r in self.idx])
-        self.sign = sign
+    def _reserve(self, classes):
+        """Get the solver state for the largest pair, before anything is changed."""
+        counts = sorted([sum(1 for v in self.y if v == c) for c in classes])
+        n = counts[-1] + counts[-2]
+        core = svm_model.core
         m = self.m
-        self.solver = Smo(
-            self.x, self.out.d, self.idx, sign, self.out.kern,
-            self.costs[i], self.costs[j], m.tol, m.max_iter,
+        least = 4 * core.work_words(n, not self.fixed, n if m.gram else 2)
+        self.code = "i" if self.fixed else "f"
+        if m.arena is not None:
+            if len(m.arena) < least:
+                raise MemoryError(
+                    "arena: expected at least %d bytes, got %d" % (least, len(m.arena))
+                )
+            size = len(m.arena) & ~3
+            full = 4 * core.work_words(n, not self.fixed, n)
+            if m.gram is False:
+                size = least
+            self.work = self._typed(m.arena, min(size, max(full, least)))
+            return
+        size = least
+        if m.gram is None:
+            full = 4 * core.work_words(n, not self.fixed, n)
+            if full <= _spare_bytes():
+                size = full
+        if core.__name__.endswith("_py"):
+            self.work = array(self.code, bytes(size))
+        else:
+            self.work = self._typed(bytearray(size), size)
+
+    def _typed(self, arena, size):
+        """`arena` as words; on boards only native code can see a bytearray that way."""
+        view = memoryview(arena)[:size]
+        if hasattr(view, "cast"):
+            return view.cast("B").cast(self.code)
+        if svm_model.core.__name__.endswith("_py"):
+            return array(self.code, bytes(size))
+        return view
+
+    def word(self, k):
+        """Word `k` of the solver state."""
+        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+            return struct.unpack_from("<" + self.code, self.work, 4 * k)[0]
+        return self.work[k]
+
+    def _set_word(self, k, value):
+        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+            struct.pack_into("<" + self.code, self.work, 4 * k, value)
+        else:
+            self.work[k] = value
+
+    def _begin(self):
+        """Start the solver on the present pair."""
+        i, j = self.at
+        classes, d, kind, code = self.shape[:4]
+        a, b = classes[i], classes[j]
+        y = self.y
+        rows = array("h", (0 for v in y if v == a or v == b))
+        k = 0
+        for r in range(self.n):
+            if y[r] == a or y[r] == b:
+                rows[k] = r if y[r] == a else ~r
+                k += 1
+        self.rows = rows
+        self.par = par = array(self.code, bytes(4 * P.PAR_COUNT))
+        fill = P.fill_fixed if self.fixed else P.fill_float
+        m = self.m
+        fill(
+            par, d, svm_model.CODES.index(code), kind, self.costs[i], self.costs[j],
+            m.tol, m.max_iter, self.gamma, m.coef0, m.degree,
         )  # fmt: skip
+        if self.warm is not None:
+            self._warm_start(a, b)
+        status = svm_model.core.start(self.work, self.x, rows, par)
+        if status < 0:
+            raise ValueError("fit: expected the solver to start, got status %d" % status)
+        self.open = True
+
+    def _warm_start(self, a, b):
+        """Put the signed alphas of the former model into the solver state."""
+        old = self.warm.get((a, b))
+        if old is None:
+            return
+        self.par[P.WARM] = 1
+        at = 0
+        for k in range(len(self.rows)):
+            r = self.rows[k]
+            r = r if r >= 0 else ~r
+            self._set_word(P.HEAD + k, old.get(r, 0))
+            at += 1
 
     def step(self, count):
         """Do up to `count` solver steps; True when every pair is trained."""
-        if self.solver is None:
-            self._open()
-        before = self.solver.n_iter
-        done = self.solver.step(count)
-        self.n_iter += self.solver.n_iter - before
-        if not done:
+        if not self.open:
+            self._begin()
+        status = svm_model.core.step(self.work, self.x, self.rows, self.par, count)
+        if status == P.RUNNING:
             return False
-        self.out.pairs.append(self._pair())
-        self.gap = max(self.gap, self.solver.gap)
-        self.converged = self.converged and self.solver.converged
-        self.solver = None
+        if status == P.NON_FINITE or status < 0:
+            raise ValueError("X: expected products inside float32: use SVM(scale=True)")
+        self.pairs.append(self._pair())
+        self.good = self.good and status == P.CONVERGED
+        self.base_iter += int(self.word(P.N_ITER))
+        self.gap = max(self.gap, self._gap())
+        self.open = False
         i, j = self.at
-        k = len(self.out.classes)
+        k = len(self.shape[0])
         self.at = (i, j + 1) if j + 1 < k else (i + 1, i + 2)
         return self.at[1] >= k
 
+    def steps_done(self):
+        """Solver steps so far, all pairs together."""
+        return self.base_iter + (int(self.word(P.N_ITER)) if self.open else 0)
+
+    def _gap(self):
+        return self.word(P.GAP) / 65536 if self.fixed else self.word(P.GAP)
+
     def _pair(self):
-        s = self.solver
-        d = self.out.d
-        rows = [t for t in range(len(self.idx)) if s.alpha[t] > 0]
-        for t in rows:
-            self.used[self.idx[t]] = 1
-        if self.out.kern[0] != LINEAR:
-            idx = array("H", [self.idx[t] for t in rows])
-            return idx, array("f", [s.alpha[t] * self.sign[t] for t in rows]), array("f", [s.b])[0]
-        w = array("f", [0] * d)
-        for t in rows:
-            at = self.idx[t] * d
-            for k in range(d):
-                w[k] += s.alpha[t] * self.sign[t] * self.x[at + k] * self.out.kern[1]
-        return None, w, array("f", [s.b])[0]
+        """Decision function of the present pair, as far as it is trained."""
+        d = self.shape[1]
+        rows = array("h")
+        beta = array(self.code)
+        for k in range(len(self.rows)):
+            b = self.word(P.HEAD + k)
+            if b:
+                r = self.rows[k]
+                self.used[r if r >= 0 else ~r] = 1
+                rows.append(r)
+                beta.append(b)
+        bias = self.word(P.BIAS)
+        if self.kind != LINEAR:
+            return Pair(rows, beta, bias, self.par)
+        w = array(self.code, bytes(8 + (4 * ((d + 1) // 2) if self.fixed else 4 * d)))
+        svm_model.core.collapse(w, self.work, self.x, self.rows, self.par)
+        if not self.m.budget:
+            rows = beta = None
+        return Pair(rows, beta, bias, None, w)
 
     def model(self):
         """The model as far as training has come; training may go on afterwards."""
-        out = self.out
-        pairs = list(out.pairs)
-        if self.solver is not None:
-            pairs.append(self._pair())
-        now = Model(out.classes, out.d, out.kern, out.x, out.code, out.shift, not out.convert)
+        out = Model(*self.shape)
+        out.x = self.x if self.kind != LINEAR or self.m.budget else None
+        out.pairs = list(self.pairs)
         k = len(out.classes)
-        now.converged = self.converged and len(out.pairs) == k * (k - 1) // 2
-        while len(pairs) < k * (k - 1) // 2:
-            pairs.append((array("H"), array("f"), 0.0))
-        now.pairs = pairs
-        now.n_iter = self.n_iter
-        now.gap = max(self.gap, 0.0 if self.solver is None else self.solver.gap)
-        now.n_support = sum(self.used)
-        return now
+        count = k * (k - 1) // 2
+        out.converged = self.good and len(out.pairs) == count
+        out.gap = self.gap
+        if self.open:
+            out.pairs.append(self._pair())
+            out.gap = max(self.gap, self._gap())
+        if len(out.pairs) < count:
+            self._fill_up(out, count)
+        out.n_iter = self.steps_done()
+        out.n_support = sum(self.used)
+        return out
+
+    def result(self):
+        """The model at the end of training, without rows that nobody needs any more."""
+        model = self.model()
+        return model if self.in_place or self.m.budget else compact(model)
+
+    def _fill_up(self, out, count):
+        """Fill the pairs that were not reached with functions that are zero everywhere."""
+        size = 8 + (4 * ((out.d + 1) // 2) if self.fixed else 4 * out.d)
+        while len(out.pairs) < count:
+            w = array(self.code, bytes(size)) if self.kind == LINEAR else None
+            par = array(self.code, bytes(4 * P.PAR_COUNT))
+            out.pairs.append(Pair(array("h"), array(self.code), 0, par, w))
+
+
+def compact(model):
+    """Leave only the support vectors in the sample store of `model` (a new, smaller store)."""
+    if model.x is None:
+        return model
+    d = model.d
+    n = len(model.x) // d
+    new = array("h", bytes(2 * n))
+    for pair in model.pairs:
+        for r in pair.rows:
+            new[r if r >= 0 else ~r] = 1
+    count = 0
+    x = array(model.code, (0 for _ in range(d * sum(new))))
+    for r in range(n):
+        if new[r]:
+            x[count * d : count * d + d] = array(model.code, model.x[r * d : r * d + d])
+            new[r] = count
+            count += 1
+    small = Model(model.classes, d, model.kind, model.code, model.shift, model.scaled, model.fixed)
+    small.x = x
+    for pair in model.pairs:
+        rows = array("h", (new[r] if r >= 0 else ~new[~r] for r in pair.rows))
+        small.pairs.append(Pair(rows, pair.beta, pair.bias, pair.par, pair.w))
+    small.n_iter, small.gap = model.n_iter, model.gap
+    small.converged, small.n_support = model.converged, model.n_support
+    return small
 
 
 def start(m, X, y):
     """Check the data, then return a job that has not yet touched the model."""
-    x, code, shift, n, d, classes, scaler, warning = svm_data.prepare(X, y, m.storage, m._scale)
+    data = svm_data.prepare(X, y, m.storage, m._scale, not uses_fixed(m.state))
+    warning = data[7]
+    job = Job(m, data, y)
+    job.in_place = job.x is X
     if warning and not m.warning:
         m.warning = warning
         print("SVM:", warning)
-    return Job(m, x, code, shift, n, d, classes, y, scaler)
+    return job

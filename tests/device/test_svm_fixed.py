@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""The fixed-point state decides like the float32 state, on integers and on scaled fractions."""
+
+from acclimate.svm import SVM
+
+X = [[(i * 37) % 50, (i * 11) % 30, i % 7] for i in range(40)]
+Y = [1 if 2 * r[0] + r[1] + r[2] > 60 else 0 for r in X]
+Y3 = [0 if r[0] < 15 else 1 if r[0] + r[1] < 45 else 2 for r in X]
+OPTIONS = (
+    dict(kernel="linear", C=1.0),
+    dict(kernel="rbf", C=2.0, gamma=0.004),
+    dict(kernel="poly", C=1.0, gamma=0.001, degree=2, coef0=1.0),
+)
+
+
+def both(options, X, y):
+    a = SVM(state="float", **options).fit(X, y)
+    b = SVM(state="fixed", **options).fit(X, y)
+    return a, b
+
+
+def test_two_classes_agree():
+    for options in OPTIONS:
+        a, b = both(options, X, Y)
+        assert a.converged and b.converged, (a, b)
+        assert [a.predict(r) for r in X] == [b.predict(r) for r in X]
+        assert max([abs(a.decision(r) - b.decision(r)) for r in X]) < 0.1
+
+
+def test_three_classes_agree():
+    for options in OPTIONS:
+        a, b = both(options, X, Y3)
+        same = sum([a.predict(r) == b.predict(r) for r in X])
+        assert same >= 39, (options, same)
+
+
+def test_fractions_are_scaled_to_int16():
+    rows = [[v / 8 for v in r] for r in X]
+    for options in OPTIONS:
+        options = dict(options)
+        if "gamma" in options:
+            options["gamma"] *= 64
+        else:
+            options["C"] *= 64
+        a, b = both(options, rows, Y)
+        assert [a.predict(r) for r in rows] == [b.predict(r) for r in rows]
+        assert max([abs(a.decision(r) - b.decision(r)) for r in rows]) < 0.1
+
+
+def test_fixed_model_survives_its_file():
+    import os
+
+    for options in OPTIONS:
+        m = SVM(state="fixed", **options).fit(X, Y3)
+        m.save("svm_fixed_test.bin")
+        other = SVM.load("svm_fixed_test.bin")
+        for r in X:
+            assert list(m.decision(r)) == list(other.decision(r))
+    os.remove("svm_fixed_test.bin")
+
+
+def run():
+    for name, test in sorted(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print(name, "ok")
+
+
+if __name__ == "__main__":
+    run()
