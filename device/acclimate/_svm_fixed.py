@@ -182,11 +182,12 @@ def collapse(w, work, X, rows, par):
         largest = max(largest, s)
         total += s
     bias = work[3]
+    top = par[6] - 8 if par[1] == 2 else par[6]  # `linear` cuts sums of int16 products by 8
     by = 0
-    while not _fits(largest >> by, total >> by, bias, par[6] - by, 255 if par[1] == 1 else 128):
+    while not _fits(largest >> by, total >> by, bias, top - by, 255 if par[1] == 1 else 128):
         by += 1
-    shift = par[6] - by - 16
-    w[0] = par[6] - by
+    shift = top - by - 16
+    w[0] = top - by
     w[1] = bias << shift if shift >= 0 else bias >> min(31, -shift)
     add = 1 << (by - 1) if by else 0
     pair = 0
