@@ -239,14 +239,16 @@ class TrainOnDemand:
     :param int enough: new samples that make a training worth while
     :param int margin: held-back samples by which the new model must be better, 0 or more;
         -1 keeps it on a tie too
+    :param int least_held: held-back samples without which no training begins, 1 or more
     """
 
     IDLE, TRAINING, TESTING = 0, 1, 2
 
-    def __init__(self, live, spare, store, enough=16, margin=0):
+    def __init__(self, live, spare, store, enough=16, margin=0, least_held=1):
         self.live = live
         self.spare = spare
         self.enough = enough
+        self.least_held = least_held
         self.margin = margin
         self._store = store
         self._X = [array(store.typecode, [0] * len(store.X)) for _ in range(2)]
@@ -262,7 +264,13 @@ class TrainOnDemand:
 
     def wanted(self):
         """True when enough new samples have come and some are held back to test with."""
-        return self._store.new >= self.enough and self._store.held_count > 0
+        return self._store.new >= self.enough and self._store.held_count >= self.least_held
+
+    def first_steps(self):
+        """Generator that fits the model in use on the store: how a product begins its life."""
+        self.rows = n = self._store.copy_into(self._X[self._side], self._y[self._side])
+        X = memoryview(self._X[self._side])[: n * self._store.width]
+        yield from self.live.fit_steps(X, memoryview(self._y[self._side])[:n])
 
     def start(self):
         """Begin a training on a copy of the store as it is now."""

@@ -47,4 +47,4 @@ def test_recordings_become_int16_once_and_seglearn_is_not_imported(tmp_path):
     recordings = watch.load(cache)
     assert {r.subject for r in recordings} == set(range(1, 11))
     assert all(r.samples.dtype == np.int16 for r in recordings)
-    assert all(np.abs(r.samples[:, :3].astype(int)).max() > 2000 for r in recordings)  # gravity is there
+    assert all(np.abs(r.samples[:, :3].astype(int)).max() > 2000 for r in recordings)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""`python -m acclimate_host.demo`: a model meets a new user, and learns on the board."""
+
+import argparse
+import os
+import sys
+import time
+
+from acclimate_host.demo import deploy, protocol, report, watch
+from acclimate_host.demo.runner import Runner
+from acclimate_host.errors import AcclimateError
+from acclimate_host.paths import built
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="python -m acclimate_host.demo", description=__doc__)
+    parser.add_argument(
+        "--board", default=os.environ.get("BOARD") or "desktop",
+        help="desktop, nrf52840, samd21 or esp32 (emulated); default: $BOARD, else desktop",
+    )  # fmt: skip
+    parser.add_argument(
+        "--port", default=os.environ.get("PORT") or None, help="a real board, e.g. /dev/ttyACM0"
+    )
+    parser.add_argument("--user", type=int, default=1, help="the new user, 1..10")
+    parser.add_argument(
+        "--small", action="store_true", help="the variant for 32 KB of RAM (samd21 takes it)"
+    )
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    started = time.monotonic()
+    try:
+        recordings = watch.load(built("data", "watch.npz"))
+        opened = deploy.open_for_demo(args.board, args.port)
+    except (AcclimateError, FileNotFoundError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return getattr(error, "exit_code", 2)
+    with opened.board as board:
+        small = args.small or board.info().heap_free_bytes < 64 * 1024
+        settings = protocol.SMALL if small else protocol.FULL
+        try:
+            session = protocol.session(
+                protocol.windows(recordings, settings), settings, args.user
+            )
+        except ValueError as error:
+            print(f"demo: --{error}", file=sys.stderr)
+            return 2
+        introduce(opened, settings, session)
+        runner = Runner(board, settings)
+        try:
+            outcome = runner.run(session)
+        except AcclimateError as error:
+            print(f"demo: {error}", file=sys.stderr)
+            return error.exit_code
+        unit, clock = clock_of(board)
+    finish(args, opened, settings, session, runner, outcome, unit, clock)
+    print(f"\n{time.monotonic() - started:.0f} seconds on this computer, set-up not counted.")
+    return 0
+
+
+def introduce(opened, settings, session):
+    """What is about to happen, in three lines."""
+    names = ", ".join(watch.EXERCISES[e] for e in settings.exercises)
+    print(f"Board     {opened.title}")
+    for text in opened.left_out:
+        print(f"Left out  {text}")
+    print(f"Task      which shoulder exercise does the watch see? {names}")
+    print(f"Data      real recordings of 10 people (PyPI: seglearn); user {session.user} is new")
+    print(
+        f"Model     {settings.machine['kernel']} SVM on {settings.features().width} features "
+        f"of 2.56 s, computed on the board from raw samples\n"
+    )
+
+
+def clock_of(board):
+    """(function that turns ticks into text, remark about it)."""
+    if board.emulated and board.emulator.icount is not None:
+        hz = int(board.exec("import qboard\nprint(qboard.HZ)"))
+        per_tick = 1e9 / hz / (1 << board.emulator.icount)
+        remark = "Instructions are counted by the emulator; not measured on hardware."
+        return report.ticks_as_instructions(per_tick), remark
+    if board.emulated:
+        hz = int(board.exec("import qboard\nprint(qboard.HZ)"))
+        return report.ticks_as_time(hz), "Times are the emulator's, not those of a board."
+    return report.ticks_as_time(1e6), "Times are those of the machine that ran it."
+
+
+def finish(args, opened, settings, session, runner, outcome, unit, clock):
+    """The table, and the picture when matplotlib is there."""
+    rows = report.result_rows(session, settings, outcome, runner.costs, unit)
+    print()
+    print("\n".join(report.table(rows)))
+    print(clock)
+    name = args.port.replace("/", "_").strip("_") if args.port else args.board
+    path = built("demo", f"user{args.user}-{name}.png")
+    try:
+        from acclimate_host.plots import personalisation
+
+        personalisation(
+            path, outcome, [w.truth for w in session.unseen],
+            (runner.margins_before, runner.margins_after),
+            [watch.EXERCISES[e] for e in settings.exercises],
+            f"A model meets user {args.user} and learns on {opened.title}",
+        )  # fmt: skip
+    except ImportError:
+        print("Left out  the picture (matplotlib is not installed)")
+    else:
+        print(f"Picture   {os.path.relpath(path)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Opens the board that was asked for, with what the demo needs of `acclimate` on it."""
+
+import re
+from dataclasses import dataclass
+
+from acclimate_host.connect import open_board
+from acclimate_host.errors import Missing
+from acclimate_host.paths import built, device_package
+
+ICOUNT = {"nrf52840": 10, "samd21": 10}
+DESKTOP_HEAP_BYTES = 512 * 1024  # objects are twice as large there as on a 32-bit board
+_WANTED = re.compile(r"(__init__|_native|_manifest|sha256|loop|features|svm\w*|_svm\w*)\.mpy")
+
+
+@dataclass
+class Opened:
+    """An open board and what to say about it."""
+
+    board: object
+    title: str
+    native: bool
+    left_out: list
+
+
+def stage(arch):
+    """Folder with bytecode and native modules for `arch`, or None when it was not built."""
+    folder = built("stage", arch) if arch else None
+    return folder if folder and (folder / "acclimate").is_dir() else None
+
+
+def open_for_demo(name, port):
+    """Open a real board (`port`), an emulated one (`name`) or the desktop binary.
+
+    :raises Missing: it cannot run here, or nothing was built for it
+    """
+    if port:
+        return _install(open_board(port), f"the board at {port}")
+    if name in (None, "", "desktop"):
+        return _desktop()
+    options = {"icount": ICOUNT[name]} if name in ICOUNT else {}
+    return _install(open_board(name, **options), f"{name} (emulated)")
+
+
+def _desktop():
+    folder = stage("x64") or stage("py")
+    path = folder or device_package().parent
+    board = open_board("desktop", path=[path], heap_bytes=DESKTOP_HEAP_BYTES)
+    return _opened(board, "the MicroPython desktop binary")
+
+
+def _install(board, title):
+    """Copy the needed files of the stage to the board's `lib`."""
+    try:
+        info = board.info()
+        folder = stage(info.arch) or stage("py")
+        if folder is None:
+            raise Missing(f"{title}: nothing was built for {info.arch}; run: make stage")
+        target = board.lib + "/acclimate"
+        board.mkdir(target)
+        for path in sorted((folder / "acclimate").glob("*.mpy")):
+            if _WANTED.fullmatch(path.name):
+                board.put(path, f"{target}/{path.name}")
+    except BaseException:
+        board.close()
+        raise
+    return _opened(board, title)
+
+
+_NATIVE = """
+try:
+    from acclimate import _native
+    print(_native.load('svm') is not None)
+except ImportError:
+    print(False)
+"""
+
+
+def _opened(board, title):
+    info = board.info()
+    native = board.exec(_NATIVE, timeout_s=60).strip() == "True"
+    board.soft_reset()
+    left_out = []
+    if not native:
+        left_out.append("native modules (none built or loaded here): the pure Python path runs")
+    version = f"{info.runtime} {info.version_text}"
+    path = f"native SVM for {info.arch}" if native else "SVM in pure Python"
+    return Opened(board, f"{title}, {version}, {path}", native, left_out)

