@@ -99,6 +99,7 @@ class SVM:
         self.budget = budget
         self.state = state
         self.scaler = None
+        self.samples = None
         self._scale = scale
         self._model = None
         self._job = None
@@ -141,7 +142,12 @@ class SVM:
 
     def _publish(self, job):
         """Make the state of a training job the model."""
-        self._take(job.result())
+        model = job.result()
+        if self.budget:
+            from acclimate.svm_budget import of
+
+            self.samples = of(model, job.y)
+        self._take(model)
         self.scaler = job.scaler
         self._job = None
 
@@ -196,7 +202,11 @@ class SVM:
         return kernel(self, a, b)
 
     def add(self, row, label):
-        """Learn one more sample within `budget`; see `acclimate.svm_budget`."""
+        """Learn one more sample within `budget` kept ones; see `acclimate.svm_budget`.
+
+        May start from nothing: training begins with the second label. The work of one call is
+        a few solver steps, because it goes on from the former coefficients.
+        """
         from acclimate.svm_budget import add
 
         return add(self, row, label)

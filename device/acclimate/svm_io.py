@@ -261,7 +261,7 @@ def load(cls, path):
     m._take(model)
     m.scaler = scaler
     if labels is not None:
-        from acclimate.svm_budget import Samples
+        from acclimate.svm_budget import of
 
-        m.samples = Samples(model, labels)
+        m.samples = of(model, labels)
     return m

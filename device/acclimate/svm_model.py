@@ -89,7 +89,10 @@ class Model:
 
     def values(self, row):
         """Raw decision values of all pairs, in a buffer that the next call reuses."""
-        row = self._enter(row)
+        return self.raw_values(self._enter(row))
+
+    def raw_values(self, row):
+        """The same for a row that is in the units and of the type of the store already."""
         out = self._out
         p = 0
         for pair in self.pairs:
@@ -100,23 +103,29 @@ class Model:
             p += 1
         return out
 
+    def real(self, p, raw):
+        """Raw value of pair `p` as a number whose margin is 1."""
+        if self.fixed:
+            w = self.pairs[p].w
+            return raw * 2.0 ** -(16 if w is None else w[0])
+        if raw - raw != 0:
+            raise ValueError("row: expected finite numbers, got decision %s" % raw)
+        return raw
+
     def decision(self, row, out=None):
         """Values with the signs of scikit-learn; see `SVM.decision`."""
         raw = self.values(row)
         count = len(raw)
-        if out is None:
-            out = array("f", raw) if count > 1 else None
-        sign = 1.0 if count > 1 else -1.0
-        for p in range(count):
-            v = sign * raw[p]
-            if self.fixed:
-                w = self.pairs[p].w
-                v *= 2.0 ** -(16 if w is None else w[0])
-            elif v - v != 0:
-                raise ValueError("row: expected finite numbers, got decision %s" % v)
+        if count == 1:
+            v = -self.real(0, raw[0])
             if out is None:
                 return v
-            out[p] = v
+            out[0] = v
+            return out
+        if out is None:
+            out = array("f", (0 for _ in range(count)))
+        for p in range(count):
+            out[p] = self.real(p, raw[p])
         return out
 
     def predict(self, row):

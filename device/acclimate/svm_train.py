@@ -261,7 +261,11 @@ class Job:
     def result(self):
         """The model at the end of training, without rows that nobody needs any more."""
         model = self.model()
-        return model if self.in_place or self.m.budget else compact(model)
+        if self.m.budget:
+            if self.in_place:
+                model.x = array(model.code, model.x)
+            return model
+        return model if self.in_place else compact(model)
 
     def _fill_up(self, out, count):
         """Fill the pairs that were not reached with functions that are zero everywhere."""
@@ -303,6 +307,10 @@ def start(m, X, y):
     """Check the data, then return a job that has not yet touched the model."""
     data = svm_data.prepare(X, y, m.storage, m._scale, not uses_fixed(m.state))
     warning = data[7]
+    if m.budget:
+        from acclimate.svm_budget import check_budget
+
+        check_budget(m, data[3])
     job = Job(m, data, y)
     job.in_place = job.x is X
     if warning and not m.warning:

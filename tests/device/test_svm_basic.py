@@ -93,14 +93,3 @@ def test_class_weight_lifts_the_small_class():
     plain = SVM(kernel="rbf", C=1.0, gamma=0.1).fit(X, y)
     fair = SVM(kernel="rbf", C=1.0, gamma=0.1, class_weight="balanced").fit(X, y)
     assert sum(labels(plain, X[20:])) < sum(labels(fair, X[20:])) == 3
-
-
-def run():
-    for name, test in sorted(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print(name, "ok")
-
-
-if __name__ == "__main__":
-    run()

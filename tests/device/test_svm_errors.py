@@ -78,14 +78,3 @@ def test_predict_names_a_wrong_width_and_an_unfitted_model():
     fails(("row", "2", "1"), m.decision, [0])
     fails(("row", "finite"), m.predict, [0, NAN])
     fails(("X", "2", "3"), m.evaluate, [[0, 0, 0]], [0])
-
-
-def run():
-    for name, test in sorted(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print(name, "ok")
-
-
-if __name__ == "__main__":
-    run()

@@ -57,14 +57,3 @@ def test_fixed_model_survives_its_file():
         for r in X:
             assert list(m.decision(r)) == list(other.decision(r))
     os.remove("svm_fixed_test.bin")
-
-
-def run():
-    for name, test in sorted(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print(name, "ok")
-
-
-if __name__ == "__main__":
-    run()

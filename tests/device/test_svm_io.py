@@ -69,14 +69,3 @@ def test_own_checksum_equals_the_known_value():
 
 def test_an_unfitted_model_is_not_saved():
     raises(ValueError, ["fitted"], SVM().save, PATH)
-
-
-def run():
-    for name, test in sorted(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print(name, "ok")
-
-
-if __name__ == "__main__":
-    run()

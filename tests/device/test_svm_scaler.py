@@ -54,14 +54,3 @@ def test_scaler_is_saved_with_the_model():
         other = SVM.load("svm_scaler_test.bin")
         assert [other.decision(r) for r in rows] == [m.decision(r) for r in rows]
     os.remove("svm_scaler_test.bin")
-
-
-def run():
-    for name, test in sorted(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print(name, "ok")
-
-
-if __name__ == "__main__":
-    run()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Learning goes on forever in fixed memory."""
+
+from acclimate.svm import SVM
+
+
+def stream(n, seed=1):
+    """Rows of two clouds with labels, the same on every runtime."""
+    for i in range(n):
+        seed = (seed * 1103 + 12345) & 0xFFFF
+        a = seed >> 8
+        seed = (seed * 1103 + 12345) & 0xFFFF
+        b = seed >> 8
+        label = i & 1
+        yield [a % 40 + 30 * label, b % 40 + 30 * label], label
+
+
+def test_learns_from_nothing_and_never_keeps_more_than_its_budget():
+    for options in (dict(kernel="linear", C=0.1), dict(kernel="rbf", gamma=0.002, C=1.0)):
+        for state in ("float", "fixed"):
+            m = SVM(budget=12, state=state, **options)
+            for row, label in stream(60):
+                m.add(row, label)
+                assert len(m.samples.labels) <= 12
+            right = n = 0
+            for row, label in stream(60, 7):
+                right += m.predict(row) == label
+                n += 1
+            assert right >= n * 0.8, (options, state, right)
+            assert m.converged
+
+
+def test_signed_coefficients_stay_balanced():
+    m = SVM(kernel="rbf", gamma=0.002, C=1.0, budget=10, state="float")
+    for row, label in stream(40):
+        m.add(row, label)
+        if m.n_iter:
+            assert abs(sum(m._model.pairs[0].beta)) < 1e-4
+
+
+def test_a_new_label_makes_new_pairs():
+    m = SVM(kernel="rbf", gamma=0.01, C=10.0, budget=8)
+    for row, label in stream(8):
+        m.add(row, label)
+    m.add([5, 90], 7)
+    m.add([6, 91], 7)
+    m.add([7, 92], 7)
+    assert len(m._model.pairs) == 3
+    assert m.predict([6, 90]) == 7
+
+
+def test_learning_goes_on_after_a_file():
+    import os
+
+    m = SVM(kernel="linear", C=0.1, budget=10)
+    rows = list(stream(30))
+    for row, label in rows[:20]:
+        m.add(row, label)
+    m.save("svm_budget_test.bin")
+    other = SVM.load("svm_budget_test.bin")
+    for row, label in rows[20:]:
+        m.add(row, label)
+        other.add(row, label)
+    for row, _ in rows:
+        assert abs(m.decision(row) - other.decision(row)) < 0.01
+    os.remove("svm_budget_test.bin")
+
+
+def test_fit_with_a_budget_goes_on_with_add():
+    rows = list(stream(12))
+    m = SVM(kernel="linear", C=0.1, budget=12)
+    m.fit([r for r, _ in rows], [label for _, label in rows])
+    before = m.n_support
+    m.add([35, 35], 1)
+    assert len(m.samples.labels) == 12 and before > 0
+    bad = SVM(kernel="linear", budget=4)
+    try:
+        bad.fit([r for r, _ in rows], [label for _, label in rows])
+    except ValueError as e:
+        assert "budget" in str(e) and "12" in str(e)
+    else:
+        raise AssertionError("more rows than the budget")
+
+
+def test_bad_samples_change_nothing():
+    m = SVM(kernel="linear", C=0.1, budget=10)
+    for row, label in stream(12):
+        m.add(row, label)
+    rows = [row for row, _ in stream(12)]
+    before = [m.decision(row) for row in rows]
+    for row, label in (([1], 0), ([1, 2], 255), ([1, 1e9], 0), ([1, float("nan")], 1)):
+        try:
+            m.add(row, label)
+        except ValueError:
+            assert [m.decision(r) for r in rows] == before
+        else:
+            raise AssertionError("a bad sample was taken")
