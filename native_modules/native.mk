@@ -20,6 +20,7 @@ export PATH := $(OUT)/venv/bin:$(PATH):$(ROOT)/tools/xtensa
 
 MOD := $(NAME)$(addprefix _,$(VARIANT))
 WORK := $(OUT)/native/$(ARCH)/work/$(MOD)
+CACHE := $(ROOT)/out/native/cache
 RESULT := $(OUT)/native/$(ARCH)/$(MOD).mpy
 
 ifneq ($(CURDIR),$(WORK))
@@ -33,8 +34,8 @@ INPUTS := $(wildcard $(MODULE_DIR)/*.[chS] $(NATIVE_DIR)/common/*.h) \
 	$(if $(filter xtensawin,$(ARCH)),$(wildcard $(ROOT)/tools/xtensa/*))
 
 $(RESULT): $(INPUTS)
-	@rm -rf $(WORK) && mkdir -p $(WORK) $(OUT)/native/cache
-	@ln -s $(OUT)/native/cache $(WORK)/.mpy_ld_cache
+	@rm -rf $(WORK) && mkdir -p $(WORK) $(CACHE)
+	@ln -s $(CACHE) $(WORK)/.mpy_ld_cache
 	@$(MAKE) --no-print-directory -C $(WORK) -I $(MODULE_DIR) -f $(MODULE_MAKEFILE) \
 		ARCH=$(ARCH) VARIANT=$(VARIANT) OUT=$(OUT) > $(WORK)/build.log 2>&1 \
 		|| { cat $(WORK)/build.log >&2; exit 1; }

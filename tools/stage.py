@@ -13,9 +13,8 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
-
-import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out"
@@ -67,8 +66,7 @@ def stage(arch, version):
 
 
 def main(archs):
-    with open(ROOT / "pyproject.toml", "rb") as file:
-        version = tomllib.load(file)["project"]["version"]
+    version = metadata.version("acclimate")
     for arch in archs:
         print(stage(arch, version))
 

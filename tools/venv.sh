@@ -30,4 +30,4 @@ if ! "$venv/bin/python" -c 'import pip' 2> /dev/null; then
         die "Python has neither ensurepip nor pip; as root: apt-get install python3-venv"
     fi
 fi
-"$venv/bin/python" -m pip install -q --disable-pip-version-check -e ".[$extras]"
+"$venv/bin/python" -m pip install -qq --disable-pip-version-check -e ".[$extras]"

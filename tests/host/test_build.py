@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""The build rules: native modules of several files, their variants, and the stages."""
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from acclimate_host.connect import open_board, why_not
+from acclimate_host.paths import built, repository
+
+ROOT = repository()
+COMPILERS = {
+    "x64": "gcc",
+    "armv6m": "arm-none-eabi-gcc",
+    "armv7emsp": "arm-none-eabi-gcc",
+    "xtensawin": "clang-22",
+}
+BOARD_OF = {
+    "x64": "desktop",
+    "armv6m": "samd21",
+    "armv7emsp": "nrf52840",
+    "xtensawin": "esp32",
+}
+
+MAKEFILE = """\
+NAME = _toy
+SRC = toy_mod.c toy_scale.c toy_sum.c
+CFLAGS_x64 = -DBIAS=1
+CFLAGS_armv6m = -DBIAS=2
+CFLAGS_armv7emsp = -DBIAS=3
+CFLAGS_xtensawin = -DBIAS=4
+VARIANTS_armv6m = small
+SRC_small = toy_mod.c toy_sum.c
+CFLAGS_small = -DTOY_SMALL
+include {rule}
+"""
+
+SUM = """\
+#include "toy.h"
+static const int8_t offsets[2] = { 1, -1 };
+int32_t toy_sum(const int8_t *values, uint32_t count) {
+    int32_t sum = BIAS + offsets[count & 1];
+    for (uint32_t i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    return sum;
+}
+"""
+
+SCALE = """\
+#include "toy.h"
+static const float factors[2] = { 0.5f, 0.25f };
+float toy_scale(int32_t value, uint32_t which) {
+    return (float)value * factors[which & 1];
+}
+"""
+
+HEADER = """\
+#include <stdint.h>
+int32_t toy_sum(const int8_t *values, uint32_t count);
+float toy_scale(int32_t value, uint32_t which);
+"""
+
+WRAPPER = """\
+#include "py/dynruntime.h"
+#include "toy.h"
+static mp_obj_t total(mp_obj_t values) {
+    mp_buffer_info_t info;
+    mp_get_buffer_raise(values, &info, MP_BUFFER_READ);
+    return mp_obj_new_int(toy_sum(info.buf, info.len));
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(total_obj, total);
+#if !defined(TOY_SMALL)
+static mp_obj_t scale(mp_obj_t value, mp_obj_t which) {
+    return mp_obj_new_float_from_f(toy_scale(mp_obj_get_int(value), mp_obj_get_int(which)));
+}
+static MP_DEFINE_CONST_FUN_OBJ_2(scale_obj, scale);
+#endif
+mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
+    MP_DYNRUNTIME_INIT_ENTRY
+    mp_store_global(MP_QSTR_total, MP_OBJ_FROM_PTR(&total_obj));
+    #if !defined(TOY_SMALL)
+    mp_store_global(MP_QSTR_scale, MP_OBJ_FROM_PTR(&scale_obj));
+    #endif
+    MP_DYNRUNTIME_INIT_EXIT
+}
+"""
+
+
+def skip_or_fail(reason):
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A native module of three files, outside the repository; returns its folder."""
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    rule = ROOT / "native_modules" / "native.mk"
+    texts = {
+        "Makefile": MAKEFILE.format(rule=rule),
+        "toy.h": HEADER,
+        "toy_sum.c": SUM,
+        "toy_scale.c": SCALE,
+        "toy_mod.c": WRAPPER,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def build(folder, arch, out):
+    """Run make as the repository does; return what it printed."""
+    if not built("micropython", "py", "dynruntime.mk").exists():
+        skip_or_fail("MicroPython's source is not there; run make setup")
+    if shutil.which(COMPILERS[arch]) is None:
+        skip_or_fail(f"{COMPILERS[arch]} is not installed")
+    path = os.pathsep.join([str(built("venv", "bin")), os.environ["PATH"]])
+    command = [
+        "make",
+        "-C",
+        folder,
+        f"ARCH={arch}",
+        f"OUT={out}",
+        f"MPY_DIR={built('micropython')}",
+    ]
+    done = subprocess.run(
+        command, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("arch", COMPILERS)
+def test_module_of_several_files_runs_on_its_board(toy, tmp_path, arch):
+    build(toy, arch, tmp_path / "out")
+    reason = why_not(BOARD_OF[arch])
+    if reason:
+        skip_or_fail(reason)
+    data = (tmp_path / "out" / "native" / arch / "_toy.mpy").read_bytes()
+    with open_board(BOARD_OF[arch]) as board:
+        board.put_bytes(data, board.root.rstrip("/") + "/_toy.mpy")
+        board.exec("import sys; sys.path.insert(0, %r)" % board.root)
+        answer = board.exec(
+            "import _toy; print(_toy.total(b'\\x05\\xff\\x03'), _toy.scale(-7, 1))"
+        )
+    bias = 1 + list(COMPILERS).index(arch)
+    assert answer.split() == [str(7 + bias - 1), "-1.75"]
+
+
+def test_variant_is_smaller_and_named_after_the_module(toy, tmp_path):
+    build(toy, "armv6m", tmp_path / "out")
+    folder = tmp_path / "out" / "native" / "armv6m"
+    assert sorted(path.name for path in folder.glob("*.mpy")) == ["_toy.mpy", "_toy_small.mpy"]
+    sizes = [(folder / name).stat().st_size for name in ("_toy.mpy", "_toy_small.mpy")]
+    assert sizes[1] < sizes[0] / 2
+
+
+def test_module_is_built_again_only_when_a_header_changed(toy, tmp_path):
+    assert "built out/" in build(toy, "x64", tmp_path / "out")
+    assert "built out/" not in build(toy, "x64", tmp_path / "out")
+    later = (toy / "toy.h").stat().st_mtime + 10
+    os.utime(toy / "toy.h", (later, later))
+    assert "built out/" in build(toy, "x64", tmp_path / "out")
+
+
+def load_stage_tool():
+    spec = importlib.util.spec_from_file_location("stage", ROOT / "tools" / "stage.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_manifest_names_length_and_hash_of_each_native_module(tmp_path):
+    module = tmp_path / "_svm.mpy"
+    module.write_bytes(b"native code")
+    names = {}
+    exec(load_stage_tool().manifest_text("9.8.7", [module]), names)
+    digest = hashlib.sha256(b"native code").hexdigest()
+    assert names["VERSION"] == "9.8.7"
+    assert names["NATIVE"] == {"_svm": (11, digest)}
+
+
+def test_stage_holds_every_device_module_as_bytecode(tmp_path, monkeypatch):
+    tool = load_stage_tool()
+    monkeypatch.setattr(tool, "OUT", tmp_path)
+    tool.stage("py", "9.8.7")
+    device = ROOT / "device"
+    expected = {path.relative_to(device).with_suffix(".mpy") for path in device.rglob("*.py")}
+    stage = tmp_path / "stage" / "py"
+    found = {path.relative_to(stage) for path in stage.rglob("*.*")}
+    assert found == expected | {Path("acclimate/_manifest.mpy")}
+
+
+def test_scripts_name_no_absolute_path_of_a_machine():
+    paths = [ROOT / "Makefile", *ROOT.glob("tools/**/*"), *ROOT.glob("boards/emulated/**/*")]
+    for path in paths:
+        if path.is_file() and "__pycache__" not in path.parts:
+            found = re.search(r"(?<![\w./])/(home|root|work|tmp|opt)/", path.read_text())
+            assert found is None, f"{path}: {found.group()}"
