@@ -38,19 +38,23 @@ def running_share(right, span):
     return shares
 
 
-def personalisation(path, outcome, truths, margins, classes, title, span=20):
+def personalisation(path, outcome, truths, margins, shares, classes, titles, span=20):
     """The picture of the demo: accuracy over time, decision values and recall of each class.
 
     :param outcome: `answers` and `events` of the stream, `before` and `after` of the test
     :param truths: true class of each tested window
     :param margins: (before, after): decision value for the truth of each tested window
+    :param shares: (windows lived through, % right on the unseen windows), from the start on
     :param classes: names
+    :param titles: (what happened, where it ran)
     """
     plt = _pyplot()
-    figure = plt.figure(figsize=(11, 7.6), layout="constrained")
-    grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.15))
-    figure.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color="#111827")
-    _stream(figure.add_subplot(grid[0, :]), outcome, span)
+    figure = plt.figure(figsize=(11, 8), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.1, w_pad=0.1, hspace=0.04, rect=(0, 0, 1, 0.92))
+    grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.1))
+    figure.text(0.012, 0.965, titles[0], fontsize=15, fontweight="bold", color="#111827")
+    figure.text(0.012, 0.938, titles[1], fontsize=10, color=MUTED)
+    _stream(figure.add_subplot(grid[0, :]), outcome, shares, span)
     _margins(figure.add_subplot(grid[1, 0]), margins)
     _recall(figure.add_subplot(grid[1, 1]), outcome, truths, classes)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,30 +62,36 @@ def personalisation(path, outcome, truths, margins, classes, title, span=20):
     plt.close(figure)
 
 
-def _stream(axes, outcome, span):
+def _stream(axes, outcome, shares, span):
     """Accuracy while the device is used, with the moments of training."""
     right = [truth == label for truth, label in outcome.answers]
     count = range(1, len(right) + 1)
-    axes.plot(count, running_share(right, span), color=AFTER, linewidth=2.2, zorder=3)
-    wrong = [i for i, ok in zip(count, right, strict=True) if not ok]
-    axes.plot(wrong, [3] * len(wrong), "|", color=BEFORE, markersize=9, markeredgewidth=1.6)
-    seen = set()
+    tick = {"color": BEFORE, "markersize": 8, "markeredgewidth": 1.6, "linestyle": "none"}
     for at, verdict, *_ in outcome.events:
         kept = verdict == "kept"
-        label = None if verdict in seen else f"trained, new model {verdict}"
-        seen.add(verdict)
-        axes.axvline(
-            at, color=KEPT if kept else DROPPED, linestyle="-" if kept else ":",
-            linewidth=1.2, alpha=0.75, label=label, zorder=1,
+        axes.axvline(at, color=KEPT if kept else DROPPED, linewidth=1, alpha=0.45, zorder=1)
+        axes.text(
+            at, 105, verdict, ha="center", va="bottom", fontsize=8,
+            color=KEPT if kept else MUTED,
         )  # fmt: skip
-    axes.plot([], [], "|", color=BEFORE, markersize=9, markeredgewidth=1.6, label="wrong answer")
+    axes.plot(
+        count, running_share(right, span), color=MUTED, linewidth=1.3, zorder=2,
+        label=f"its own last {span} answers",
+    )  # fmt: skip
+    at = [n for n, _ in shares] + [len(right)]
+    height = [share for _, share in shares] + [shares[-1][1]]
+    axes.step(at, height, where="post", color=AFTER, linewidth=2.6, zorder=3,
+              label="later windows that it has not seen")  # fmt: skip
+    axes.plot(at[:-1], height[:-1], "o", color=AFTER, markersize=5, zorder=4)
+    wrong = [i for i, ok in zip(count, right, strict=True) if not ok]
+    axes.plot(wrong, [3] * len(wrong), "|", label="a wrong answer", **tick)
     axes.set_ylim(0, 104)
-    axes.set_xlim(0.5, len(right) + 0.5)
+    axes.set_xlim(0, len(right) + 0.5)
     axes.set_xlabel("windows of the new user, in order of time (2.56 s each)")
-    axes.set_ylabel(f"right among the last {span}, %")
-    axes.set_title("While it is worn: right answers over time")
+    axes.set_ylabel("right, %")
+    axes.set_title("While it is worn: every line is a training on the board", pad=20)
     axes.grid(axis="y", color="#e5e7eb", zorder=0)
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.06), fontsize=9, ncols=3)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.08), fontsize=9, ncols=3)
 
 
 def _margins(axes, margins):

@@ -98,11 +98,15 @@ def finish(args, opened, settings, session, runner, outcome, unit, clock):
     try:
         from acclimate_host.plots import personalisation
 
+        truths = [w.truth for w in session.unseen]
+        before, after = (report.share(truths, o)[2] for o in (outcome.before, outcome.after))
         personalisation(
-            path, outcome, [w.truth for w in session.unseen],
-            (runner.margins_before, runner.margins_after),
+            path, outcome, truths, (runner.margins_before, runner.margins_after), runner.shares,
             [watch.EXERCISES[e] for e in settings.exercises],
-            f"A model meets user {args.user} and learns on {opened.title}",
+            (
+                f"User {args.user} is new: {before:.0f} % right before, {after:.0f} % after",
+                f"Trained on {opened.title}",
+            ),
         )  # fmt: skip
     except ImportError:
         print("Left out  the picture (matplotlib is not installed)")

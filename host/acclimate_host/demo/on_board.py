@@ -7,7 +7,7 @@ labels, counts and clock readings go out.
 
 import gc
 from array import array
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 
 from acclimate.features import WindowFeatures
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
@@ -48,9 +48,7 @@ class Demo:
 
     def fill(self, truth, text):
         """Take one factory sample."""
-        data = a2b_base64(text)
-        for i in range(len(data)):
-            self.row[i] = data[i] - 256 if data[i] & 128 else data[i]
+        self.take(text)
         self.store.fill(self.row, truth)
 
     def clocked(self, step):
@@ -107,14 +105,25 @@ class Demo:
                 trainer.tested,
             )  # fmt: skip
 
-    def test(self, truth):
-        """Answer the window without learning from it.
+    def keep(self):
+        """Features of the window, for tests. Prints: base64 of the row."""
+        self.features.into(self.window, self.row)
+        print(b2a_base64(bytes(memoryview(self.row))).decode().strip())
+
+    def take(self, text):
+        """The row is what `keep` printed."""
+        data = a2b_base64(text)
+        for i in range(len(data)):
+            self.row[i] = data[i] - 256 if data[i] & 128 else data[i]
+
+    def test(self, truth, text):
+        """Answer a row without learning from it.
 
         Prints: label and the smallest decision value that speaks for the truth, in thousandths
         (above 0: it wins each of its pairs).
         """
         model = self.loop.io.model
-        self.features.into(self.window, self.row)
+        self.take(text)
         print(model.predict(self.row), self.margin(model, truth))
 
     def margin(self, model, truth):

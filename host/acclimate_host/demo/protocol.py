@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from acclimate.features import KINDS, WindowFeatures
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
-
 from acclimate_host.demo import watch
 
 SAMPLES = 128  # 2.56 s at 50 Hz

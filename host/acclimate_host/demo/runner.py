@@ -45,16 +45,18 @@ class Runner:
         self.costs = Costs()
         self.margins_before = []
         self.margins_after = []
+        self.unseen = []
+        self.shares = []  # (windows lived through, % right on unseen windows)
 
     def run(self, session):
         """Live through the session; returns its `Outcome`."""
         self._set_up(session)
         out = Outcome()
-        self.say(f"  testing on {len(session.unseen)} later windows, without learning")
-        out.before, self.margins_before = self._test(session.unseen)
+        self._keep_unseen(session.unseen)
+        out.before, self.margins_before = self._test()
+        self._note_share(0, out.before)
         self._stream(session.stream, out)
-        self.say(f"  testing again on the same {len(session.unseen)} windows")
-        out.after, self.margins_after = self._test(session.unseen)
+        out.after, self.margins_after = self._test()
         self.costs.heap_end, self.costs.heap_free, self.costs.heap_peak = self._numbers(
             "d.bytes()"
         )
@@ -113,18 +115,33 @@ class Runner:
         out.events.append((count, verdict, old, new, tested))
         self.costs.trainings.append((ticks, longest, used))
         self.say(
-            f"  after {count:3d} windows: trained on {used} samples; right on held-back samples: "
-            f"old {old}, new {new} of {tested} -> {verdict}"
+            f"  after {count:3d} windows: trained on {used} samples; held-back samples right: "
+            f"{old} -> {new} of {tested}: {verdict}"
         )
+        if verdict == "kept":
+            self._note_share(count, self._test()[0])
 
-    def _test(self, unseen):
-        labels, margins = [], []
+    def _keep_unseen(self, unseen):
+        """Let the board compute the features of the windows that are for the verdict only."""
+        self.unseen = []
         for w in unseen:
             self._raw(w)
-            label, margin = self._numbers(f"d.test({w.truth})", 30)
+            self.unseen.append((w.truth, self.board.exec("d.keep()", timeout_s=30).strip()))
+
+    def _test(self):
+        """Labels and decision values of the model in use for the unseen windows."""
+        labels, margins = [], []
+        for truth, row in self.unseen:
+            label, margin = self._numbers(f"d.test({truth}, '{row}')", 30)
             labels.append(label)
             margins.append(margin / 1000)
         return labels, margins
+
+    def _note_share(self, count, labels):
+        right = sum(truth == label for (truth, _), label in zip(self.unseen, labels, strict=True))
+        share = 100 * right / len(labels)
+        self.shares.append((count, share))
+        self.say(f"  after {count:3d} windows: {share:.0f} % right on {len(labels)} later windows")
 
     def _raw(self, window):
         """Send one window of raw samples in parts that fit a small board."""
