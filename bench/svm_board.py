@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Train, predict and run Algorithm 1 on an emulated board; instructions and bytes.
+
+Rows and row numbers are written to the board's raw flash before it starts, and copied to RAM
+by the scripts, so that the heap holds what a real program would hold and no more.
+"""
+
+import ast
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from acclimate_host.connect import open_board
+
+SHIFT = 10
+RAW_START = {"nrf52840": 0x21100000, "samd21": 0x50000}
+
+_SETUP = """
+import gc
+import qboard
+gc.collect()
+m0 = gc.mem_alloc()
+import {module} as core
+from array import array
+gc.collect()
+m1 = gc.mem_alloc()
+T = qboard.ticks
+raw = memoryview(qboard.Flash({start}, 65536))
+X = array('b', raw[:{x_bytes}])
+rows = array('h', bytes(raw[{x_bytes}:{x_bytes} + 2 * {n}]))
+par = array('{type}', {par})
+w = array('{type}', [0] * ({d} + 2))
+out = array('{type}', [0])
+work = array('{type}', [0] * core.work_words({n}, {is_float}, {slots}))
+"""
+_TRAIN = """
+e = T()
+e = T() - e
+t = T()
+s = core.start(work, X, rows, par)
+while s == 0:
+    s = core.step(work, X, rows, par, 100000)
+t = (T() - t - e) & 0x3fffffff
+gc.collect()
+size = 4 * (len(work) + len(par)) + len(X) + 2 * len(rows)
+print([t, s, int(work[1]), size, m1 - m0, gc.mem_alloc() - m0])
+"""
+_DECIDE = """
+core.collapse(w, work, X, rows, par)
+row = array('b', bytes({d}))
+none = array('b')
+b = []
+for k in range({n}, {total}):
+    row[:] = array('b', raw[{test_at} + (k - {n}) * {d}:{test_at} + (k - {n} + 1) * {d}])
+    core.linear(out, 0, w, row, 0)
+    b.append(1 if out[0] > 0 else -1)
+def cost(r):
+    core.linear(out, 0, w, r, 0)
+    t = T()
+    core.linear(out, 0, w, r, 0)
+    return T() - t
+print([cost(row), cost(none), b])
+"""
+_ALGORITHM_1 = """
+import qboard
+import svm_ref
+from array import array
+T = qboard.ticks
+raw = memoryview(qboard.Flash({start}, 65536))
+x = raw[:{x_bytes}]
+y = array('b', bytes(raw[{x_bytes}:{x_bytes} + {n}]))
+alpha = array('f', [0.0] * {n})
+s = array('f', (0.0, {c}, 1e-7))
+seed = array('I', [1])
+still = passes = total = 0
+last = 0
+while still < 10 and passes < 4000:
+    t = T()
+    k = svm_ref.one_pass(x, y, alpha, s, seed)
+    last = ((T() - t) & 0x3fffffff) // 16
+    total += last
+    still = 0 if k else still + 1
+    passes += 1
+print([total, last, passes])
+"""
+
+
+def instructions(board, ticks):
+    """Instructions behind a number of ticks of the board's clock."""
+    return round(ticks * 1e9 / board.ticks()[1] / (1 << SHIFT))
+
+
+def _open(name, blob, native, module):
+    """Board with `blob` in its raw flash and the native module in its filesystem."""
+    with tempfile.NamedTemporaryFile(suffix=".bin", delete=False) as file:
+        file.write(blob)
+    board = open_board(name, icount=SHIFT, images={RAW_START[name]: file.name})
+    board.put_bytes(Path(native).read_bytes(), module + ".mpy")
+    board.image = file.name
+    return board
+
+
+def _close(board):
+    board.close()
+    Path(board.image).unlink()
+
+
+def train(name, task, native, module, is_float, slots):
+    """Train on the board; dict with instructions, status, iterations, bytes and decisions."""
+    n = task.n_train
+    x = np.ascontiguousarray(task.x[:n], np.int8).tobytes()
+    blob = x + task.rows().tobytes()
+    test_at = len(blob)
+    blob += np.ascontiguousarray(task.x[n:], np.int8).tobytes()
+    names = {
+        "module": module, "start": RAW_START[name], "x_bytes": len(x), "n": n, "d": task.d,
+        "type": "f" if is_float else "i", "is_float": is_float, "slots": slots,
+        "par": list(task.par(is_float)), "total": len(task.x), "test_at": test_at,
+    }  # fmt: skip
+    board = _open(name, blob, native, module)
+    try:
+        board.exec(_SETUP.format(**names))
+        answer = ast.literal_eval(board.exec(_TRAIN, 120))
+        ticks, status, iterations, data_bytes, code_bytes, heap_bytes = answer
+        row, none, decisions = ast.literal_eval(board.exec(_DECIDE.format(**names), 60))
+        return {
+            "instructions": instructions(board, ticks),
+            "status": status,
+            "iterations": iterations,
+            "data_bytes": data_bytes,
+            "code_heap_bytes": code_bytes,
+            "heap_bytes": heap_bytes,
+            "predict": instructions(board, row) - instructions(board, none),
+            "agree": float(np.mean(np.array(decisions) == task.reference().predict(
+                task.x[n:] / task.scale))),
+        }  # fmt: skip
+    finally:
+        _close(board)
+
+
+def algorithm_1(name, task, native):
+    """Instructions of Algorithm 1 with 10 idle passes, and of one idle pass."""
+    n = task.n_train
+    x = np.ascontiguousarray(task.x[:n] / task.scale, np.float32).tobytes()
+    blob = x + task.y[:n].astype(np.int8).tobytes()
+    names = {"start": RAW_START[name], "x_bytes": len(x), "n": n, "c": 1.0}
+    board = _open(name, blob, native, "svm_ref")
+    try:
+        answer = ast.literal_eval(board.exec(_ALGORITHM_1.format(**names), 400))
+        total, idle, passes = answer
+        return {
+            "instructions_10": instructions(board, total * 16),
+            "instructions_idle_pass": instructions(board, idle * 16),
+            "passes": passes,
+        }
+    finally:
+        _close(board)
