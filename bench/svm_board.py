@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Train, predict and run Algorithm 1 on an emulated board; instructions and bytes.
 
-Rows and row numbers are written to the board's raw flash before it starts, and copied to RAM
-by the scripts, so that the heap holds what a real program would hold and no more.
+Rows and row numbers are written to the board's raw flash first, and copied to RAM by the
+scripts, so that the heap holds what a real program would hold and no more.
 """
 
 import ast
-import tempfile
+import base64
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,14 @@ from acclimate_host.connect import open_board
 SHIFT = 10
 RAW_START = {"nrf52840": 0x21100000, "samd21": 0x50000}
 
+_CHUNK_BYTES = 256
+
+_FLASH = """
+import qboard
+from binascii import a2b_base64 as u
+f = qboard.Flash({start}, 65536)
+p = qboard.PAGE_BYTES
+"""
 _SETUP = """
 import gc
 import qboard
@@ -92,17 +100,15 @@ def instructions(board, ticks):
 
 def _open(name, blob, native, module):
     """Board with `blob` in its raw flash and the native module in its filesystem."""
-    with tempfile.NamedTemporaryFile(suffix=".bin", delete=False) as file:
-        file.write(blob)
-    board = open_board(name, icount=SHIFT, images={RAW_START[name]: file.name})
+    board = open_board(name, icount=SHIFT)
     board.put_bytes(Path(native).read_bytes(), module + ".mpy")
-    board.image = file.name
+    board.exec(_FLASH.format(start=RAW_START[name]))
+    blob += bytes(-len(blob) % 4)
+    for at in range(0, len(blob), _CHUNK_BYTES):
+        text = base64.b64encode(blob[at : at + _CHUNK_BYTES]).decode()
+        board.exec(f"f.writeblocks({at} // p, u('{text}'), {at} % p)")
+    board.soft_reset()
     return board
-
-
-def _close(board):
-    board.close()
-    Path(board.image).unlink()
 
 
 def train(name, task, native, module, is_float, slots):
@@ -135,7 +141,7 @@ def train(name, task, native, module, is_float, slots):
                 task.x[n:] / task.scale))),
         }  # fmt: skip
     finally:
-        _close(board)
+        board.close()
 
 
 def algorithm_1(name, task, native):
@@ -154,4 +160,4 @@ def algorithm_1(name, task, native):
             "passes": passes,
         }
     finally:
-        _close(board)
+        board.close()
