@@ -129,6 +129,9 @@ class SVM:
         before stays as it was until the generator is exhausted; one that was not is usable as
         far as it got.
         """
+        # One after the other: imports inside imports need a deep stack.
+        import acclimate.svm_data
+        import acclimate.svm_model  # noqa: F401
         from acclimate.svm_train import start
 
         self._job = job = start(self, X, y)
@@ -207,6 +210,9 @@ class SVM:
         May start from nothing: training begins with the second label. The work of one call is
         a few solver steps, because it goes on from the former coefficients.
         """
+        import acclimate.svm_data
+        import acclimate.svm_model
+        import acclimate.svm_train  # noqa: F401
         from acclimate.svm_budget import add
 
         return add(self, row, label)
@@ -220,6 +226,7 @@ class SVM:
     @staticmethod
     def load(path):
         """Read a model; `ValueError` for a damaged, truncated or newer file."""
+        import acclimate.svm_model  # noqa: F401
         from acclimate.svm_io import load
 
         return load(SVM, path)
@@ -227,6 +234,8 @@ class SVM:
     @staticmethod
     def bytes_needed(n, d, classes=2, **options):
         """Bytes of `arena` for training `n` rows of `d` features; see `acclimate.svm_train`."""
+        import acclimate.svm_data
+        import acclimate.svm_model  # noqa: F401
         from acclimate.svm_train import bytes_needed
 
         return bytes_needed(n, d, classes, **options)

@@ -39,10 +39,11 @@ def crc32(data, value=0):
                 c = (c >> 1) ^ (0xEDB88320 if c & 1 else 0)
             _NIBBLES[i] = c
     value ^= 0xFFFFFFFF
-    for byte in data:
-        value ^= byte
-        value = (value >> 4) ^ _NIBBLES[value & 15]
-        value = (value >> 4) ^ _NIBBLES[value & 15]
+    for at in range(0, len(data), 64):
+        for byte in bytes(data[at : at + 64]):  # items may be wider than a byte
+            value ^= byte
+            value = (value >> 4) ^ _NIBBLES[value & 15]
+            value = (value >> 4) ^ _NIBBLES[value & 15]
     return value ^ 0xFFFFFFFF
 
 

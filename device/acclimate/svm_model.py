@@ -15,18 +15,21 @@ def find_core():
     """The native solver module, or its twin in Python where no native code loads."""
     try:
         from acclimate._native import load
-
-        found = load("svm")
-        if found is not None:
-            return found
     except ImportError:
-        pass
+        load = None
+    found = load("svm") if load else None
+    if found is not None:
+        return found
+    # One after the other: imports inside imports need a deep stack.
+    for name in ("_svm_par", "_svm_kernel", "_svm_float", "_svm_fixed"):
+        __import__("acclimate." + name)
     from acclimate import _svm_py
 
     return _svm_py
 
 
 core = find_core()
+is_native = not core.__name__.endswith("_py") if hasattr(core, "__name__") else True
 
 
 class Pair:
@@ -97,11 +100,21 @@ class Model:
         p = 0
         for pair in self.pairs:
             if pair.w is None:
-                core.decide(out, p, pair.beta, pair.rows, self.x, row, pair.par, pair.bias)
+                bad = core.decide(out, p, pair.beta, pair.rows, self.x, row, pair.par, pair.bias)
             else:
-                core.linear(out, p, pair.w, row, self._xtype)
+                bad = core.linear(out, p, pair.w, row, self._xtype)
+            if bad:
+                self._refuse(bad)
             p += 1
         return out
+
+    def _refuse(self, status):
+        if status > 0:
+            raise ValueError("row: expected finite numbers, got a decision that is not finite")
+        raise ValueError(
+            "row: expected %d items of type '%s', got another buffer (status %d)"
+            % (self.d, self.code, status)
+        )
 
     def real(self, p, raw):
         """Raw value of pair `p` as a number whose margin is 1."""
@@ -130,4 +143,7 @@ class Model:
 
     def predict(self, row):
         """Label with most votes; the lowest label wins a tie (the rule of libsvm)."""
-        return self.classes[core.vote(self.values(row), len(self.classes))]
+        out = self.values(row)
+        if len(self.classes) == 2 and self.fixed:
+            return self.classes[0 if out[0] > 0 else 1]  # a build for two classes cannot vote
+        return self.classes[core.vote(out, len(self.classes))]

@@ -14,8 +14,20 @@ _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the
 def uses_fixed(state):
     """True when the solver state is fixed point: asked for, or all that this build has."""
     if state is None:
-        return not getattr(svm_model.core, "HAS_FLOAT", True)
+        return not _has_float()
     return state == "fixed"
+
+
+def _has_float():
+    """Ask the solver itself whether this build has the float state."""
+    core = svm_model.core
+    known = getattr(core, "HAS_FLOAT", None)
+    if known is None:
+        par = array("f", bytes(4 * P.PAR_COUNT))
+        P.fill_float(par, 1, P.INT8, LINEAR, 1, 1, 1, 1)
+        work = array("f", bytes(4 * core.work_words(2, True, 2)))
+        known = core.start(work, array("b", (0, 1)), array("h", (0, -2)), par) >= 0
+    return known
 
 
 def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
@@ -127,7 +139,7 @@ class Job:
             full = 4 * core.work_words(n, not self.fixed, n)
             if full <= _spare_bytes():
                 size = full
-        if core.__name__.endswith("_py"):
+        if not svm_model.is_native:
             self.work = array(self.code, bytes(size))
         else:
             self.work = self._typed(bytearray(size), size)
@@ -137,7 +149,7 @@ class Job:
         view = memoryview(arena)[:size]
         if hasattr(view, "cast"):
             return view.cast("B").cast(self.code)
-        if svm_model.core.__name__.endswith("_py"):
+        if not svm_model.is_native:
             return array(self.code, bytes(size))
         return view
 
