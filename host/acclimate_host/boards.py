@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Board descriptions: one TOML file per board in boards/, checked against a schema.
+
+Every figure stands with its source, and what is not known is left out::
+
+    clock_hz = { value = 64_000_000, source = "..." }
+
+>>> board = load("nrf52840")
+>>> board.arch, board.value("flash.erase_block_bytes")
+('armv7emsp', 4096)
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from acclimate_host.errors import AcclimateError
+from acclimate_host.paths import boards_folder
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib
+
+KINDS = ("board", "emulated", "desktop")
+ARCHS = ("x64", "armv6m", "armv7emsp", "xtensawin")
+RUNTIMES = ("micropython", "circuitpython")
+NATIVE = ("yes", "no", "custom build")
+# Name -> (smallest, largest) allowed value; a dot separates table and key.
+FIGURES = {
+    "clock_hz": (1e5, 1e10),
+    "ram_bytes": (1024, 1 << 40),
+    "flash_bytes": (1024, 1 << 40),
+    "heap_free_bytes": (1024, 1 << 40),
+    "flash.start": (0, 1 << 32),
+    "flash.bytes": (1024, 1 << 40),
+    "flash.erase_block_bytes": (64, 1 << 20),
+    "flash.program_unit_bytes": (1, 4096),
+    "flash.endurance_cycles": (100, 1e8),
+    "power.voltage_v": (0.5, 60),
+    "power.active_current_a": (1e-6, 10),
+    "power.erase_current_a": (1e-6, 10),
+}
+_TEXTS = ("name", "title", "kind", "core", "arch", "note")
+_NEEDED = ("name", "title", "kind", "core", "arch")
+
+
+class DescriptionError(AcclimateError):
+    """A board description is wrong; the text names the file, the key and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number and where it comes from."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class RuntimeSupport:
+    """One kind of firmware for the board.
+
+    :param native: ``yes``, ``no`` (stock firmware refuses native modules) or
+        ``custom build``.
+    :param has_sha256: whether its ``hashlib`` has SHA-256.
+    """
+
+    name: str
+    native: str
+    has_sha256: bool
+    source: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class BoardDescription:
+    """One board. ``figures`` holds what is known, by the names in ``FIGURES``."""
+
+    name: str
+    title: str
+    kind: str
+    core: str
+    arch: str
+    fpu: bool
+    figures: dict
+    runtimes: tuple
+    note: str = ""
+
+    def value(self, name):
+        """Return a figure's value, or None where it is not known.
+
+        :raises KeyError: there is no figure of that name in the schema.
+        """
+        if name not in FIGURES:
+            raise KeyError(f"no figure {name!r}; there are: {', '.join(FIGURES)}")
+        figure = self.figures.get(name)
+        return figure.value if figure else None
+
+    def unknown(self):
+        """Return the names of the figures that are not known."""
+        return [name for name in FIGURES if name not in self.figures]
+
+    def native(self, runtime="micropython"):
+        """Return ``yes``, ``no`` or ``custom build``; None without that runtime."""
+        for support in self.runtimes:
+            if support.name == runtime:
+                return support.native
+        return None
+
+    def energy_j(self, seconds):
+        """Return the energy of so much work, or None where current or voltage is not known."""
+        voltage, current = self.value("power.voltage_v"), self.value("power.active_current_a")
+        return None if None in (voltage, current) else voltage * current * seconds
+
+
+def parse(data, file="board"):
+    """Return the BoardDescription of a TOML document (a dictionary).
+
+    :raises DescriptionError: naming the file and the key.
+    """
+    data = dict(data)
+    texts = {key: _text(data.pop(key), key, file) for key in _TEXTS if key in data}
+    for key in _NEEDED:
+        if key not in texts:
+            raise DescriptionError(f"{file}: {key} is missing")
+    _one_of(texts["kind"], KINDS, "kind", file)
+    _one_of(texts["arch"], ARCHS, "arch", file)
+    fpu = data.pop("fpu", None)
+    if not isinstance(fpu, bool):
+        raise DescriptionError(f"{file}: fpu must be true or false, not {fpu!r}")
+    runtimes = data.pop("runtime", None)
+    if not isinstance(runtimes, list) or not runtimes:
+        raise DescriptionError(f"{file}: at least one [[runtime]] is needed")
+    supports = tuple(_runtime(table, file) for table in runtimes)
+    figures = {}
+    for key, value in data.items():
+        if isinstance(value, dict) and "value" not in value:
+            for inner, figure in value.items():
+                figures[f"{key}.{inner}"] = _figure(figure, f"{key}.{inner}", file)
+        else:
+            figures[key] = _figure(value, key, file)
+    _check_flash(figures, file)
+    return BoardDescription(fpu=fpu, figures=figures, runtimes=supports, **texts)
+
+
+def _text(value, key, file):
+    if not isinstance(value, str) or not value:
+        raise DescriptionError(f"{file}: {key} must be a text, not {value!r}")
+    return value
+
+
+def _one_of(value, allowed, key, file):
+    if value not in allowed:
+        raise DescriptionError(f"{file}: {key} is {value!r}, not one of {', '.join(allowed)}")
+
+
+def _figure(value, key, file):
+    if key not in FIGURES:
+        raise DescriptionError(f"{file}: {key} is not known; known: {', '.join(FIGURES)}")
+    if not isinstance(value, dict) or set(value) != {"value", "source"}:
+        raise DescriptionError(f'{file}: {key} must be {{ value = NUMBER, source = "TEXT" }}')
+    number = value["value"]
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise DescriptionError(f"{file}: {key} has the value {number!r}, not a number")
+    low, high = FIGURES[key]
+    if not low <= number <= high:
+        raise DescriptionError(f"{file}: {key} is {number}, outside {low:g} to {high:g}")
+    return Figure(number, _text(value["source"], key + ".source", file))
+
+
+def _runtime(table, file):
+    if not isinstance(table, dict):
+        raise DescriptionError(f"{file}: [[runtime]] must be a table")
+    needed = {"name", "native", "has_sha256", "source"}
+    wrong = sorted((needed - set(table)) | (set(table) - needed - {"note"}))
+    if wrong:
+        raise DescriptionError(f"{file}: runtime.{wrong[0]} is missing or not known")
+    _one_of(table["name"], RUNTIMES, "runtime.name", file)
+    _one_of(table["native"], NATIVE, "runtime.native", file)
+    if not isinstance(table["has_sha256"], bool):
+        raise DescriptionError(f"{file}: runtime.has_sha256 must be true or false")
+    return RuntimeSupport(**table)
+
+
+def _check_flash(figures, file):
+    block = figures.get("flash.erase_block_bytes")
+    for key in ("flash.start", "flash.bytes"):
+        if block and key in figures and figures[key].value % block.value:
+            raise DescriptionError(
+                f"{file}: {key} is {figures[key].value}, no multiple of the erase block, "
+                f"{block.value} bytes"
+            )
+
+
+def load_file(path):
+    """Return the BoardDescription of one file."""
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DescriptionError(f"{path.name}: {error}") from error
+    description = parse(data, path.name)
+    if description.name != path.stem:
+        raise DescriptionError(f"{path.name}: name is {description.name!r}, not {path.stem!r}")
+    return description
+
+
+def names():
+    """Return the names of all described boards."""
+    return sorted(path.stem for path in boards_folder().glob("*.toml"))
+
+
+def load(name):
+    """Return the BoardDescription of a board by name.
+
+    :raises DescriptionError: there is no such board, or its file is wrong.
+    """
+    if name not in names():
+        raise DescriptionError(f"no board {name!r}; there are: {', '.join(names())}")
+    return load_file(boards_folder() / (name + ".toml"))
+
+
+def load_all():
+    """Return (descriptions, errors): one bad file does not hide the others."""
+    found, errors = [], []
+    for name in names():
+        try:
+            found.append(load(name))
+        except DescriptionError as error:
+            errors.append(error)
+    return found, errors

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""The command ``acclimate``: a table of verbs, each a module in acclimate_host/commands/.
+
+Such a module has ``add_arguments(parser)`` and ``run(args)``, which returns the exit code or
+None for 0. The exit codes of errors are listed in ``acclimate_host.errors``.
+"""
+
+import argparse
+import importlib
+import sys
+import traceback
+
+from acclimate_host import __version__
+from acclimate_host.errors import AcclimateError, BoardError
+
+# Verb -> what it does; the module has the verb's name.
+COMMANDS = {
+    "boards": "list the boards, and what each supports",
+    "install": "copy the device package to a board: the right files, checked by hash",
+    "run": "run a file on a board and show what it prints",
+    "repl": "talk to a board's prompt; Ctrl-] ends it",
+    "doctor": "check this computer, and a board, and say what to do about it",
+}
+EXIT_INTERRUPTED = 130
+
+
+def parser(verb=None):
+    """Return the argument parser; only the chosen verb's module is imported."""
+    top = argparse.ArgumentParser(
+        prog="acclimate", description="Models that keep learning on a microcontroller."
+    )
+    top.add_argument("--version", action="version", version=f"acclimate {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, text in COMMANDS.items():
+        sub = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        sub.add_argument(
+            "-v", "--verbose", action="store_true", help="show the whole traceback of an error"
+        )
+        if name == verb:
+            module = importlib.import_module("acclimate_host.commands." + name)
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    return top
+
+
+def main(argv=None):
+    """Run one command; return its exit code. Errors are one line on standard error."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    verb = next((word for word in argv if not word.startswith("-")), None)
+    args = parser(verb).parse_args(argv)
+    try:
+        return args.run(args) or 0
+    except AcclimateError as error:
+        if args.verbose:
+            traceback.print_exc()
+            if isinstance(error, BoardError):
+                print(error.traceback, file=sys.stderr)
+        print(f"acclimate {verb}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print(f"acclimate {verb}: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe has seen enough
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

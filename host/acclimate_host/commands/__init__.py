@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The verbs of the command line, one module each, and what they share."""
+
+import sys
+
+from acclimate_host.connect import RUNNABLE, open_board
+from acclimate_host.errors import AcclimateError
+
+
+def add_board_arguments(parser, needed=True):
+    """Add ``--port`` and ``--board``, of which one names the board."""
+    group = parser.add_mutually_exclusive_group(required=needed)
+    group.add_argument(
+        "--port", metavar="DEV", help="serial port, pty, or socket://HOST:PORT of a board"
+    )
+    group.add_argument(
+        "--board", metavar="NAME", help="a board that runs here: " + ", ".join(RUNNABLE)
+    )
+    parser.add_argument(
+        "--flash", metavar="FILE", help="file that keeps an emulated board's flash"
+    )
+
+
+def open_chosen(args, **options):
+    """Open the board that the arguments name."""
+    if args.flash:
+        if args.board not in ("nrf52840", "esp32"):
+            raise AcclimateError("--flash is for --board nrf52840 or esp32, whose flash is a file")
+        options["flash"] = args.flash
+    return open_board(args.port or args.board, **options)
+
+
+def progress(text):
+    """Show a line that the next one replaces, on a terminal only; empty text clears it."""
+    if sys.stdout.isatty():
+        print("\r\x1b[K" + text, end="", flush=True)
+
+
+def table(rows, heads):
+    """Print rows of texts in columns as wide as needed."""
+    rows = [heads, *rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    for row in rows:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print(line.rstrip())

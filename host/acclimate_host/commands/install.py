@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate install``: copy the device package to a board, or to a CIRCUITPY drive."""
+
+import sys
+
+from acclimate_host.commands import add_board_arguments, open_chosen, progress
+from acclimate_host.connect.install import install, install_drive
+from acclimate_host.errors import AcclimateError
+
+
+def add_arguments(parser):
+    add_board_arguments(parser, needed=False)
+    parser.add_argument("--drive", metavar="FOLDER", help="a mounted CIRCUITPY drive instead")
+    parser.add_argument(
+        "--only", metavar="NAMES", help="these modules and what they import, as svm,loop"
+    )
+    parser.add_argument("--pure", action="store_true", help="leave native modules out")
+    parser.add_argument(
+        "-y", "--yes", action="store_true", help="remove stale .py files without asking"
+    )
+
+
+def run(args):
+    only = [name for name in args.only.split(",") if name] if args.only else None
+    if args.drive:
+        report = install_drive(args.drive, only)
+    elif args.port or args.board:
+        with open_chosen(args) as board:
+            report = install(
+                board, only, pure=args.pure, yes=args.yes, ask=_ask, progress=progress
+            )
+        progress("")
+    else:
+        raise AcclimateError("name the board: --port DEV, --board NAME or --drive FOLDER")
+    for line in report.lines():
+        print(line)
+
+
+def _ask(question):
+    if not sys.stdin.isatty():
+        return False
+    return input(question + " [y/N] ").strip().lower() in ("y", "yes")

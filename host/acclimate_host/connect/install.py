@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Copy the device package to a board: choose, check, copy what differs, verify, tidy up."""
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acclimate import __version__
+from acclimate_host.connect import mpy, package
+from acclimate_host.errors import AcclimateError, Missing, Refused
+
+# What hashing on the board needs comes first; the manifest comes last, so that a cut leaves
+# a package that knows of no native module rather than one that refuses them.
+_FIRST = ("__init__.mpy", "sha256.mpy")
+_LAST = "_manifest.mpy"
+_SLACK_BYTES = 2048  # a file system's own blocks
+_OLDEST = (1, 24)  # native code could be collected before (micropython#15908)
+
+
+@dataclass
+class Report:
+    """What an installation did."""
+
+    target: str
+    arch: str | None
+    copied: list = field(default_factory=list)
+    kept: list = field(default_factory=list)
+    removed: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+    natives: tuple = ()
+    size_bytes: int = 0
+
+    def lines(self):
+        yield (
+            f"{self.target}: acclimate {__version__}, {len(self.copied)} files copied "
+            f"({self.size_bytes} bytes), {len(self.kept)} already there, all verified by SHA-256"
+        )
+        if self.natives:
+            yield f"native modules for {self.arch}: {', '.join(self.natives)}"
+        else:
+            yield "no native modules: pure Python does the same work"
+        if self.removed:
+            yield "removed: " + ", ".join(self.removed)
+        yield from self.notes
+
+
+def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progress=None):
+    """Install the device package on an open board; return a Report.
+
+    :param only: names of modules (what they import comes along); None means all.
+    :param sources: files whose imports decide instead.
+    :param pure: leave native modules out.
+    :param yes: remove stale files without asking; else ``ask(question)`` decides.
+    :raises Refused: the board reads other .mpy files, has no room, or stale files stay.
+        Nothing was changed.
+    """
+    info = board.info()
+    port = getattr(board, "device", board.name)
+    _check_runtime(info)
+    native = not pure and info.arch is not None and board.loads_native()
+    files = package.build(info.arch, only, sources, pure=not native)
+    form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
+    for name, data in files.items():
+        mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, port)
+    known = package.natives(info.arch)
+    names = tuple(sorted(Path(name).stem for name in files if Path(name).stem in known))
+    report = Report(board.name, info.arch, natives=names)
+    _note_support(report, info, native, pure)
+    folder = board.lib + "/acclimate"
+    present = board.ls(folder) if board.exists(folder) else {}
+    stale = _stale(present, files, partial=bool(only or sources))
+    _settle_stale(stale, folder, yes, ask)
+    different = _different(board, folder, present, files)
+    _check_room(board, folder, present, {name: files[name] for name in different})
+    board.mkdir(folder)
+    for name in stale:
+        board.rm(f"{folder}/{name}")
+        report.removed.append(name)
+    for count, name in enumerate(_order(different), 1):
+        if progress:
+            progress(f"copying {name} ({count} of {len(different)})")
+        _copy_verified(board, f"{folder}/{name}", files[name])
+        report.size_bytes += len(files[name])
+    report.copied = different
+    report.kept = [name for name in files if name not in different]
+    return report
+
+
+def _check_runtime(info):
+    if info.runtime == "circuitpython":
+        raise Refused(
+            f"the board runs CircuitPython {info.version_text}: "
+            "use: acclimate install --drive CIRCUITPY_FOLDER"
+        )
+    if info.mpy_value == 0:
+        raise Refused(f"{info.machine} loads no .mpy files: flash a standard MicroPython build")
+
+
+def _note_support(report, info, native, pure):
+    if native is None:
+        report.notes.append("could not try native code here, so none was installed")
+    elif not native and not pure:
+        report.notes.append(f"this firmware ({info.machine}) loads no native code")
+    elif native and info.version < _OLDEST:
+        report.notes.append(
+            f"MicroPython {info.version_text} may collect native code; 1.24 or newer is safe"
+        )
+
+
+def _stale(present, files, partial):
+    """Return the names on the board that would hide, or survive, what is installed."""
+    known = {Path(name).stem for name in files}
+    stale = []
+    for name, size in present.items():
+        stem, _, suffix = name.partition(".")
+        if size is None or suffix not in ("py", "mpy"):
+            continue
+        hides = suffix == "py" and stem in known
+        left_over = suffix == "mpy" and not partial and name not in files
+        if hides or left_over:
+            stale.append(name)
+    return stale
+
+
+def _settle_stale(stale, folder, yes, ask):
+    twins = [name for name in stale if name.endswith(".py")]
+    if not twins or yes:
+        return
+    question = f"{folder} has {', '.join(twins)}, which would hide the new files: remove?"
+    if ask is None or not ask(question):
+        raise Refused(f"{folder}/{twins[0]} would hide the new files: use --yes to remove it")
+
+
+def _different(board, folder, present, files):
+    """Return the names whose content on the board is not what is wanted."""
+    different = []
+    for name, data in files.items():
+        same = present.get(name) == len(data)
+        if not same or board.sha256(f"{folder}/{name}") != hashlib.sha256(data).hexdigest():
+            different.append(name)
+    return different
+
+
+def _check_room(board, folder, present, files):
+    needed = sum(len(data) + 256 for data in files.values()) + _SLACK_BYTES
+    reusable = sum(present.get(name) or 0 for name in files)
+    free = board.free_bytes(board.root)
+    if files and needed > free + reusable:
+        raise Refused(
+            f"{folder} needs {needed} bytes, the board has {free}: use --only NAMES, or --pure"
+        )
+
+
+def _order(names):
+    def rank(name):
+        return (name == _LAST, _FIRST.index(name) if name in _FIRST else len(_FIRST), name)
+
+    return sorted(names, key=rank)
+
+
+def _copy_verified(board, path, data):
+    board.put_bytes(data, path)
+    if board.sha256(path) != hashlib.sha256(data).hexdigest():
+        raise AcclimateError(f"{path} differs after copying: try again, or check the cable")
+
+
+def install_drive(folder, only=None):
+    """Copy the sources to a mounted CIRCUITPY drive; return a Report.
+
+    CircuitPython reads its own kind of .mpy only, and no native code: sources fit always.
+    """
+    drive = Path(folder)
+    if not drive.is_dir():
+        raise Missing(f"no folder {folder}")
+    if not (drive / "boot_out.txt").exists():
+        raise Refused(f"{folder} has no boot_out.txt: is it a CIRCUITPY drive?")
+    target = drive / "lib" / "acclimate"
+    target.mkdir(parents=True, exist_ok=True)
+    report = Report(str(drive), None)
+    names, _ = package.closure(only)
+    for name in names:
+        source = package.modules()[name]
+        data, path = source.read_bytes(), target / source.name
+        if path.exists() and path.read_bytes() == data:
+            report.kept.append(source.name)
+            continue
+        path.write_bytes(data)
+        if path.read_bytes() != data:
+            raise AcclimateError(f"{path} differs after copying: try again")
+        report.copied.append(source.name)
+        report.size_bytes += len(data)
+    for twin in target.glob("*.mpy"):
+        if twin.stem in names:
+            twin.unlink()
+            report.removed.append(twin.name)
+    return report
