@@ -10,8 +10,13 @@
 
 #include "soc.h"
 
-// Kept for C functions that are entered when Python's limit is all but reached.
+// Kept for C functions entered when Python's limit is all but reached: what the nrf and samd
+// ports keep.
+#if defined(QEMU_SOC_MPS2)
+#define STACK_MARGIN_BYTES (400)
+#else
 #define STACK_MARGIN_BYTES (1024)
+#endif
 
 extern char _ebss[], _heap_end[], _estack[];
 
