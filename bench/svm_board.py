@@ -10,6 +10,7 @@ import base64
 from pathlib import Path
 
 import numpy as np
+
 from acclimate_host.connect import open_board
 
 SHIFT = 10

@@ -5,9 +5,10 @@ from array import array
 from dataclasses import dataclass
 
 import numpy as np
-from acclimate import _svm_par as p
 from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import SVC
+
+from acclimate import _svm_par as p
 
 C = 1.0
 EPS = 1e-3
@@ -44,7 +45,8 @@ class Task:
     def reference(self):
         """Fitted scikit-learn SVC on the real-valued rows."""
         real = self.x / self.scale
-        return SVC(kernel="linear", C=C, tol=1e-6).fit(real[: self.n_train], self.y[: self.n_train])
+        train = slice(self.n_train)
+        return SVC(kernel="linear", C=C, tol=1e-6).fit(real[train], self.y[train])
 
     def objective(self, signed_alpha):
         """Dual objective of signed alphas (in real-valued units)."""

