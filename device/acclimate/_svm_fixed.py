@@ -180,15 +180,16 @@ def collapse(w, work, X, rows, par):
     for t in range(d):
         s = abs(_weight(work, X, rows, d, t))
         largest = max(largest, s)
-        total += s
+        total += (s >> 8) + 1
     bias = work[3]
     top = par[6] - 8 if par[1] == 2 else par[6]  # `linear` cuts sums of int16 products by 8
+    limit = 7968 if par[1] == 1 else 16128  # 2 ** 29 / largest |x| / 256, less rounding
     by = 0
-    while not _fits(largest >> by, total >> by, bias, top - by, 255 if par[1] == 1 else 128):
+    while not _fits(largest >> by, total >> by, bias, top - by, limit):
         by += 1
     shift = top - by - 16
     w[0] = top - by
-    w[1] = bias << shift if shift >= 0 else bias >> min(31, -shift)
+    w[1] = 0 if shift > 31 else bias << shift if shift >= 0 else bias >> min(31, -shift)
     add = 1 << (by - 1) if by else 0
     pair = 0
     for t in range(d):
@@ -210,8 +211,8 @@ def _weight(work, X, rows, d, t):
     return total
 
 
-def _fits(largest, total, bias, shift, x_top):
+def _fits(largest, total, bias, shift, limit):
     """Weights in 16 bits, and weights times inputs plus bias below 2 ** 30."""
-    if largest > 32766 or total > (1 << 29) // x_top - 65536:
+    if largest > 32766 or total > limit:
         return False
     return shift <= 16 or abs(bias) < (1 << 29) >> min(31, shift - 16)

@@ -27,6 +27,7 @@ from acclimate._svm_par import (
     HEAD,
     NON_FINITE,
     RUNNING,
+    UNSUPPORTED,
     WORK_TOO_SMALL,
 )
 
@@ -51,14 +52,17 @@ def start(work, X, rows, par):
     bounds; what is left of their sum is taken back from the larger side).
     """
     n = len(rows)
-    slots = (len(work) - HEAD - 4 * n) // (n + 2) if n else 0
-    if n < 2:
+    slots = (len(work) - HEAD - 4 * n) // (n + 2)
+    classes = 0
+    for r in rows:
+        classes |= 2 if r >= 0 else 1
+    if classes != 3:
         return BAD_ARGUMENT
     if slots < 2:
         return WORK_TOO_SMALL
     is_float = isinstance(par[0], float)
     if not is_float and par[1] == 3:
-        return BAD_ARGUMENT
+        return UNSUPPORTED
     one = 1.0 if is_float else 65536
     _k.prepare(par, X, rows)
     zero = par[0] * 0
@@ -69,7 +73,10 @@ def start(work, X, rows, par):
             work[HEAD + k] = zero
         work[HEAD + n + k] = one if rows[k] >= 0 else -one
         r = rows[k] if rows[k] >= 0 else ~rows[k]
-        work[HEAD + 2 * n + k] = _k.value(par, X, r, X, r)
+        own = _k.value(par, X, r, X, r)
+        if not -3.0e38 < own < 3.0e38:
+            return NON_FINITE
+        work[HEAD + 2 * n + k] = own
         work[HEAD + 3 * n + k] = -1
     for k in range(slots):
         work[HEAD + 4 * n + 2 * k] = -1
@@ -94,10 +101,9 @@ def _repair(work, rows, par):
         b = work[HEAD + k]
         high = par[4] if rows[k] >= 0 else par[0] * 0
         low = par[0] * 0 if rows[k] >= 0 else -par[5]
-        if not low <= b <= high:  # a NaN is not inside either
-            b = high if b > high else low if b < low else par[0] * 0
-            work[HEAD + k] = b
-        total += work[HEAD + k]
+        b = high if b > high else b if b > low else low  # a NaN becomes low
+        work[HEAD + k] = b
+        total += b
     for k in range(n):
         b = work[HEAD + k]
         if total > 0 and b > 0:

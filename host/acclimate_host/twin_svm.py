@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""The board's SVM core in CPython: `out/twin/libacclimate_svm.so` behind the solver interface.
+
+`load(path=None)` gives an object with the functions of `acclimate._svm_py`, or None when the
+library was not built. Buffers are those of `array`, or writable memoryviews of them.
+"""
+
+import ctypes
+from pathlib import Path
+
+HAS_FIXED = True
+HAS_FLOAT = True
+_DEFAULT = Path(__file__).resolve().parents[2] / "out" / "twin" / "libacclimate_svm.so"
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = [
+        ("work", ctypes.c_void_p),
+        ("x", ctypes.c_void_p),
+        ("rows", ctypes.c_void_p),
+        ("par", ctypes.c_void_p),
+        ("words", ctypes.c_int32),
+        ("x_bytes", ctypes.c_int32),
+        ("n", ctypes.c_int32),
+        ("is_float", ctypes.c_int32),
+    ]
+
+
+def _pointer(buffer):
+    """(address, bytes) of any buffer; a read-only one is copied, and the copy returned too."""
+    view = memoryview(buffer)
+    if view.readonly:
+        copy = ctypes.create_string_buffer(view.tobytes(), view.nbytes)
+        return ctypes.addressof(copy), view.nbytes, copy
+    if not view.nbytes:
+        return 0, 0, None
+    whole = (ctypes.c_char * view.nbytes).from_buffer(view)
+    return ctypes.addressof(whole), view.nbytes, whole
+
+
+class Twin:
+    """The functions of the native module `_svm` over one shared library."""
+
+    HAS_FIXED = True
+    HAS_FLOAT = True
+
+    def __init__(self, path):
+        self._lib = ctypes.CDLL(str(path))
+        p = ctypes.c_void_p
+        i = ctypes.c_int32
+        for name, arguments in (
+            ("work_words", [i, i, i]),
+            ("start", [p]),
+            ("step", [p, i]),
+            ("decide", [p, p, i, p, p]),
+            ("collapse", [p, p, i]),
+            ("linear", [p, i, p, i, i, i, p]),
+            ("kernel", [p, i, p, i, i, p]),
+            ("vote", [p, i]),
+        ):
+            function = getattr(self._lib, "svm_" + name)
+            function.argtypes = arguments
+            function.restype = i
+
+    def _problem(self, work, X, rows, par):
+        is_float = isinstance(par[0], float)
+        keep = [_pointer(b) for b in (work, X, rows, par)]
+        problem = _Problem(
+            *(k[0] for k in keep), keep[0][1] // 4, keep[1][1], keep[2][1] // 2, is_float
+        )
+        return ctypes.byref(problem), (keep, problem)
+
+    def work_words(self, n, is_float, slots):
+        return self._lib.svm_work_words(n, bool(is_float), slots)
+
+    def start(self, work, X, rows, par):
+        problem, _keep = self._problem(work, X, rows, par)
+        return self._lib.svm_start(problem)
+
+    def step(self, work, X, rows, par, n_iters):
+        problem, _keep = self._problem(work, X, rows, par)
+        return self._lib.svm_step(problem, n_iters)
+
+    def decide(self, out, pos, beta, rows, X, x, par, bias):
+        problem, _keep = self._problem(beta, X, rows, par)
+        row, row_bytes, _row = _pointer(x)
+        number = (ctypes.c_float if isinstance(par[0], float) else ctypes.c_int32)(bias)
+        at, _bytes, _out = _word(out, pos)
+        return self._lib.svm_decide(problem, row, row_bytes, ctypes.addressof(number), at)
+
+    def collapse(self, w, work, X, rows, par):
+        problem, _keep = self._problem(work, X, rows, par)
+        at, size, _w = _pointer(w)
+        return self._lib.svm_collapse(problem, at, size)
+
+    def linear(self, out, pos, w, x, xtype):
+        weights, size, _w = _pointer(w)
+        row, row_bytes, _row = _pointer(x)
+        at, _bytes, _out = _word(out, pos)
+        is_float = isinstance(w[0], float)
+        return self._lib.svm_linear(weights, size, row, row_bytes, xtype, is_float, at)
+
+    def kernel(self, out, pos, X, a, x, b, par):
+        problem, keep = self._problem(par, X, par, par)
+        keep[1].n = 0
+        row, row_bytes, _row = _pointer(x)
+        at, _bytes, _out = _word(out, pos)
+        return self._lib.svm_kernel(problem, a, row, row_bytes, b, at)
+
+    def vote(self, out, n_classes):
+        at, size, _out = _pointer(out)
+        if n_classes < 2 or size // 4 < n_classes * (n_classes - 1) // 2:
+            raise ValueError("out needs n (n - 1) / 2 decisions")
+        return self._lib.svm_vote(at, n_classes)
+
+
+def _word(out, pos):
+    address, size, keep = _pointer(out)
+    if not 0 <= pos < size // 4:
+        raise ValueError(f"pos {pos} outside out of {size // 4} words")
+    return address + 4 * pos, 4, keep
+
+
+def load(path=None):
+    """The twin, or None when `make twin` has not built it."""
+    path = Path(path or _DEFAULT)
+    return Twin(path) if path.exists() else None

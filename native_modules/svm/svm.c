@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * The solver's entry points: argument checks, then the state that was asked for. */
+#include "svm.h"
+
+/* Call the state that was asked for; a build with one state has checked that it is this one. */
+#if defined(SVM_FIXED) && defined(SVM_FLOAT)
+#define HAS_STATE(is_float) 1
+#define BY_STATE(is_float, call) ((is_float) ? svm_float_##call : svm_fixed_##call)
+#elif defined(SVM_FIXED)
+#define HAS_STATE(is_float) (!(is_float))
+#define BY_STATE(is_float, call) (svm_fixed_##call)
+#else
+#define HAS_STATE(is_float) (is_float)
+#define BY_STATE(is_float, call) (svm_float_##call)
+#endif
+
+int32_t svm_work_words(int32_t n, int32_t is_float, int32_t slots) {
+    (void)is_float;
+    return BY_STATE(is_float, words(n, slots));
+}
+
+static int32_t parameter(const svm_problem *p, int32_t k) {
+#if defined(SVM_FLOAT)
+    if (p->is_float) {
+        float v = ((const float *)p->par)[k];
+        return v >= -1.0f && v <= 1e9f ? (int32_t)v : -2;
+    }
+#endif
+    return ((const int32_t *)p->par)[k];
+}
+
+/* Bytes of a stored row. */
+static int32_t row_size(const svm_problem *p) {
+    int32_t type = parameter(p, P_XTYPE);
+    return parameter(p, P_FEATURES) << (type == SVM_FLOAT32 ? 2 : type == SVM_INT16);
+}
+
+/* Parameters, alignment and every row inside the store; what all calls rely on. */
+static int32_t check(const svm_problem *p, const void *other, const void *out) {
+    uintptr_t words = (uintptr_t)p->work | (uintptr_t)p->par | (uintptr_t)out;
+    uintptr_t stored = (uintptr_t)p->x | (uintptr_t)other;
+    if (!HAS_STATE(p->is_float)) {
+        return SVM_UNSUPPORTED;
+    }
+    int32_t type = parameter(p, P_XTYPE), d = parameter(p, P_FEATURES);
+    int32_t kind = parameter(p, P_KERNEL), degree = parameter(p, P_DEGREE);
+    if (type == SVM_FLOAT32) {
+        words |= stored;
+        if (!p->is_float) {
+            return SVM_UNSUPPORTED;
+        }
+    }
+    if ((words & 3) || ((uintptr_t)p->rows & 1) || (type == SVM_INT16 && (stored & 1))) {
+        return SVM_UNALIGNED;
+    }
+#if defined(SVM_LINEAR_ONLY)
+    if (kind != SVM_LINEAR) {
+        return SVM_UNSUPPORTED;
+    }
+#endif
+    if ((uint32_t)(d - 1) > 32766 || (uint32_t)type > SVM_FLOAT32 || (uint32_t)kind > SVM_RBF
+        || (uint32_t)p->n > 32767 || (uint32_t)degree > 16) {
+        return SVM_BAD_ARGUMENT;
+    }
+    if (!p->is_float && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
+        return SVM_BAD_ARGUMENT;
+    }
+    uint32_t stored_rows = (uint32_t)p->x_bytes / (uint32_t)row_size(p);
+    for (int32_t k = 0; k < p->n; k++) {
+        if ((uint32_t)svm_row(p->rows[k]) >= stored_rows) {
+            return SVM_BAD_ARGUMENT;
+        }
+    }
+    return 0;
+}
+
+static int32_t check_work(const svm_problem *p) {
+    int32_t bad = check(p, 0, 0);
+    if (!bad && p->words < svm_work_words(p->n, p->is_float, 2)) {
+        bad = SVM_WORK_TOO_SMALL;
+    }
+    return bad;
+}
+
+int32_t svm_start(const svm_problem *p) {
+    int32_t bad = check_work(p), classes = 0;
+    if (bad) {
+        return bad;
+    }
+    for (int32_t k = 0; k < p->n; k++) {
+        classes |= p->rows[k] < 0 ? 1 : 2;
+    }
+    return classes == 3 ? BY_STATE(p->is_float, start(p)) : SVM_BAD_ARGUMENT;
+}
+
+int32_t svm_step(const svm_problem *p, int32_t iterations) {
+    int32_t bad = check_work(p);
+    return bad ? bad : BY_STATE(p->is_float, step(p, iterations));
+}
+
+int32_t svm_collapse(const svm_problem *p, void *w, int32_t w_bytes) {
+    int32_t bad = check(p, 0, w), d = parameter(p, P_FEATURES);
+    if (bad) {
+        return bad;
+    }
+    if (w_bytes < 4 * (2 + (p->is_float ? d : (d + 1) / 2))) {
+        return SVM_BAD_ARGUMENT;
+    }
+    BY_STATE(p->is_float, collapse(p, w));
+    return 0;
+}
+
+#if !defined(SVM_LINEAR_ONLY)
+int32_t svm_decide(const svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
+    void *out) {
+    int32_t bad = check(p, row, out);
+    if (bad) {
+        return bad;
+    }
+    if (row_bytes < row_size(p)) {
+        return SVM_BAD_ARGUMENT;
+    }
+    BY_STATE(p->is_float, decide(p, row, bias, out));
+    return 0;
+}
+
+int32_t svm_kernel(const svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,
+    void *out) {
+    int32_t bad = check(p, x, out);
+    if (bad) {
+        return bad;
+    }
+    int32_t size = row_size(p);
+    if ((uint32_t)a >= (uint32_t)p->x_bytes / (uint32_t)size
+        || (uint32_t)b >= (uint32_t)x_bytes / (uint32_t)size) {
+        return SVM_BAD_ARGUMENT;
+    }
+    const void *row_a = (const uint8_t *)p->x + a * size;
+    const void *row_b = (const uint8_t *)x + b * size;
+#if defined(SVM_FLOAT)
+    if (p->is_float) {
+        *(float *)out = svm_float_value(p->par, row_a, row_b);
+        return 0;
+    }
+#endif
+#if defined(SVM_FIXED)
+    *(int32_t *)out = svm_fixed_value(p->par, row_a, row_b);
+#endif
+    return 0;
+}
+
+/* Pairs in order 01, 02, .., 12, ..; above zero votes for the first; ties: lowest class.
+ * A float above zero is an integer above zero in its bits, so one loop serves both. */
+int32_t svm_vote(const int32_t *decisions, int32_t n_classes) {
+    int32_t best = -1, best_votes = -1;
+    for (int32_t c = 0; c < n_classes; c++) {
+        int32_t votes = 0;
+        const int32_t *at = decisions;
+        for (int32_t i = 0; i < n_classes; i++) {
+            for (int32_t j = i + 1; j < n_classes; j++) {
+                int32_t winner = *at++ > 0 ? i : j;
+                votes += winner == c;
+            }
+        }
+        if (votes > best_votes) {
+            best = c;
+            best_votes = votes;
+        }
+    }
+    return best;
+}
+#endif

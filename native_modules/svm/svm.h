@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * SVM solver core: no MicroPython header, no allocation, no libm, every call bounded.
+ * The layouts of work, par and w are in docs/svm_numerics.md; acclimate/_svm_py.py is the twin. */
+#ifndef ACCLIMATE_SVM_H
+#define ACCLIMATE_SVM_H
+
+#include <stdint.h>
+
+#if !defined(SVM_NO_FIXED)
+#define SVM_FIXED 1
+#endif
+#if !defined(SVM_NO_FLOAT)
+#define SVM_FLOAT 1
+#endif
+
+enum {
+    SVM_RUNNING = 0,
+    SVM_CONVERGED = 1,
+    SVM_NO_PROGRESS = 2,
+    SVM_NON_FINITE = 3,
+    SVM_CAPPED = 4,
+    SVM_WORK_TOO_SMALL = -1,
+    SVM_BAD_ARGUMENT = -2,
+    SVM_UNALIGNED = -3,
+    SVM_UNSUPPORTED = -4,
+};
+
+enum { SVM_INT8, SVM_UINT8, SVM_INT16, SVM_FLOAT32 };
+enum { SVM_LINEAR, SVM_POLY, SVM_RBF };
+
+/* work */
+enum { W_STATUS, W_ITER, W_GAP, W_BIAS, W_COUNT, W_PHASE, W_MAG, W_TOP, SVM_HEAD };
+
+/* par */
+enum {
+    P_FEATURES, P_XTYPE, P_KERNEL, P_DEGREE, P_C_POS, P_C_NEG, P_SCALE, P_EPS,
+    P_COEF0, P_GAMMA, P_GAMMA_SHIFT, P_WARM, P_MAX_ITER, P_K_SHIFT, P_K_STEPS, P_K_EXP,
+    SVM_PARS
+};
+
+typedef struct {
+    void *work;          /* int32_t or float, `words` of them */
+    const void *x;       /* stored rows */
+    const int16_t *rows; /* r: row r of class +1; ~r: row r of class -1 */
+    void *par;           /* SVM_PARS of int32_t or float */
+    int32_t words;
+    int32_t x_bytes;
+    int32_t n;
+    int32_t is_float;
+} svm_problem;
+
+int32_t svm_work_words(int32_t n, int32_t is_float, int32_t slots);
+int32_t svm_start(const svm_problem *p);
+int32_t svm_step(const svm_problem *p, int32_t iterations);
+
+/* p->work holds the signed alphas only; bias is an int32_t or float. */
+int32_t svm_decide(const svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
+    void *out);
+int32_t svm_collapse(const svm_problem *p, void *w, int32_t w_bytes);
+int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_bytes,
+    int32_t xtype, int32_t is_float, void *out);
+/* Row a of p->x against row b of x; p->n is 0. */
+int32_t svm_kernel(const svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,
+    void *out);
+int32_t svm_vote(const int32_t *decisions, int32_t n_classes);
+
+/* The two states (svm_fixed.c, svm_float.c); arguments were checked. */
+int32_t svm_fixed_words(int32_t n, int32_t slots);
+int32_t svm_fixed_start(const svm_problem *p);
+int32_t svm_fixed_step(const svm_problem *p, int32_t iterations);
+int32_t svm_fixed_value(const int32_t *par, const void *a, const void *b);
+void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out);
+void svm_fixed_collapse(const svm_problem *p, int32_t *w);
+int32_t svm_float_words(int32_t n, int32_t slots);
+int32_t svm_float_start(const svm_problem *p);
+int32_t svm_float_step(const svm_problem *p, int32_t iterations);
+float svm_float_value(const float *par, const void *a, const void *b);
+void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out);
+void svm_float_collapse(const svm_problem *p, float *w);
+
+static inline int32_t svm_row(int32_t r) {
+    return r < 0 ? ~r : r;
+}
+
+#endif

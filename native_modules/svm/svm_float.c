@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * Float state: float32 kernel values, gradient and signed alphas. No libm. */
+#include "svm.h"
+
+#if defined(SVM_FLOAT)
+#include "svm_dot.h"
+
+typedef float num;
+typedef float wide;
+typedef float kval;
+#define ROW_WORDS(n) (n)
+#define STATE(name) svm_float_##name
+#define ONE 1
+#define HIGHEST 3.0e38f
+#define LOWEST (-3.0e38f)
+#define TINY 1e-12f
+
+typedef union {
+    float f;
+    int32_t i;
+} bits;
+
+#if defined(__XTENSA__)
+/* No divide instruction: reciprocal by Newton, then one correction of the quotient. */
+static float divide(float a, float b) {
+    bits r;
+    r.f = b;
+    r.i = 0x7ef311c7 - r.i;
+    for (int32_t k = 0; k < 4; k++) {
+        r.f = r.f * (2.0f - b * r.f);
+    }
+    float q = a * r.f;
+    return q + (a - q * b) * r.f;
+}
+#else
+static inline float divide(float a, float b) {
+    return a / b;
+}
+#endif
+
+static int32_t is_bad(float v) {
+    return !(v > LOWEST && v < HIGHEST);
+}
+
+static float dot_f32(const float *a, const float *b, int32_t d) {
+    float acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        acc += a[k] * b[k];
+    }
+    return acc;
+}
+
+static float distance_f32(const float *a, const float *b, int32_t d) {
+    float acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        float diff = a[k] - b[k];
+        acc += diff * diff;
+    }
+    return acc;
+}
+
+/* int64 to float without a runtime helper: 16-bit sums stay below 2^62. */
+static float wide_to_float(int64_t v) {
+    return (float)(int32_t)(v >> 24) * 16777216.0f + (float)(int32_t)(v & 0xffffff);
+}
+
+static float raw(const void *a, const void *b, int32_t d, int32_t type, int32_t distance) {
+    if (type == SVM_FLOAT32) {
+        return distance ? distance_f32(a, b, d) : dot_f32(a, b, d);
+    }
+    if (type == SVM_INT16) {
+        return wide_to_float(distance ? svm_distance_s16(a, b, d) : svm_dot_s16(a, b, d));
+    }
+    if (type == SVM_INT8) {
+        return (float)(distance ? svm_distance_s8(a, b, d) : svm_dot_s8(a, b, d));
+    }
+    return (float)(distance ? svm_distance_u8(a, b, d) : svm_dot_u8(a, b, d));
+}
+
+/* exp(-z) for z >= 0: 2^-n by the exponent field, the fraction by a polynomial. */
+static float exp_minus(float z) {
+    bits r;
+    z *= 1.44269504f;
+    if (!(z < 120.0f)) {
+        return z - z; /* 0, or the NaN that came in; infinity becomes NaN too */
+    }
+    int32_t n = (int32_t)z;
+    float f = z - (float)n;
+    r.f = -9.47553646e-04f;
+    r.f = r.f * f + 9.21087556e-03f;
+    r.f = r.f * f - 5.52996071e-02f;
+    r.f = r.f * f + 2.40179489e-01f;
+    r.f = r.f * f - 6.93143202e-01f;
+    r.f = r.f * f + 1.0f;
+    r.i -= n * 0x800000;
+    return r.f;
+}
+
+float svm_float_value(const float *par, const void *a, const void *b) {
+    int32_t kind = (int32_t)par[P_KERNEL];
+    float v = raw(a, b, (int32_t)par[P_FEATURES], (int32_t)par[P_XTYPE], kind == SVM_RBF);
+    if (kind == SVM_RBF) {
+        return exp_minus(par[P_GAMMA] * v);
+    }
+    if (kind == SVM_POLY) {
+        float base = par[P_GAMMA] * v + par[P_COEF0];
+        v = 1.0f;
+        for (int32_t k = (int32_t)par[P_DEGREE]; k > 0; k--) {
+            v *= base;
+        }
+    }
+    return v;
+}
+
+#include "svm_state.h"
+
+static void prepare(const svm_problem *p) {
+    (void)p;
+}
+
+/* v -= t (row - other) */
+static void apply(const svm_problem *p, float t, const float *row, const float *other) {
+    float *v = (float *)p->work + SVM_HEAD + p->n;
+    for (int32_t k = 0; k < p->n; k++) {
+        v[k] -= t * (row[k] - other[k]);
+    }
+}
+
+static int32_t subtract(const svm_problem *p, int32_t k, float b) {
+    float *v = (float *)p->work + SVM_HEAD + p->n;
+    const float *row = kernel_row(p, k, -1);
+    for (int32_t t = 0; t < p->n; t++) {
+        v[t] -= b * row[t];
+    }
+    return 1;
+}
+
+/* Second-order choice of the partner of i: gain^2 / q by cross-multiplication. */
+static int32_t partner(const svm_problem *p, int32_t i, float top, const float *row, float *q_of) {
+    int32_t n = p->n, j = -1;
+    const float *beta = (const float *)p->work + SVM_HEAD;
+    const float *v = beta + n;
+    const float *diagonal = v + n;
+    float low = -((const float *)p->par)[P_C_NEG];
+    float kii = diagonal[i], best = 0, best_q = 1.0f;
+    for (int32_t k = 0; k < n; k++) {
+        float b = top - v[k];
+        if (b > 0 && beta[k] > (p->rows[k] < 0 ? low : 0)) {
+            float q = kii + diagonal[k] - (row[k] + row[k]);
+            if (!(q > TINY)) {
+                q = TINY;
+            }
+            b *= b;
+            if (b * best_q > best * q) {
+                best = b;
+                best_q = q;
+                j = k;
+            }
+        }
+    }
+    *q_of = best_q;
+    return j;
+}
+
+static int32_t iterate(const svm_problem *p) {
+    const float *par = p->par;
+    float *beta = (float *)p->work + SVM_HEAD;
+    const float *v = beta + p->n;
+    bounds e = extremes(p);
+    int32_t i = e.index;
+    float gap = e.top - e.bottom;
+    if (!(gap < HIGHEST)) {
+        return SVM_NON_FINITE;
+    }
+    if (gap <= par[P_EPS]) {
+        return SVM_CONVERGED;
+    }
+    const float *row = kernel_row(p, i, -1);
+    float q;
+    int32_t j = partner(p, i, e.top, row, &q);
+    if (j < 0) {
+        return SVM_NON_FINITE;
+    }
+    float t = divide(e.top - v[j], q);
+    float bi = beta[i], bj = beta[j], high = par[P_C_POS], low = 0;
+    if (p->rows[i] < 0) {
+        high = 0;
+    }
+    if (p->rows[j] < 0) {
+        low = -par[P_C_NEG];
+    }
+    int32_t to_high = t >= high - bi;
+    t = to_high ? high - bi : t;
+    int32_t to_low = t >= bj - low;
+    to_high = to_high && t <= bj - low;
+    t = to_low ? bj - low : t;
+    beta[i] = to_high ? high : bi + t;
+    beta[j] = to_low ? low : bj - t;
+    if (beta[i] == bi && beta[j] == bj) {
+        return SVM_NO_PROGRESS;
+    }
+    apply(p, t, row, kernel_row(p, j, i));
+    return SVM_RUNNING;
+}
+
+static float half_of(float v) {
+    return v * 0.5f;
+}
+
+static float ratio(float total, float count) {
+    return divide(total, count);
+}
+
+static int32_t is_trusted(float gap, int32_t n) {
+    (void)n;
+    return gap < HIGHEST;
+}
+
+#include "svm_run.h"
+
+void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out) {
+    const float *beta = p->work;
+    float total = *bias;
+    for (int32_t k = 0; k < p->n; k++) {
+        if (beta[k] != 0) {
+            total += beta[k] * svm_float_value(p->par, sample(p, k), row);
+        }
+    }
+    *out = total;
+}
+
+static float feature(const svm_problem *p, int32_t k, int32_t t) {
+    const void *a = sample(p, k);
+    int32_t type = (int32_t)((const float *)p->par)[P_XTYPE];
+    return type == SVM_FLOAT32 ? ((const float *)a)[t]
+           : type == SVM_INT16 ? (float)((const int16_t *)a)[t]
+           : type == SVM_INT8 ? (float)((const int8_t *)a)[t] : (float)((const uint8_t *)a)[t];
+}
+
+void svm_float_collapse(const svm_problem *p, float *w) {
+    const float *work = p->work;
+    w[0] = 0;
+    w[1] = work[W_BIAS];
+    for (int32_t t = 0; t < (int32_t)((const float *)p->par)[P_FEATURES]; t++) {
+        float total = 0;
+        for (int32_t k = 0; k < p->n; k++) {
+            if (work[SVM_HEAD + k] != 0) {
+                total += work[SVM_HEAD + k] * feature(p, k, t);
+            }
+        }
+        w[2 + t] = total;
+    }
+}
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * Decision value under one collapsed weight row: w = shift, bias, weights. */
+#include "svm.h"
+#include "svm_dot.h"
+
+#if defined(SVM_DSP)
+/* Four bytes against four 16-bit weights in natural order. */
+#define WEIGHTED4(u, acc, weights, x) do { \
+        uint32_t four = svm_load4(x); \
+        uint32_t even = svm_##u##_even(four), odd = svm_##u##_odd(four), low, high; \
+        __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(low) : "r"(even), "r"(odd)); \
+        __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(high) : "r"(odd), "r"(even)); \
+        acc = svm_smlad(low, svm_load4(weights), acc); \
+        acc = svm_smlad(high, svm_load4(weights + 2), acc); \
+} while (0)
+#endif
+
+#define WEIGHTED(type, u, name) \
+    static inline int32_t name(const int16_t *weights, const type *x, int32_t d) { \
+        int32_t acc = 0; \
+        SVM_BY4(WEIGHTED4, u, acc, weights, x, d) \
+        for (int32_t k = 0; k < d; k++) { \
+            acc += weights[k] * x[k]; \
+        } \
+        return acc; \
+    }
+WEIGHTED(int8_t, s, weighted_s8)
+WEIGHTED(uint8_t, u, weighted_u8)
+
+#if defined(SVM_FLOAT)
+static float weighted_f32(const float *weights, const void *row, int32_t d, int32_t xtype) {
+    float total = weights[-1];
+    for (int32_t k = 0; k < d; k++) {
+        total += weights[k] * (xtype == SVM_FLOAT32 ? ((const float *)row)[k]
+                               : xtype == SVM_INT16 ? (float)((const int16_t *)row)[k]
+                               : xtype == SVM_INT8 ? (float)((const int8_t *)row)[k]
+                                                   : (float)((const uint8_t *)row)[k]);
+    }
+    return total;
+}
+#endif
+
+int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_bytes,
+    int32_t xtype, int32_t is_float, void *out) {
+    int32_t d = xtype == SVM_FLOAT32 ? row_bytes >> 2
+                : xtype == SVM_INT16 ? row_bytes >> 1 : row_bytes;
+    uintptr_t mask = xtype == SVM_FLOAT32 ? 3 : xtype == SVM_INT16 ? 1 : 0;
+    if ((((uintptr_t)w | (uintptr_t)out) & 3) || ((uintptr_t)row & mask)) {
+        return SVM_UNALIGNED;
+    }
+    if (d + 2 > (is_float ? w_bytes >> 2 : (w_bytes >> 1) - 2)) {
+        return SVM_BAD_ARGUMENT;
+    }
+    if (is_float) {
+#if defined(SVM_FLOAT)
+        *(float *)out = weighted_f32((const float *)w + 2, row, d, xtype);
+        return 0;
+#else
+        return SVM_UNSUPPORTED;
+#endif
+    }
+    const int16_t *weights = (const int16_t *)((const int32_t *)w + 2);
+    int32_t total = ((const int32_t *)w)[1];
+    if (xtype == SVM_INT8) {
+        total += weighted_s8(weights, row, d);
+    } else if (xtype == SVM_UINT8) {
+        total += weighted_u8(weights, row, d);
+    } else if (xtype == SVM_INT16) {
+        total += (int32_t)(svm_dot_s16(weights, row, d) >> 8);
+    } else {
+        return SVM_UNSUPPORTED;
+    }
+    *(int32_t *)out = total;
+    return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * Shared by both states: included after num, kval, ROW_WORDS and STATE are defined.
+ * Samples, cached kernel rows and the extremes of the gradient. */
+
+typedef struct {
+    int32_t index;
+    num top;    /* largest v that may go up, at `index` */
+    num bottom; /* smallest v that may go down */
+} bounds;
+
+static const void *sample(const svm_problem *p, int32_t k) {
+    const num *par = p->par;
+    int32_t type = (int32_t)par[P_XTYPE];
+    int32_t size = type < SVM_INT16 ? 1 : type == SVM_INT16 ? 2 : 4;
+    return (const uint8_t *)p->x + svm_row(p->rows[k]) * ((int32_t)par[P_FEATURES] * size);
+}
+
+/* Words before the cached rows: head, alphas, gradient, diagonal, slot of each sample. */
+static int32_t fixed_words(int32_t n) {
+    return SVM_HEAD + 2 * n + ROW_WORDS(n) + ((n + 1) >> 1);
+}
+
+int32_t STATE(words)(int32_t n, int32_t slots) {
+    return fixed_words(n) + slots * (ROW_WORDS(n) + 2);
+}
+
+static int32_t slot_count(const svm_problem *p) {
+    return (int32_t)((uint32_t)(p->words - fixed_words(p->n)) / (uint32_t)(ROW_WORDS(p->n) + 2));
+}
+
+static void fill_row(const svm_problem *p, int32_t k, kval *row) {
+    const void *a = sample(p, k);
+    for (int32_t t = 0; t < p->n; t++) {
+        row[t] = (kval)STATE(value)(p->par, a, sample(p, t));
+    }
+}
+
+/* Cached kernel row of sample k; a miss takes the slot used longest ago, never that of keep. */
+static kval *kernel_row(const svm_problem *p, int32_t k, int32_t keep) {
+    num *work = p->work;
+    int32_t n = p->n, slots = slot_count(p);
+    int16_t *slot_of = (int16_t *)(work + SVM_HEAD + 2 * n + ROW_WORDS(n));
+    int32_t *tags = (int32_t *)work + fixed_words(n);
+    int32_t *used = tags + slots;
+    kval *rows = (kval *)(used + slots);
+    int32_t slot = slot_of[k];
+    int32_t stride = ROW_WORDS(n) * (int32_t)(4 / sizeof(kval));
+    int32_t missing = slot < 0;
+    if (missing) {
+        int32_t oldest = INT32_MAX;
+        for (int32_t s = 0; s < slots; s++) {
+            if (used[s] < oldest && (keep < 0 || tags[s] != keep)) {
+                oldest = used[s];
+                slot = s;
+            }
+        }
+        if (tags[slot] >= 0) {
+            slot_of[tags[slot]] = -1;
+        }
+        tags[slot] = k;
+        slot_of[k] = (int16_t)slot;
+    }
+    used[slot] = (int32_t)(work[W_ITER] + work[W_PHASE]);
+    kval *row = rows + slot * stride;
+    if (missing) {
+        fill_row(p, k, row);
+    }
+    return row;
+}
+
+static bounds extremes(const svm_problem *p) {
+    const num *par = p->par;
+    const num *beta = (const num *)p->work + SVM_HEAD;
+    const num *v = beta + p->n;
+    num c_pos = par[P_C_POS], c_neg = -par[P_C_NEG];
+    bounds e = {-1, LOWEST, HIGHEST};
+    for (int32_t k = 0; k < p->n; k++) {
+        num b = beta[k], now = v[k];
+        num high = c_pos, low = 0;
+        if (p->rows[k] < 0) {
+            high = 0;
+            low = c_neg;
+        }
+        if (b < high && now > e.top) {
+            e.top = now;
+            e.index = k;
+        }
+        if (b > low && now < e.bottom) {
+            e.bottom = now;
+        }
+    }
+    return e;
+}
