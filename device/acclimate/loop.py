@@ -43,7 +43,7 @@ class IO:
         self.model = model
         self._features = features
         self._action = action
-        self.row = None if features is None else array("b", bytes(features.width))
+        self.row = None if features is None else _zeros("b", features.width)
 
     def step(self, window):
         """Predict one window; the row that was used stays in `row`."""
@@ -69,11 +69,11 @@ class Feedback:
     def __init__(self, width, pending=4, memory=32, typecode="b"):
         self.width = width
         self.pending = pending
-        self._rows = array(typecode, [0] * (width * pending))
+        self._rows = _zeros(typecode, width * pending)
         self._labels = bytearray(pending)
         self._first = 0
         self.waiting = 0
-        self.row = array(typecode, [0] * width)
+        self.row = _zeros(typecode, width)
         self.output = 0
         self._answers = bytearray(memory)
         self._next = 0
@@ -148,15 +148,15 @@ class Stitcher:
         self.hold_every = hold_every
         self.typecode = typecode
         rows = classes * per_class
-        self.X = array(typecode, [0] * (rows * width))
+        self.X = _zeros(typecode, rows * width)
         self.outputs = bytearray(rows)
-        self.held_X = array(typecode, [0] * (held * width))
+        self.held_X = _zeros(typecode, held * width)
         self.held_y = bytearray(held)
         self.held_count = 0
         self._held_next = 0
-        self._count = array("H", [0] * classes)
-        self._next = array("H", [0] * classes)
-        self._seen = array("H", [0] * classes)
+        self._count = _zeros("H", classes)
+        self._next = _zeros("H", classes)
+        self._seen = _zeros("H", classes)
         self.new = 0
 
     @staticmethod
@@ -251,9 +251,9 @@ class TrainOnDemand:
         self.least_held = least_held
         self.margin = margin
         self._store = store
-        self._X = [array(store.typecode, [0] * len(store.X)) for _ in range(2)]
+        self._X = [_zeros(store.typecode, len(store.X)) for _ in range(2)]
         self._y = [bytearray(store.capacity()) for _ in range(2)]
-        self._row = array(store.typecode, [0] * store.width)
+        self._row = _zeros(store.typecode, store.width)
         self._side = 0
         self._steps = None
         self.state = self.IDLE
@@ -390,3 +390,8 @@ def _copy(to, at, source, start, count):
     while i < count:
         to[at + i] = source[start + i]
         i += 1
+
+
+def _zeros(typecode, count):
+    """An array of zeros, made without a list that would need four times the memory."""
+    return array(typecode, bytes(count * len(bytes(array(typecode, [0])))))

@@ -9,6 +9,8 @@ import gc
 from array import array
 from binascii import a2b_base64, b2a_base64
 
+# svm_train is imported here because an import deep inside a call needs much of a small C stack.
+from acclimate import svm_train  # noqa: F401
 from acclimate.features import WindowFeatures
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
 from acclimate.svm import SVM
@@ -28,7 +30,7 @@ class Demo:
     def __init__(self, channels, samples, shift, kinds, store, train, pending, machine):
         self.features = WindowFeatures(channels, samples, shift, kinds)
         width = self.features.width
-        self.window = array("h", [0] * (channels * samples))
+        self.window = array("h", bytes(2 * channels * samples))
         self.store = Stitcher(width, *store)
         models = [SVM(storage="int8", **machine) for _ in range(2)]
         trainer = TrainOnDemand(models[0], models[1], self.store, *train)
@@ -36,7 +38,7 @@ class Demo:
         self.loop = Loop(io, Feedback(width, pending + 1), self.store, trainer)
         self.row = array("b", bytes(width))
         classes = store[0]
-        self.values = array("f", [0] * (classes * (classes - 1) // 2))
+        self.values = array("f", bytes(2 * classes * (classes - 1)))
         self.peak = 0
 
     def raw(self, at, text):
