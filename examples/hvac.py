@@ -116,7 +116,8 @@ def night(controller, house, outside):
         house.step(outside, start <= step and house.air < WARM)
         if start <= step and house.air >= WARM:
             break
-    controller.air[start] = controller.air[start] or house.air
+    if start == STEPS:
+        controller.air[start] = house.air
     warm_after = step + 1 - start
     cold = 0
     while house.air < WARM:
@@ -127,7 +128,7 @@ def night(controller, house, outside):
     return cold * STEP_MIN, early * STEP_MIN, controller.feedback(start, warm_after)
 
 
-def main(nights=len(OUTSIDE)):
+def main(nights=18):
     """Both controllers live through the same nights."""
     print("night outside | never learns: cold  early | learns: cold  early")
     sums = [[0, 0, 0, 0], [0, 0, 0, 0]]
@@ -148,10 +149,12 @@ def main(nights=len(OUTSIDE)):
             n + 1, outside // 1000, row[0], row[1], row[2], row[3], verdict or ""))  # fmt: skip
         gc.collect()
     for name, half, count in (
-        ("first half", sums[0], nights // 2), ("second half", sums[1], nights - nights // 2)
+        ("First half", sums[0], nights // 2), ("Second half", sums[1], nights - nights // 2)
     ):  # fmt: skip
-        print("%s, minutes a morning too cold: %d without learning, %d with; warm too early: %d, %d"
-              % (name, half[0] // count, half[2] // count, half[1] // count, half[3] // count))
+        print("%s: too cold after 7:00 for %d minutes a morning without learning, %d with it;"
+              % (name, half[0] // count, half[2] // count))  # fmt: skip
+        print("  warm before 7:00 for %d minutes without, %d with" % (
+            half[1] // count, half[3] // count))  # fmt: skip
     return sums
 
 

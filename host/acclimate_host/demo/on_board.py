@@ -9,8 +9,6 @@ import gc
 from array import array
 from binascii import a2b_base64, b2a_base64
 
-# svm_train is imported here because an import deep inside a call needs much of a small C stack.
-from acclimate import svm_train  # noqa: F401
 from acclimate.features import WindowFeatures
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
 from acclimate.svm import SVM

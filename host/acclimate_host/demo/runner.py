@@ -14,6 +14,8 @@ from acclimate_host.paths import program
 _ON_BOARD = Path(__file__).with_name("on_board.py")
 _CHUNK_VALUES = 96
 _TRAIN_S = 300
+# Imported from the top: an import deep inside a call needs much of a small C stack.
+_EARLY = ("acclimate.svm_model", "acclimate.svm_train", "acclimate.loop", "acclimate.features")
 
 
 @dataclass
@@ -71,6 +73,8 @@ class Runner:
         )[0]
         store = (len(s.exercises), s.per_class, s.held, s.hold_every)
         train = (s.enough, s.margin, s.least_held)
+        for module in _EARLY:
+            self.board.exec(f"import {module}", timeout_s=30)
         self.board.exec("from on_board import Demo", timeout_s=30)
         self.board.exec(
             f"d = Demo({watch.CHANNELS}, {SAMPLES}, {s.shift}, {s.kinds!r}, {store!r}, "
