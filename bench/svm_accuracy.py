@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Accuracy of the device's SVM beside scikit-learn's `SVC` on four public data sets.
+
+`python -m bench.svm_accuracy` writes out/bench/svm_accuracy.json; `table()` is for others.
+Rows are split 70/30 by a fixed permutation. Wine and breast cancer are standardised, iris is
+in whole millimetres, digits are whole numbers 0..16.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+KERNELS = {
+    "linear": {},
+    "rbf": {},
+    "poly": {"degree": 3, "coef0": 1.0},
+}
+NAMES = ("iris", "wine", "breast_cancer", "digits")
+
+
+def use_twin():
+    """Train with the C core when it is built; return the name of what is used."""
+    try:
+        import acclimate_host.twin_svm  # noqa: F401
+    except (ImportError, OSError):
+        return "python"
+    return "c"
+
+
+def data(name):
+    """(training rows, labels, test rows, labels) of one data set."""
+    from sklearn import datasets
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = getattr(datasets, "load_" + name)(return_X_y=True)
+    order = np.random.default_rng(42).permutation(len(y))
+    X, y = X[order], y[order]
+    cut = int(0.7 * len(y))
+    if name == "iris":
+        X = np.round(X * 10)
+    elif name != "digits":
+        X = StandardScaler().fit(X[:cut]).transform(X)
+    return X[:cut], y[:cut], X[cut:], y[cut:]
+
+
+def plain(X):
+    """Rows for the device: whole numbers in the smallest type, else float32."""
+    from array import array
+
+    X = np.asarray(X)
+    if (X == np.round(X)).all():
+        return bytearray(X.astype(np.uint8).tobytes())
+    return array("f", X.astype(np.float32).ravel().tolist())
+
+
+def one(name, kernel, state="float", C=1.0):
+    """Accuracies of both on one data set with one kernel, and the labels they agree on."""
+    from sklearn.svm import SVC
+
+    from acclimate.svm import SVM
+
+    X, y, test, truth = data(name)
+    theirs = SVC(kernel=kernel, C=C, **KERNELS[kernel]).fit(X, y)
+    gamma = None if kernel == "linear" else float(theirs._gamma)
+    ours = SVM(kernel=kernel, C=C, gamma=gamma, state=state, **KERNELS[kernel])
+    ours.fit(plain(X), y.tolist())
+    flat = plain(test)
+    d = X.shape[1]
+    labels = np.array([ours.predict(flat[i * d : i * d + d]) for i in range(len(truth))])
+    want = theirs.predict(test)
+    return {
+        "accuracy": float((labels == truth).mean()),
+        "scikit_learn": float((want == truth).mean()),
+        "agree": float((labels == want).mean()),
+        "test_rows": len(truth),
+        "support": ours.n_support,
+        "converged": ours.converged,
+    }
+
+
+def table(names=NAMES, kernels=tuple(KERNELS), state="float"):
+    """{data set: {kernel: result of `one`}}."""
+    return {name: {kernel: one(name, kernel, state) for kernel in kernels} for name in names}
+
+
+def main():
+    core = use_twin()
+    result = {"core": core, "float": table(), "fixed": table(("iris", "digits"), state="fixed")}
+    for state in ("float", "fixed"):
+        print(f"{state} state ({core} core)      device  scikit-learn  same labels  vectors")
+        for name, kernels in result[state].items():
+            for kernel, r in kernels.items():
+                print(
+                    f"  {name:14} {kernel:8} {r['accuracy']:9.4f} {r['scikit_learn']:13.4f}"
+                    f" {r['agree']:12.4f} {r['support']:8d}"
+                )
+    out = Path(__file__).resolve().parents[1] / "out" / "bench"
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "svm_accuracy.json").write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
