@@ -46,8 +46,9 @@ class Port:
         self._look_for_fault(data)
         return True
 
-    def read(self, count, timeout_s=_READ_TIMEOUT_S):
+    def read(self, count, timeout_s=None):
         """Return exactly count bytes."""
+        timeout_s = _READ_TIMEOUT_S if timeout_s is None else timeout_s
         deadline = time.monotonic() + timeout_s
         while len(self.buffer) < count:
             if not self.fill() and time.monotonic() > deadline:
@@ -135,4 +136,4 @@ class Port:
                 except (OSError, TypeError):
                     break
             text = registers.decode("utf-8", "replace")
-            raise BoardFault("the board crashed: " + text.splitlines()[0].strip(), text)
+            raise BoardFault("the board crashed: " + text.splitlines()[0].strip(" :"), text)

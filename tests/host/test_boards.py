@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Board descriptions: all are valid, and every mistake is named."""
+
+import copy
+
+import pytest
+
+from acclimate_host import boards
+from acclimate_host.boards import DescriptionError
+from acclimate_host.connect import RUNNABLE
+
+GOOD = {
+    "name": "x", "title": "X", "kind": "board", "core": "Cortex-M4F", "arch": "armv7emsp",
+    "fpu": True, "clock_hz": {"value": 64000000, "source": "s"},
+    "flash": {
+        "bytes": {"value": 8192, "source": "s"},
+        "erase_block_bytes": {"value": 4096, "source": "s"},
+    },
+    "runtime": [{"name": "micropython", "native": "yes", "has_sha256": True, "source": "s"}],
+}  # fmt: skip
+
+
+def test_all_descriptions_are_valid_and_every_figure_has_a_source():
+    found, errors = boards.load_all()
+    assert not errors
+    assert {"huzzah32", "feather_nrf52840", "metro_m0_express"} <= {board.name for board in found}
+    for board in found:
+        assert all(figure.source for figure in board.figures.values()), board.name
+
+
+def test_what_can_be_opened_by_name_is_described():
+    assert set(RUNNABLE) <= set(boards.names())
+
+
+def test_figures_of_the_paper():
+    assert boards.load("feather_nrf52840").value("clock_hz") == 64_000_000
+    assert boards.load("metro_m0_express").value("ram_bytes") == 32 * 1024
+    assert boards.load("esp32_generic").value("flash_bytes") == 4 * 1024 * 1024
+
+
+def test_stock_circuitpython_loads_no_native_code():
+    for board in boards.load_all()[0]:
+        assert board.native("circuitpython") in (None, "no")
+
+
+def test_what_is_not_known_is_none_and_gives_no_energy():
+    board = boards.load("feather_nrf52840")
+    assert board.value("power.active_current_a") is None
+    assert "power.active_current_a" in board.unknown()
+    assert board.energy_j(1.0) is None
+    with pytest.raises(KeyError):
+        board.value("colour")
+
+
+def test_energy_is_voltage_by_current_by_time():
+    data = copy.deepcopy(GOOD)
+    data["power"] = {
+        "voltage_v": {"value": 3.3, "source": "s"},
+        "active_current_a": {"value": 0.01, "source": "s"},
+    }
+    assert boards.parse(data).energy_j(2) == pytest.approx(0.066)
+
+
+def change(**values):
+    return {**copy.deepcopy(GOOD), **values}
+
+
+@pytest.mark.parametrize(
+    "data, text",
+    [
+        ({k: v for k, v in GOOD.items() if k != "arch"}, "arch is missing"),
+        (change(arch="z80"), "'z80', not one of x64"),
+        (change(fpu="yes"), "fpu must be true or false"),
+        (change(runtime=[]), "at least one"),
+        (change(clock_hz=64000000), "value = NUMBER, source"),
+        (change(clock_hz={"value": "64 MHz", "source": "s"}), "not a number"),
+        (change(clock_hz={"value": 5, "source": "s"}), "clock_hz is 5, outside"),
+        (change(clock_hz={"value": 64000000, "source": ""}), "clock_hz.source"),
+        (change(colour={"value": 1, "source": "s"}), "colour is not known"),
+        (change(flash={"bytes": {"value": 5000, "source": "s"},
+                       "erase_block_bytes": {"value": 4096, "source": "s"}}), "no multiple"),
+        (change(runtime=[{"name": "micropython"}]), "runtime.has_sha256 is missing"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(data, text):
+    with pytest.raises(DescriptionError, match=text):
+        boards.parse(data, "x.toml")
+
+
+def test_one_unreadable_file_does_not_hide_the_others(tmp_path, monkeypatch):
+    good = (boards.boards_folder() / "samd21.toml").read_text()
+    (tmp_path / "samd21.toml").write_text(good)
+    (tmp_path / "bad.toml").write_text("name = ")
+    (tmp_path / "other.toml").write_text(good)
+    monkeypatch.setattr(boards, "boards_folder", lambda: tmp_path)
+    found, errors = boards.load_all()
+    assert [board.name for board in found] == ["samd21"]
+    assert [str(error).partition(":")[0] for error in errors] == ["bad.toml", "other.toml"]

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""Installing on real interpreters: the right files, all verified, nothing stale."""
+
+import dataclasses
+import subprocess
+import sys
+import time
+
+import pytest
+
+from acclimate import __version__
+from acclimate_host import cli
+from acclimate_host.connect import mpy, open_board, package
+from acclimate_host.connect.install import install, install_drive
+from acclimate_host.errors import AcclimateError, BoardError, Refused
+from harness.runtimes import ARCHS
+
+FOLDER = "/acclimate"
+
+
+def test_the_board_decides_what_is_copied(runtime):
+    report = install(runtime, ["sha256", "_native"])
+    assert sorted(report.copied) == sorted(
+        ["__init__.mpy", "sha256.mpy", "_native.mpy", "_manifest.mpy"]
+    )
+    assert runtime.ls(runtime.lib + FOLDER).keys() == set(report.copied)
+    code = "import acclimate\nfrom acclimate.sha256 import sha256\n"
+    code += "print(acclimate.__version__, sha256(b'abc').hexdigest()[:8])"
+    assert runtime.exec(code) == f"{__version__} ba7816bf\n"
+
+
+def test_a_second_installation_copies_nothing(runtime):
+    install(runtime, ["sha256"])
+    report = install(runtime, ["sha256"])
+    assert report.copied == []
+    assert sorted(report.kept) == ["__init__.mpy", "sha256.mpy"]
+
+
+def test_a_damaged_file_of_the_right_length_is_replaced(runtime):
+    install(runtime, ["sha256"])
+    path = runtime.lib + FOLDER + "/sha256.mpy"
+    data = bytearray(runtime.get_bytes(path))
+    data[-1] ^= 1
+    runtime.put_bytes(bytes(data), path)
+    assert install(runtime, ["sha256"]).copied == ["sha256.mpy"]
+
+
+@pytest.fixture
+def desktop():
+    with open_board("desktop") as board:
+        yield board
+
+
+def test_a_stale_source_twin_is_removed_only_after_asking(desktop):
+    install(desktop, ["sha256"])
+    twin = desktop.lib + FOLDER + "/sha256.py"
+    desktop.put_bytes(b"raise ValueError", twin)
+    asked = []
+    with pytest.raises(Refused, match="sha256.py would hide.*--yes"):
+        install(desktop, ["sha256"], ask=lambda question: asked.append(question))
+    assert "sha256.py" in asked[0] and desktop.exists(twin)
+    report = install(desktop, ["sha256"], ask=lambda question: True)
+    assert report.removed == ["sha256.py"] and not desktop.exists(twin)
+
+
+def test_bytecode_of_an_older_release_goes_with_a_full_installation(desktop):
+    desktop.mkdir(desktop.lib + FOLDER)
+    desktop.put_bytes(b"old", desktop.lib + FOLDER + "/dropped_module.mpy")
+    assert "dropped_module.mpy" in install(desktop).removed
+
+
+def pretend(board, monkeypatch, **changes):
+    real = board.info()
+    monkeypatch.setattr(board, "info", lambda: dataclasses.replace(real, **changes))
+
+
+def test_an_old_interpreter_is_refused_before_anything_is_copied(desktop, monkeypatch):
+    form = mpy.decode_implementation(517)
+    pretend(desktop, monkeypatch, mpy_value=517, mpy_version=form.version, arch=form.arch)
+    with pytest.raises(Refused, match="version 6.*version 5.*1.12 to 1.18.*flash MicroPython"):
+        install(desktop, ["sha256"])
+    assert not desktop.exists(desktop.lib + FOLDER)
+
+
+def test_circuitpython_is_sent_to_the_drive(desktop, monkeypatch):
+    pretend(desktop, monkeypatch, runtime="circuitpython", version=(10, 0, 0))
+    with pytest.raises(Refused, match="CircuitPython 10.0.0.*--drive"):
+        install(desktop)
+
+
+def test_a_board_without_native_code_gets_python_only(desktop, monkeypatch):
+    monkeypatch.setattr(desktop, "loads_native", lambda: False)
+    report = install(desktop)
+    assert report.natives == ()
+    assert any("loads no native code" in note for note in report.notes)
+
+
+def test_a_full_board_is_refused_with_both_sizes(desktop, monkeypatch):
+    monkeypatch.setattr(desktop, "free_bytes", lambda path: 1000)
+    with pytest.raises(Refused, match="needs [0-9]+ bytes, the board has 1000.*--only"):
+        install(desktop, ["sha256"])
+    assert not desktop.exists(desktop.lib + FOLDER)
+
+
+def test_a_copy_that_differs_is_an_error(desktop, monkeypatch):
+    real = desktop.put_bytes
+    monkeypatch.setattr(desktop, "put_bytes", lambda data, path: real(data[:-1], path))
+    monkeypatch.setattr(desktop, "loads_native", lambda: False)
+    with pytest.raises(AcclimateError, match="differs after copying"):
+        install(desktop, ["sha256"])
+
+
+def test_an_unknown_module_names_those_there_are(desktop):
+    with pytest.raises(Refused, match="no module teapot in acclimate; there are:.*sha256"):
+        install(desktop, ["teapot"])
+
+
+def test_a_drive_gets_sources(tmp_path):
+    with pytest.raises(Refused, match="boot_out.txt"):
+        install_drive(tmp_path)
+    (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0")
+    target = tmp_path / "lib" / "acclimate"
+    target.mkdir(parents=True)
+    (target / "sha256.mpy").write_bytes(b"old")
+    report = install_drive(tmp_path, ["sha256"])
+    assert sorted(report.copied) == ["__init__.py", "sha256.py"]
+    assert report.removed == ["sha256.mpy"]
+    assert install_drive(tmp_path, ["sha256"]).copied == []
+
+
+# ---- native modules as they ship, on the interpreter that would run them ------------------
+
+_ATTACK = """
+from acclimate import _native
+good = open({path!r}, 'rb').read()
+_native._import = lambda *_: 'IMPORTED'
+def refused(content):
+    with open({path!r}, 'wb') as f: f.write(content)
+    _native._reasons.pop({name!r}, None)
+    _native.load({name!r})
+    return _native.reason({name!r}).startswith('refused')
+"""
+
+
+def shipped():
+    """Return the smallest native module for the desktop binary, or skip."""
+    natives = package.natives(ARCHS["desktop"])
+    if not natives:
+        pytest.skip("no native module is built for x64; run: make native")
+    return min(natives, key=lambda name: natives[name].stat().st_size)
+
+
+def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
+    name = shipped()
+    install(desktop)
+    path = f"{desktop.lib}{FOLDER}/{name}.mpy"
+    desktop.exec(_ATTACK.format(path=path, name=name[1:]))
+    started = time.monotonic()
+    code = "print(all(refused(good[:n]) for n in range(50, len(good))))\n"
+    code += "print(all(refused(good[:i] + bytes((good[i] ^ 1 << i % 8,)) + good[i + 1:])"
+    code += " for i in range(len(good))))\nprint(refused(good))"
+    answers = desktop.exec(code, timeout_s=60).split()
+    assert [answer for answer in answers if answer in ("True", "False")] == [
+        "True", "True", "False",
+    ]  # fmt: skip
+    count = len(package.natives("x64")[name].read_bytes()) * 2
+    assert (time.monotonic() - started) / count < 1
+
+
+def test_doctor_names_a_damaged_module_and_a_mixed_release(desktop, monkeypatch, capsys):
+    name = shipped()
+    install(desktop)
+    path = f"{desktop.lib}{FOLDER}/{name}.mpy"
+    desktop.put_bytes(desktop.get_bytes(path)[:-1], path)
+    monkeypatch.setattr("acclimate_host.commands.doctor.open_chosen", lambda args: desktop)
+    assert cli.main(["doctor", "--board", "desktop"]) == 9
+    output = capsys.readouterr().out
+    assert f"problem native module {name}: refused" in output
+
+
+# ---- the command line --------------------------------------------------------------------
+
+
+def test_run_shows_output_and_the_boards_traceback(tmp_path, capsys):
+    path = tmp_path / "job.py"
+    path.write_text("from acclimate.sha256 import sha256\nprint('works')\n1/0\n")
+    assert cli.main(["run", str(path), "--board", "desktop"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "works\n"
+    assert "line 3" in err
+    assert err.splitlines()[-1].startswith("acclimate run: on the board: ZeroDivisionError")
+
+
+@pytest.mark.parametrize(
+    "arguments, code, text",
+    [
+        (["run", "no-such-file.py", "--board", "desktop"], 2, "no file no-such-file.py"),
+        (["run", __file__, "--board", "teapot"], 7, "not one of"),
+        (["install", "--port", "/dev/there-is-no-such-port"], 3, "cannot open"),
+        (["install"], 2, "--port DEV, --board NAME or --drive"),
+        (["install", "--board", "desktop", "--only", "teapot"], 6, "no module teapot"),
+        (["install", "--board", "samd21", "--flash", "f"], 2, "--flash is for"),
+        (["boards", "teapot"], 2, "no board 'teapot'"),
+    ],
+)
+def test_errors_are_one_line_with_their_exit_code(arguments, code, text, capsys):
+    assert cli.main(arguments) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1 and text in err
+
+
+def test_verbose_adds_the_traceback(capsys):
+    assert cli.main(["boards", "teapot", "-v"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_boards_lists_all(capsys):
+    assert cli.main(["boards"]) == 0
+    out = capsys.readouterr().out
+    assert "feather_m0_express" in out and "nrf52840" in out
+
+
+def test_progress_is_for_terminals_only():
+    command = [sys.executable, "-m", "acclimate_host.cli", "install", "--board", "desktop"]
+    code = "import sys; sys.path[:0] = ['device', 'host']; from acclimate_host import cli; "
+    command = [sys.executable, "-c", code + "sys.exit(cli.main())", *command[3:]]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert "\r" not in result.stdout and "\x1b" not in result.stdout
+
+
+def test_a_mixed_set_raises_one_clear_error(desktop):
+    install(desktop)
+    text = package.manifest_source({}, "0.0.1")
+    desktop.put_bytes(text.encode(), desktop.lib + FOLDER + "/_manifest.py")
+    desktop.rm(desktop.lib + FOLDER + "/_manifest.mpy")
+    with pytest.raises(BoardError, match="0.0.1: run acclimate install again"):
+        desktop.exec("from acclimate import _native\n_native.load('x')")
