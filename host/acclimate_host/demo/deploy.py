@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Opens the board that was asked for, with what the demo needs of `acclimate` on it."""
 
-import re
 from dataclasses import dataclass
 
 from acclimate_host.connect import open_board
-from acclimate_host.errors import Missing
+from acclimate_host.connect.install import install
 from acclimate_host.paths import built, device_package
 
 ICOUNT = {"nrf52840": 10, "samd21": 10}
 DESKTOP_HEAP_BYTES = 512 * 1024  # objects are twice as large there as on a 32-bit board
-_WANTED = re.compile(r"(__init__|_native|_manifest|sha256|loop|features|svm\w*|_svm\w*)\.mpy")
+NEEDED = ("svm", "loop", "features")
 
 
 @dataclass
@@ -50,17 +49,9 @@ def _desktop():
 
 
 def _install(board, title):
-    """Copy the needed files of the stage to the board's `lib`."""
+    """Bring the needed modules of `acclimate` up to date on the board."""
     try:
-        info = board.info()
-        folder = stage(info.arch) or stage("py")
-        if folder is None:
-            raise Missing(f"{title}: nothing was built for {info.arch}; run: make stage")
-        target = board.lib + "/acclimate"
-        board.mkdir(target)
-        for path in sorted((folder / "acclimate").glob("*.mpy")):
-            if _WANTED.fullmatch(path.name):
-                board.put(path, f"{target}/{path.name}")
+        install(board, only=NEEDED, yes=True)
     except BaseException:
         board.close()
         raise
