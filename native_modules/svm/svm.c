@@ -2,6 +2,23 @@
  * The solver's entry points: argument checks, then the state that was asked for. */
 #include "svm.h"
 
+#if defined(__ARM_ARCH_6M__)
+uint32_t svm_quotient(uint32_t a, uint32_t b) {
+    uint32_t bit = 1, q = 0;
+    while (b < a && !(b >> 31)) {
+        b <<= 1;
+        bit <<= 1;
+    }
+    for (; bit; bit >>= 1, b >>= 1) {
+        if (a >= b) {
+            a -= b;
+            q |= bit;
+        }
+    }
+    return q;
+}
+#endif
+
 /* Call the state that was asked for; a build with one state has checked that it is this one. */
 #if defined(SVM_FIXED) && defined(SVM_FLOAT)
 #define HAS_STATE(is_float) 1
@@ -65,7 +82,7 @@ static int32_t check(const svm_problem *p, const void *other, const void *out) {
     if (!p->is_float && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
         return SVM_BAD_ARGUMENT;
     }
-    uint32_t stored_rows = (uint32_t)p->x_bytes / (uint32_t)row_size(p);
+    uint32_t stored_rows = svm_quotient((uint32_t)p->x_bytes, (uint32_t)row_size(p));
     for (int32_t k = 0; k < p->n; k++) {
         if ((uint32_t)svm_row(p->rows[k]) >= stored_rows) {
             return SVM_BAD_ARGUMENT;
@@ -131,8 +148,8 @@ int32_t svm_kernel(const svm_problem *p, int32_t a, const void *x, int32_t x_byt
         return bad;
     }
     int32_t size = row_size(p);
-    if ((uint32_t)a >= (uint32_t)p->x_bytes / (uint32_t)size
-        || (uint32_t)b >= (uint32_t)x_bytes / (uint32_t)size) {
+    if ((uint32_t)a >= svm_quotient((uint32_t)p->x_bytes, (uint32_t)size)
+        || (uint32_t)b >= svm_quotient((uint32_t)x_bytes, (uint32_t)size)) {
         return SVM_BAD_ARGUMENT;
     }
     const void *row_a = (const uint8_t *)p->x + a * size;

@@ -148,7 +148,7 @@ static int32_t quotient(int32_t b, int32_t q, int32_t scale) {
         b <<= 1;
         e--;
     }
-    uint32_t m = (uint32_t)b / (uint32_t)q;
+    uint32_t m = svm_quotient((uint32_t)b, (uint32_t)q);
     while (m >= 16384) {
         m >>= 1;
         e++;
@@ -291,12 +291,12 @@ static int32_t half_of(int32_t v) {
 }
 
 static int32_t ratio(int32_t total, int32_t count) {
-    return total < 0 ? -(int32_t)((uint32_t)-total / (uint32_t)count)
-                     : (int32_t)((uint32_t)total / (uint32_t)count);
+    int32_t q = (int32_t)svm_quotient((uint32_t)(total < 0 ? -total : total), (uint32_t)count);
+    return total < 0 ? -q : q;
 }
 
 static int32_t is_trusted(int32_t gap, int32_t n) {
-    return gap < (int32_t)((uint32_t)BIG / (uint32_t)n);
+    return gap < (int32_t)svm_quotient(BIG, (uint32_t)n);
 }
 
 #include "svm_run.h"

@@ -52,7 +52,7 @@ int32_t STATE(start)(const svm_problem *p) {
         if (!warm) {
             beta[k] = 0;
         }
-        v[k] = (num)(p->rows[k] < 0 ? -ONE : ONE);
+        v[k] = (num)((1 | (p->rows[k] >> 15)) * ONE); /* no select of two float constants */
         diagonal[k] = own;
         slot_of[k] = -1;
         top = own > top ? own : top;

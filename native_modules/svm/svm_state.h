@@ -25,7 +25,8 @@ int32_t STATE(words)(int32_t n, int32_t slots) {
 }
 
 static int32_t slot_count(const svm_problem *p) {
-    return (int32_t)((uint32_t)(p->words - fixed_words(p->n)) / (uint32_t)(ROW_WORDS(p->n) + 2));
+    uint32_t words = (uint32_t)(p->words - fixed_words(p->n));
+    return (int32_t)svm_quotient(words, (uint32_t)(ROW_WORDS(p->n) + 2));
 }
 
 static void fill_row(const svm_problem *p, int32_t k, kval *row) {
