@@ -156,12 +156,14 @@ int32_t svm_kernel(const svm_problem *p, int32_t a, const void *x, int32_t x_byt
     const void *row_b = (const uint8_t *)x + b * size;
 #if defined(SVM_FLOAT)
     if (p->is_float) {
-        *(float *)out = svm_float_value(p->par, row_a, row_b);
+        *(float *)out = svm_float_value(p->par, row_a, row_b,
+            svm_float_square(p->par, row_a));
         return 0;
     }
 #endif
 #if defined(SVM_FIXED)
-    *(int32_t *)out = svm_fixed_value(p->par, row_a, row_b);
+    *(int32_t *)out = svm_fixed_value(p->par, row_a, row_b,
+        svm_fixed_square(p->par, row_a));
 #endif
     return 0;
 }

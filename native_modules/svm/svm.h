@@ -68,15 +68,25 @@ int32_t svm_vote(const int32_t *decisions, int32_t n_classes);
 int32_t svm_fixed_words(int32_t n, int32_t slots);
 int32_t svm_fixed_start(const svm_problem *p);
 int32_t svm_fixed_step(const svm_problem *p, int32_t iterations);
-int32_t svm_fixed_value(const int32_t *par, const void *a, const void *b);
+/* Kernel of rows a and b; aa is the square of row a. */
+int32_t svm_fixed_value(const int32_t *par, const void *a, const void *b, int64_t aa);
+int64_t svm_fixed_square(const int32_t *par, const void *a);
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out);
 void svm_fixed_collapse(const svm_problem *p, int32_t *w);
 int32_t svm_float_words(int32_t n, int32_t slots);
 int32_t svm_float_start(const svm_problem *p);
 int32_t svm_float_step(const svm_problem *p, int32_t iterations);
-float svm_float_value(const float *par, const void *a, const void *b);
+float svm_float_value(const float *par, const void *a, const void *b, float aa);
+float svm_float_square(const float *par, const void *a);
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out);
 void svm_float_collapse(const svm_problem *p, float *w);
+
+/* The four loops that run once a sample and iteration; the rest is built for size. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SVM_HOT __attribute__((optimize("O2"), noinline))
+#else
+#define SVM_HOT
+#endif
 
 #if defined(__ARM_ARCH_6M__)
 /* No divide instruction: 40 bytes here instead of 750 from the compiler's library. */

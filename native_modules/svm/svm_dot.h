@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Integer dot products and squared distances over stored rows. With the DSP extension of a
+ * Integer dot products of stored rows. With the DSP extension of a
  * Cortex-M4 four products take two instructions; results are the same bits. */
 #ifndef ACCLIMATE_SVM_DOT_H
 #define ACCLIMATE_SVM_DOT_H
@@ -34,23 +34,10 @@ static inline int32_t svm_smlad(uint32_t a, uint32_t b, int32_t acc) {
     return r;
 }
 
-static inline uint32_t svm_ssub16(uint32_t a, uint32_t b) {
-    uint32_t r;
-    __asm__("ssub16 %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-}
-
 #define SVM_DOT4(u, acc, a, b) do { \
         uint32_t wa = svm_load4(a), wb = svm_load4(b); \
         acc = svm_smlad(svm_##u##_even(wa), svm_##u##_even(wb), acc); \
         acc = svm_smlad(svm_##u##_odd(wa), svm_##u##_odd(wb), acc); \
-} while (0)
-#define SVM_DIST4(u, acc, a, b) do { \
-        uint32_t wa = svm_load4(a), wb = svm_load4(b); \
-        uint32_t de = svm_ssub16(svm_##u##_even(wa), svm_##u##_even(wb)); \
-        uint32_t od = svm_ssub16(svm_##u##_odd(wa), svm_##u##_odd(wb)); \
-        acc = svm_smlad(de, de, acc); \
-        acc = svm_smlad(od, od, acc); \
 } while (0)
 #define SVM_BY4(step, u, acc, a, b, d) \
     for (; d >= 4; d -= 4, a += 4, b += 4) { \
@@ -60,7 +47,7 @@ static inline uint32_t svm_ssub16(uint32_t a, uint32_t b) {
 #define SVM_BY4(step, u, acc, a, b, d)
 #endif
 
-#define SVM_BYTE_LOOPS(type, u, dot, distance) \
+#define SVM_BYTE_LOOP(type, u, dot) \
     static inline int32_t dot(const type *a, const type *b, int32_t d) { \
         int32_t acc = 0; \
         SVM_BY4(SVM_DOT4, u, acc, a, b, d) \
@@ -68,33 +55,15 @@ static inline uint32_t svm_ssub16(uint32_t a, uint32_t b) {
             acc += a[k] * b[k]; \
         } \
         return acc; \
-    } \
-    static inline int32_t distance(const type *a, const type *b, int32_t d) { \
-        int32_t acc = 0; \
-        SVM_BY4(SVM_DIST4, u, acc, a, b, d) \
-        for (int32_t k = 0; k < d; k++) { \
-            int32_t diff = a[k] - b[k]; \
-            acc += diff * diff; \
-        } \
-        return acc; \
     }
 
-SVM_BYTE_LOOPS(int8_t, s, svm_dot_s8, svm_distance_s8)
-SVM_BYTE_LOOPS(uint8_t, u, svm_dot_u8, svm_distance_u8)
+SVM_BYTE_LOOP(int8_t, s, svm_dot_s8)
+SVM_BYTE_LOOP(uint8_t, u, svm_dot_u8)
 
 static inline int64_t svm_dot_s16(const int16_t *a, const int16_t *b, int32_t d) {
     int64_t acc = 0;
     for (int32_t k = 0; k < d; k++) {
         acc += (int32_t)a[k] * b[k];
-    }
-    return acc;
-}
-
-static inline int64_t svm_distance_s16(const int16_t *a, const int16_t *b, int32_t d) {
-    int64_t acc = 0;
-    for (int32_t k = 0; k < d; k++) {
-        int32_t diff = a[k] - b[k];
-        acc += (uint32_t)diff * (uint32_t)diff; /* |diff| < 2^16: exact in 32 bits */
     }
     return acc;
 }

@@ -8,10 +8,16 @@
 #define BIG (1 << 30)
 typedef int32_t num;
 typedef int64_t wide;
+typedef int64_t square;
 typedef int16_t kval;
 #define ROW_WORDS(n) (((n) + 1) >> 1)
 #define STATE(name) svm_fixed_##name
+typedef int32_t order; /* how alphas compare with their bounds */
+#define ORDER(alpha) (alpha)
+#define MAGNITUDE(b) (-(b))
 #define ONE 65536
+#define FROM_INT8(dot) clamp16((dot) >> shift)
+#define SHIFT(par) ((par)[P_K_SHIFT])
 #define LOWEST (-BIG)
 #define HIGHEST (BIG - 1)
 
@@ -19,17 +25,12 @@ static int32_t clamp16(int32_t v) {
     return v > 32767 ? 32767 : v < -32767 ? -32767 : v;
 }
 
-static int64_t raw(const int32_t *par, const void *a, const void *b, int32_t distance) {
+static int64_t raw(const int32_t *par, const void *a, const void *b) {
     int32_t d = par[P_FEATURES];
-#if !defined(SVM_LINEAR_ONLY)
-    if (distance) {
-        return par[P_XTYPE] == SVM_INT8 ? svm_distance_s8(a, b, d)
-               : par[P_XTYPE] == SVM_UINT8 ? svm_distance_u8(a, b, d)
-                                           : svm_distance_s16(a, b, d);
+    if (par[P_XTYPE] == SVM_INT8) {
+        return svm_dot_s8(a, b, d);
     }
-#endif
-    return par[P_XTYPE] == SVM_INT8 ? svm_dot_s8(a, b, d)
-           : par[P_XTYPE] == SVM_UINT8 ? svm_dot_u8(a, b, d) : svm_dot_s16(a, b, d);
+    return par[P_XTYPE] == SVM_UINT8 ? svm_dot_u8(a, b, d) : svm_dot_s16(a, b, d);
 }
 
 #if !defined(SVM_LINEAR_ONLY)
@@ -74,19 +75,23 @@ static int32_t narrow(int64_t v, int32_t shift) {
     return v > 32767 ? 32767 : v < -32767 ? -32767 : (int32_t)v;
 }
 
-int32_t svm_fixed_value(const int32_t *par, const void *a, const void *b) {
+int64_t svm_fixed_square(const int32_t *par, const void *a) {
+    return raw(par, a, a);
+}
+
+int32_t svm_fixed_value(const int32_t *par, const void *a, const void *b, int64_t aa) {
+    int64_t v = raw(par, a, b);
 #if !defined(SVM_LINEAR_ONLY)
     if (par[P_KERNEL] == SVM_RBF) {
-        return fixed_exp(par, raw(par, a, b, 1));
+        return fixed_exp(par, aa + raw(par, b, b) - 2 * v);
     }
     if (par[P_KERNEL] == SVM_POLY) {
-        return fixed_power(par, narrow(raw(par, a, b, 0) + coefficient(par), par[P_K_SHIFT]));
+        return fixed_power(par, narrow(v + coefficient(par), par[P_K_SHIFT]));
     }
+#else
+    (void)aa;
 #endif
-    if (par[P_XTYPE] == SVM_INT8) {
-        return clamp16(svm_dot_s8(a, b, par[P_FEATURES]) >> par[P_K_SHIFT]);
-    }
-    return narrow(raw(par, a, b, 0), par[P_K_SHIFT]);
+    return narrow(v, par[P_K_SHIFT]);
 }
 
 #include "svm_state.h"
@@ -98,7 +103,7 @@ static void prepare(const svm_problem *p) {
     int32_t shift = 0, steps = 0, exponent = 0;
     for (int32_t k = 0; k < p->n; k++) {
         const void *a = sample(p, k);
-        int64_t v = raw(par, a, a, 0);
+        int64_t v = raw(par, a, a);
         top = v > top ? v : top;
     }
 #if !defined(SVM_LINEAR_ONLY)
@@ -185,7 +190,7 @@ static int32_t is_safe(const svm_problem *p, int32_t t) {
 }
 
 /* v -= t (row - other), in parts of t of 14 bits; other may be a null pointer. */
-static void apply(const svm_problem *p, int32_t t, const kval *row, const kval *other) {
+SVM_HOT static void apply(const svm_problem *p, int32_t t, const kval *row, const kval *other) {
     int32_t *work = p->work;
     int32_t n = p->n;
     int32_t *v = work + SVM_HEAD + n;
@@ -225,7 +230,7 @@ static int32_t subtract(const svm_problem *p, int32_t k, int32_t b) {
 }
 
 /* Second-order choice of the partner of i: gain^2 / q, gains cut to 8 bits, no division. */
-static int32_t partner(const svm_problem *p, int32_t i, int32_t top, int32_t gap,
+SVM_HOT static int32_t partner(const svm_problem *p, int32_t i, int32_t top, int32_t gap,
     const kval *row) {
     const int32_t *work = p->work;
     int32_t n = p->n;
@@ -260,7 +265,8 @@ static int32_t iterate(const svm_problem *p) {
     int32_t *beta = work + SVM_HEAD;
     const int32_t *v = beta + p->n;
     const kval *diagonal = (const kval *)(v + p->n);
-    bounds e = extremes(p);
+    bounds e;
+    extremes(p, &e);
     int32_t i = e.index, gap = e.top - e.bottom;
     if (gap <= par[P_EPS]) {
         return SVM_CONVERGED;

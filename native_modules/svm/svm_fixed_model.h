@@ -5,10 +5,10 @@
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out) {
     const int32_t *beta = p->work;
     const int32_t *par = p->par;
-    int64_t total = 0;
+    int64_t total = 0, rr = svm_fixed_square(par, row);
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k]) {
-            total += (int64_t)beta[k] * svm_fixed_value(par, sample(p, k), row);
+            total += (int64_t)beta[k] * svm_fixed_value(par, row, sample(p, k), rr);
         }
     }
     int32_t shift = par[P_SCALE] - 16 - par[P_K_EXP];

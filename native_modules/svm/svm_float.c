@@ -7,10 +7,13 @@
 
 typedef float num;
 typedef float wide;
+typedef float square;
 typedef float kval;
 #define ROW_WORDS(n) (n)
 #define STATE(name) svm_float_##name
 #define ONE 1
+#define FROM_INT8(dot) (float)(dot)
+#define SHIFT(par) 0
 #define HIGHEST 3.0e38f
 #define LOWEST (-3.0e38f)
 #define TINY 1e-12f
@@ -19,6 +22,16 @@ typedef union {
     float f;
     int32_t i;
 } bits;
+
+/* Alphas compare with their bounds by their bits: there is no -0 among them. */
+typedef int32_t order;
+static inline int32_t order_of(float v) {
+    bits b;
+    b.f = v;
+    return b.i;
+}
+#define ORDER(alpha) order_of(alpha)
+#define MAGNITUDE(b) ((b) & 0x7fffffff)
 
 #if defined(__XTENSA__)
 /* No divide instruction: reciprocal by Newton, then one correction of the quotient. */
@@ -50,31 +63,20 @@ static float dot_f32(const float *a, const float *b, int32_t d) {
     return acc;
 }
 
-static float distance_f32(const float *a, const float *b, int32_t d) {
-    float acc = 0;
-    for (int32_t k = 0; k < d; k++) {
-        float diff = a[k] - b[k];
-        acc += diff * diff;
-    }
-    return acc;
-}
-
 /* int64 to float without a runtime helper: 16-bit sums stay below 2^62. */
 static float wide_to_float(int64_t v) {
     return (float)(int32_t)(v >> 24) * 16777216.0f + (float)(int32_t)(v & 0xffffff);
 }
 
-static float raw(const void *a, const void *b, int32_t d, int32_t type, int32_t distance) {
+static float raw(const float *par, const void *a, const void *b) {
+    int32_t d = (int32_t)par[P_FEATURES], type = (int32_t)par[P_XTYPE];
     if (type == SVM_FLOAT32) {
-        return distance ? distance_f32(a, b, d) : dot_f32(a, b, d);
+        return dot_f32(a, b, d);
     }
     if (type == SVM_INT16) {
-        return wide_to_float(distance ? svm_distance_s16(a, b, d) : svm_dot_s16(a, b, d));
+        return wide_to_float(svm_dot_s16(a, b, d));
     }
-    if (type == SVM_INT8) {
-        return (float)(distance ? svm_distance_s8(a, b, d) : svm_dot_s8(a, b, d));
-    }
-    return (float)(distance ? svm_distance_u8(a, b, d) : svm_dot_u8(a, b, d));
+    return (float)(type == SVM_INT8 ? svm_dot_s8(a, b, d) : svm_dot_u8(a, b, d));
 }
 
 /* exp(-z) for z >= 0: 2^-n by the exponent field, the fraction by a polynomial. */
@@ -96,11 +98,16 @@ static float exp_minus(float z) {
     return r.f;
 }
 
-float svm_float_value(const float *par, const void *a, const void *b) {
+float svm_float_square(const float *par, const void *a) {
+    return raw(par, a, a);
+}
+
+float svm_float_value(const float *par, const void *a, const void *b, float aa) {
     int32_t kind = (int32_t)par[P_KERNEL];
-    float v = raw(a, b, (int32_t)par[P_FEATURES], (int32_t)par[P_XTYPE], kind == SVM_RBF);
+    float v = raw(par, a, b);
     if (kind == SVM_RBF) {
-        return exp_minus(par[P_GAMMA] * v);
+        v = aa + raw(par, b, b) - 2 * v;
+        return exp_minus(par[P_GAMMA] * (v < 0 ? 0 : v));
     }
     if (kind == SVM_POLY) {
         float base = par[P_GAMMA] * v + par[P_COEF0];
@@ -119,7 +126,7 @@ static void prepare(const svm_problem *p) {
 }
 
 /* v -= t (row - other) */
-static void apply(const svm_problem *p, float t, const float *row, const float *other) {
+SVM_HOT static void apply(const svm_problem *p, float t, const float *row, const float *other) {
     float *v = (float *)p->work + SVM_HEAD + p->n;
     for (int32_t k = 0; k < p->n; k++) {
         v[k] -= t * (row[k] - other[k]);
@@ -136,16 +143,22 @@ static int32_t subtract(const svm_problem *p, int32_t k, float b) {
 }
 
 /* Second-order choice of the partner of i: gain^2 / q by cross-multiplication. */
-static int32_t partner(const svm_problem *p, int32_t i, float top, const float *row, float *q_of) {
+SVM_HOT static int32_t partner(const svm_problem *p, int32_t i, float top, const float *row,
+    float *q_of) {
     int32_t n = p->n, j = -1;
     const float *beta = (const float *)p->work + SVM_HEAD;
     const float *v = beta + n;
     const float *diagonal = v + n;
-    float low = -((const float *)p->par)[P_C_NEG];
+    const int16_t *rows = p->rows;
+    int32_t c_neg = ORDER(((const float *)p->par)[P_C_NEG]);
     float kii = diagonal[i], best = 0, best_q = 1.0f;
     for (int32_t k = 0; k < n; k++) {
+        int32_t own = ORDER(beta[k]);
+        if (rows[k] < 0 ? MAGNITUDE(own) >= c_neg : own == 0) {
+            continue;
+        }
         float b = top - v[k];
-        if (b > 0 && beta[k] > (p->rows[k] < 0 ? low : 0)) {
+        if (b > 0) {
             float q = kii + diagonal[k] - (row[k] + row[k]);
             if (!(q > TINY)) {
                 q = TINY;
@@ -166,7 +179,8 @@ static int32_t iterate(const svm_problem *p) {
     const float *par = p->par;
     float *beta = (float *)p->work + SVM_HEAD;
     const float *v = beta + p->n;
-    bounds e = extremes(p);
+    bounds e;
+    extremes(p, &e);
     int32_t i = e.index;
     float gap = e.top - e.bottom;
     if (!(gap < HIGHEST)) {
@@ -221,9 +235,10 @@ static int32_t is_trusted(float gap, int32_t n) {
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out) {
     const float *beta = p->work;
     float total = *bias;
+    float rr = svm_float_square(p->par, row);
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k] != 0) {
-            total += beta[k] * svm_float_value(p->par, sample(p, k), row);
+            total += beta[k] * svm_float_value(p->par, row, sample(p, k), rr);
         }
     }
     *out = total;

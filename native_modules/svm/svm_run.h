@@ -45,7 +45,7 @@ int32_t STATE(start)(const svm_problem *p) {
     }
     for (int32_t k = 0; k < n; k++) {
         const void *a = sample(p, k);
-        kval own = (kval)STATE(value)(par, a, a);
+        kval own = (kval)STATE(value)(par, a, a, STATE(square)(par, a));
         if (is_bad(own)) {
             return SVM_NON_FINITE;
         }
@@ -74,7 +74,8 @@ static void finish(const svm_problem *p) {
     num *work = p->work;
     const num *par = p->par;
     const num *beta = work + SVM_HEAD, *v = beta + p->n;
-    bounds e = extremes(p);
+    bounds e;
+    extremes(p, &e);
     num gap = e.top - e.bottom;
     num middle = half_of(e.top + e.bottom);
     num total = 0;

@@ -29,10 +29,22 @@ static int32_t slot_count(const svm_problem *p) {
     return (int32_t)svm_quotient(words, (uint32_t)(ROW_WORDS(p->n) + 2));
 }
 
-static void fill_row(const svm_problem *p, int32_t k, kval *row) {
+SVM_HOT static void fill_row(const svm_problem *p, int32_t k, kval *row) {
+    const num *par = p->par;
+    const int16_t *rows = p->rows;
     const void *a = sample(p, k);
+    if (par[P_XTYPE] == SVM_INT8 && par[P_KERNEL] == SVM_LINEAR) {
+        const int8_t *x = p->x;
+        int32_t d = (int32_t)par[P_FEATURES], shift = (int32_t)SHIFT(par);
+        (void)shift;
+        for (kval *end = row + p->n; row < end; row++) {
+            *row = (kval)FROM_INT8(svm_dot_s8(a, x + svm_row(*rows++) * d, d));
+        }
+        return;
+    }
+    square aa = STATE(square)(par, a);
     for (int32_t t = 0; t < p->n; t++) {
-        row[t] = (kval)STATE(value)(p->par, a, sample(p, t));
+        row[t] = (kval)STATE(value)(par, a, sample(p, t), aa);
     }
 }
 
@@ -69,26 +81,36 @@ static kval *kernel_row(const svm_problem *p, int32_t k, int32_t keep) {
     return row;
 }
 
-static bounds extremes(const svm_problem *p) {
+SVM_HOT static void extremes(const svm_problem *p, bounds *e) {
     const num *par = p->par;
     const num *beta = (const num *)p->work + SVM_HEAD;
     const num *v = beta + p->n;
-    num c_pos = par[P_C_POS], c_neg = -par[P_C_NEG];
-    bounds e = {-1, LOWEST, HIGHEST};
-    for (int32_t k = 0; k < p->n; k++) {
-        num b = beta[k], now = v[k];
-        num high = c_pos, low = 0;
-        if (p->rows[k] < 0) {
-            high = 0;
-            low = c_neg;
-        }
-        if (b < high && now > e.top) {
-            e.top = now;
-            e.index = k;
-        }
-        if (b > low && now < e.bottom) {
-            e.bottom = now;
+    const int16_t *rows = p->rows;
+    order c_pos = ORDER(par[P_C_POS]), c_neg = ORDER(par[P_C_NEG]);
+    num top = LOWEST, bottom = HIGHEST;
+    int32_t n = p->n, index = -1;
+    for (int32_t k = 0; k < n; k++) {
+        num now = v[k];
+        order b = ORDER(beta[k]);
+        if (rows[k] < 0) { /* signed alpha between -C and 0 */
+            if (b != 0 && now > top) {
+                top = now;
+                index = k;
+            }
+            if (MAGNITUDE(b) < c_neg && now < bottom) {
+                bottom = now;
+            }
+        } else {
+            if (b < c_pos && now > top) {
+                top = now;
+                index = k;
+            }
+            if (b != 0 && now < bottom) {
+                bottom = now;
+            }
         }
     }
-    return e;
+    e->index = index;
+    e->top = top;
+    e->bottom = bottom;
 }
