@@ -106,6 +106,9 @@ class Boards:
         """Return an open board and the dictionary of what was copied to it."""
         if name not in self._open:
             self._open[name] = (open_board(name), {})
+        for other, (board, _) in self._open.items():
+            if board.emulated:
+                (board.emulator.resume if other == name else board.emulator.pause)()
         return self._open[name]
 
     def drop(self, name):

@@ -3,6 +3,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 import tempfile
 import tty
@@ -96,6 +97,16 @@ class Emulator:
         """Return what the emulator itself said (not the board)."""
         self._messages.seek(0)
         return self._messages.read().decode("utf-8", "replace").strip()
+
+    def pause(self):
+        """Freeze it: a board that waits for input polls, and so takes a core of this computer."""
+        if self.status() is None and self.process:
+            self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        """Let a frozen one go on."""
+        if self.status() is None and self.process:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self):
         """Power off; the flash file stays."""
