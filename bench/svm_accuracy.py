@@ -22,11 +22,11 @@ NAMES = ("iris", "wine", "breast_cancer", "digits")
 
 def use_twin():
     """Train with the C core when it is built; return the name of what is used."""
-    try:
-        import acclimate_host.twin_svm  # noqa: F401
-    except (ImportError, OSError):
-        return "python"
-    return "c"
+    from acclimate import svm_model
+    from acclimate_host import twin_svm
+
+    svm_model.use(twin_svm.load())
+    return "python" if svm_model.native is None else "c"
 
 
 def data(name):

@@ -123,7 +123,8 @@ class SVM:
         return self
 
     def fit_steps(self, X, y, steps=8):
-        """Generator that trains `steps` solver steps at a time and yields the steps done.
+        """Generator that trains `steps` solver steps at a time and yields how many
+        it has offered so far (a small integer: nothing is allocated).
 
         Input is checked before the first step. Stop whenever you like: a model that was fitted
         before stays as it was until the generator is exhausted; one that was not is usable as
@@ -140,7 +141,7 @@ class SVM:
     def _steps(self, job, steps):
         """Drive one training job and publish its model at the end."""
         while not job.step(steps):
-            yield job.steps_done()
+            yield job.ticks
         self._publish(job)
 
     def _publish(self, job):

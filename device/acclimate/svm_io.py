@@ -211,6 +211,8 @@ def _pair(reader, f):
         par = _finite(reader.get(code, PAR_COUNT))
         if par[0] != d or par[2] != f[2] or CODES.find(chr(f[3])) != par[1]:
             raise ValueError("model file: expected parameters like the header's")
+        if par[9] < 0:
+            raise ValueError("model file: expected gamma >= 0, got %s" % par[9])
     if count or not words:
         rows = reader.get("h", count)
         for r in rows:

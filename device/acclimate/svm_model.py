@@ -11,15 +11,17 @@ LINEAR, POLY, RBF = 0, 1, 2
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
 
 
-def find_core():
-    """The native solver module, or its twin in Python where no native code loads."""
+def _native_core():
+    """The native solver module, or None."""
     try:
-        from acclimate._native import load
+        from acclimate import _native
     except ImportError:
-        load = None
-    found = load("svm") if load else None
-    if found is not None:
-        return found
+        return None
+    return _native.load("svm")
+
+
+def _python_core():
+    """The solver in Python."""
     # One after the other: imports inside imports need a deep stack.
     for name in ("_svm_par", "_svm_kernel", "_svm_float", "_svm_fixed"):
         __import__("acclimate." + name)
@@ -28,8 +30,40 @@ def find_core():
     return _svm_py
 
 
-core = find_core()
-is_native = not core.__name__.endswith("_py") if hasattr(core, "__name__") else True
+def _can(core, fixed):
+    """Ask the native solver with a tiny problem whether its build has this state."""
+    if core is None:
+        return False
+    code = "i" if fixed else "f"
+    one = 1 << 29 if fixed else 1
+    par = array(code, (1, 0, 0, 1, one, one, 29 if fixed else 0, 1, 0, 0, 0, 0, 1, 0, 0, 0))
+    work = array(code, bytes(4 * core.work_words(2, not fixed, 2)))
+    return core.start(work, array("b", (0, 1)), array("h", (0, -2)), par) >= 0
+
+
+native = _native_core()
+_cores = {}
+
+
+def core_for(fixed):
+    """The solver for the fixed or the float state: native where it loads and has that state."""
+    if fixed not in _cores:
+        _cores[fixed] = native if _can(native, fixed) else _python_core()
+    return _cores[fixed]
+
+
+def uses_fixed(state):
+    """True when the state is fixed point: asked for, or all that the native module has."""
+    if state is None:
+        return native is not None and not _can(native, False)
+    return state == "fixed"
+
+
+def use(core):
+    """Make `core` the native solver from now on (None: Python); for hosts and tests."""
+    global native
+    native = core
+    _cores.clear()
 
 
 class Pair:
@@ -64,6 +98,7 @@ class Model:
         self.gap = 0.0
         self.converged = False
         k = len(classes)
+        self.core = core_for(fixed)
         self._xtype = CODES.index(code)
         self._row = array(code, (0 for _ in range(d)))
         self._out = array("i" if fixed else "f", (0 for _ in range(k * (k - 1) // 2)))
@@ -97,6 +132,7 @@ class Model:
     def raw_values(self, row):
         """The same for a row that is in the units and of the type of the store already."""
         out = self._out
+        core = self.core
         p = 0
         for pair in self.pairs:
             if pair.w is None:
@@ -146,4 +182,4 @@ class Model:
         out = self.values(row)
         if len(self.classes) == 2 and self.fixed:
             return self.classes[0 if out[0] > 0 else 1]  # a build for two classes cannot vote
-        return self.classes[core.vote(out, len(self.classes))]
+        return self.classes[self.core.vote(out, len(self.classes))]

@@ -6,28 +6,9 @@ from array import array
 
 from acclimate import _svm_par as P
 from acclimate import svm_data, svm_model
-from acclimate.svm_model import LINEAR, Model, Pair
+from acclimate.svm_model import LINEAR, Model, Pair, uses_fixed
 
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
-
-
-def uses_fixed(state):
-    """True when the solver state is fixed point: asked for, or all that this build has."""
-    if state is None:
-        return not _has_float()
-    return state == "fixed"
-
-
-def _has_float():
-    """Ask the solver itself whether this build has the float state."""
-    core = svm_model.core
-    known = getattr(core, "HAS_FLOAT", None)
-    if known is None:
-        par = array("f", bytes(4 * P.PAR_COUNT))
-        P.fill_float(par, 1, P.INT8, LINEAR, 1, 1, 1, 1)
-        work = array("f", bytes(4 * core.work_words(2, True, 2)))
-        known = core.start(work, array("b", (0, 1)), array("h", (0, -2)), par) >= 0
-    return known
 
 
 def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
@@ -41,7 +22,8 @@ def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
         raise ValueError("n, d, classes: expected n >= classes >= 2, d >= 1, got %d, %d, %d"
                          % (n, d, classes))  # fmt: skip
     most = n - classes + 2
-    return 4 * svm_model.core.work_words(most, not uses_fixed(state), most if gram else 2)
+    fixed = uses_fixed(state)
+    return 4 * svm_model.core_for(fixed).work_words(most, not fixed, most if gram else 2)
 
 
 def _gamma(m, x, count, d, shift):
@@ -97,7 +79,8 @@ class Job:
         self.warm = warm
         self.in_place = False  # the store is the caller's buffer
         self.fixed = uses_fixed(m.state)
-        self.n_iter = self.base_iter = 0
+        self.core = svm_model.core_for(self.fixed)
+        self.n_iter = self.ticks = 0
         self.gap = 0.0
         self.good = True
         self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
@@ -119,7 +102,7 @@ class Job:
         """Get the solver state for the largest pair, before anything is changed."""
         counts = sorted([sum(1 for v in self.y if v == c) for c in classes])
         n = counts[-1] + counts[-2]
-        core = svm_model.core
+        core = self.core
         m = self.m
         least = 4 * core.work_words(n, not self.fixed, n if m.gram else 2)
         self.code = "i" if self.fixed else "f"
@@ -139,7 +122,7 @@ class Job:
             full = 4 * core.work_words(n, not self.fixed, n)
             if full <= _spare_bytes():
                 size = full
-        if not svm_model.is_native:
+        if self.core is not svm_model.native:
             self.work = array(self.code, bytes(size))
         else:
             self.work = self._typed(bytearray(size), size)
@@ -149,7 +132,7 @@ class Job:
         view = memoryview(arena)[:size]
         if hasattr(view, "cast"):
             return view.cast("B").cast(self.code)
-        if not svm_model.is_native:
+        if self.core is not svm_model.native:
             return array(self.code, bytes(size))
         return view
 
@@ -187,7 +170,9 @@ class Job:
         )  # fmt: skip
         if self.warm is not None:
             self._warm_start(a, b)
-        status = svm_model.core.start(self.work, self.x, rows, par)
+        status = self.core.start(self.work, self.x, rows, par)
+        if status == P.UNSUPPORTED:
+            raise ValueError("kernel: expected one that this native module has, got another")
         if status < 0:
             raise ValueError("fit: expected the solver to start, got status %d" % status)
         self.open = True
@@ -209,24 +194,21 @@ class Job:
         """Do up to `count` solver steps; True when every pair is trained."""
         if not self.open:
             self._begin()
-        status = svm_model.core.step(self.work, self.x, self.rows, self.par, count)
+        status = self.core.step(self.work, self.x, self.rows, self.par, count)
+        self.ticks += count
         if status == P.RUNNING:
             return False
         if status == P.NON_FINITE or status < 0:
             raise ValueError("X: expected products inside float32: use SVM(scale=True)")
         self.pairs.append(self._pair())
         self.good = self.good and status == P.CONVERGED
-        self.base_iter += int(self.word(P.N_ITER))
+        self.n_iter += int(self.word(P.N_ITER))
         self.gap = max(self.gap, self._gap())
         self.open = False
         i, j = self.at
         k = len(self.shape[0])
         self.at = (i, j + 1) if j + 1 < k else (i + 1, i + 2)
         return self.at[1] >= k
-
-    def steps_done(self):
-        """Solver steps so far, all pairs together."""
-        return self.base_iter + (int(self.word(P.N_ITER)) if self.open else 0)
 
     def _gap(self):
         return self.word(P.GAP) / 65536 if self.fixed else self.word(P.GAP)
@@ -247,7 +229,7 @@ class Job:
         if self.kind != LINEAR:
             return Pair(rows, beta, bias, self.par)
         w = array(self.code, bytes(8 + (4 * ((d + 1) // 2) if self.fixed else 4 * d)))
-        svm_model.core.collapse(w, self.work, self.x, self.rows, self.par)
+        self.core.collapse(w, self.work, self.x, self.rows, self.par)
         if not self.m.budget:
             rows = beta = None
         return Pair(rows, beta, bias, None, w)
@@ -266,7 +248,7 @@ class Job:
             out.gap = max(self.gap, self._gap())
         if len(out.pairs) < count:
             self._fill_up(out, count)
-        out.n_iter = self.steps_done()
+        out.n_iter = self.n_iter + (int(self.word(P.N_ITER)) if self.open else 0)
         out.n_support = sum(self.used)
         return out
 

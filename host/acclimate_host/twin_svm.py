@@ -125,3 +125,15 @@ def load(path=None):
     """The twin, or None when `make twin` has not built it."""
     path = Path(path or _DEFAULT)
     return Twin(path) if path.exists() else None
+
+
+def register():
+    """Let the device package of this process train with the twin, when it is built."""
+    from acclimate import _native
+
+    twin = load()
+    if twin is not None:
+        _native.register("svm", twin)
+
+
+register()
