@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Start and end the emulators of the project's boards; each gives a pty."""
 
+import ctypes
 import os
 import pty
 import signal
 import subprocess
+import sys
 import tempfile
 import tty
 from pathlib import Path
@@ -83,7 +85,7 @@ class Emulator:
         try:
             self.process = subprocess.Popen(
                 [str(part) for part in command], stdin=master, stdout=master,
-                stderr=self._messages, start_new_session=True,
+                stderr=self._messages, start_new_session=True, preexec_fn=_DIE_WITH_PARENT,
             )  # fmt: skip
         finally:
             os.close(master)
@@ -135,6 +137,16 @@ class Emulator:
         if self.name in PERSISTENT:
             _grow(self.flash, _FLASH_FILE_BYTES)
         return [*command, "-kernel", self.elf]
+
+
+def _die_with_parent():
+    """In the child: be killed when the parent ends, however it ends."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+_DIE_WITH_PARENT = _die_with_parent if _LIBC else None
 
 
 def _temporary_file():
