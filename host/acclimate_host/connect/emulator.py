@@ -29,6 +29,8 @@ _MACHINES = {
 }  # fmt: skip
 NAMES = (*_MACHINES, "esp32")
 PERSISTENT = ("nrf52840", "esp32")  # boards whose flash is a file
+# Memory of the machine, also in the flash file, that the firmware does not use.
+MAILBOX = {"nrf52840": (0x21800000, 0x800000, 0x400000)}  # address, offset in file, size
 
 
 def missing(name):

@@ -60,16 +60,12 @@ def _references(path, _changed):
 
 
 def _is_native_load(node):
-    """Tell whether a syntax node is ``_native.load("name")``."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "load"
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "_native"
-        and len(node.args) == 1
-        and isinstance(node.args[0], ast.Constant)
-    )
+    """Tell whether a syntax node is ``_native.load("name")`` or ``load("name")``."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1:
+        return False
+    called = ast.unparse(node.func)
+    name = getattr(node.args[0], "value", None)
+    return called in ("_native.load", "load") and isinstance(name, str) and name.isidentifier()
 
 
 def references(path):
