@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""The demo: an honest division of the recordings, and one result on the board and on the host."""
+
+from dataclasses import replace
+
+import pytest
+
+from acclimate.svm import SVM
+from acclimate_host.connect import open_board, why_not
+from acclimate_host.demo import deploy, protocol, report, watch
+from acclimate_host.demo.runner import Runner
+from acclimate_host.paths import built, device_package, repository
+
+needs_data = pytest.mark.skipif(
+    watch.source_path() is None and not built("data", "watch.npz").exists(),
+    reason="seglearn is not installed",
+)
+needs_desktop = pytest.mark.skipif(why_not("desktop") is not None, reason="no desktop binary")
+SETTINGS = replace(protocol.SMALL, exercises=(3, 4, 5))
+
+
+@pytest.fixture(scope="module")
+def session():
+    recordings = watch.load(built("data", "watch.npz"))
+    return protocol.session(protocol.windows(recordings, SETTINGS), SETTINGS, 2)
+
+
+@needs_data
+def test_nothing_of_the_user_is_in_the_factory_samples(session):
+    assert all(w.subject != 2 for w in session.factory)
+    assert {w.subject for w in session.stream + session.unseen} == {2}
+
+
+@needs_data
+def test_unseen_windows_are_later_than_all_that_was_lived_through(session):
+    last = {}
+    for w in session.stream:
+        last[w.side, w.truth] = max(last.get((w.side, w.truth), 0), w.index)
+    assert all(w.index > last[w.side, w.truth] for w in session.unseen)
+    assert len(session.unseen) >= len(session.stream)
+
+
+@needs_data
+def test_a_user_that_does_not_exist_is_named():
+    recordings = watch.load(built("data", "watch.npz"))
+    with pytest.raises(ValueError, match="1..10, got 11"):
+        protocol.session(protocol.windows(recordings, SETTINGS), SETTINGS, 11)
+
+
+@needs_data
+@needs_desktop
+def test_the_board_answers_as_the_host_does_and_becomes_better(session):
+    lines = []
+    with open_board("desktop", path=[device_package().parent]) as board:
+        runner = Runner(board, SETTINGS, lines.append)
+        on_board = runner.run(session)
+    assert on_board == protocol.simulate(session, SETTINGS, SVM)
+    truths = [w.truth for w in session.unseen]
+    before, after = report.share(truths, on_board.before), report.share(truths, on_board.after)
+    assert after[2] > before[2] + 10
+    assert runner.costs.heap_peak > runner.costs.heap_start > 0
+    assert any("kept" in line for line in lines)
+
+
+@needs_data
+@needs_desktop
+def test_picture_is_written(session, tmp_path):
+    pytest.importorskip("matplotlib")
+    from acclimate_host.plots import personalisation
+
+    outcome = protocol.simulate(session, SETTINGS, SVM)
+    count = len(session.unseen)
+    margins = [0.1 * i - 1 for i in range(count)]
+    path = tmp_path / "demo.png"
+    personalisation(
+        path, outcome, [w.truth for w in session.unseen], (margins, margins), [(0, 50.0)],
+        [watch.EXERCISES[e] for e in SETTINGS.exercises], ("Title", "where"),
+    )  # fmt: skip
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@needs_desktop
+def test_heating_controller_is_warmer_with_learning_than_without():
+    with open_board("desktop", path=[device_package().parent]) as board:
+        board.run_file(repository() / "examples" / "hvac.py", timeout_s=60)
+        sums = board.exec("sums = main(18)\nprint(sums[1])", timeout_s=60).splitlines()[-1]
+    cold, _, cold_learns, early = (int(word) for word in sums.strip("[]").split(","))
+    assert cold_learns * 5 < cold and early < 9 * 30
+
+
+def test_table_lines_have_one_width():
+    lines = report.table([("a", "1"), ("longer", "22 of 30")])
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_ticks_become_time_or_instructions():
+    assert report.ticks_as_time(1e6)(2500) == "2.5 ms"
+    assert report.ticks_as_instructions(1 / 25.6)(25.6 * 2_000_000) == "2.00 million instructions"
+
+
+@needs_desktop
+def test_desktop_board_opens_with_what_was_built():
+    opened = deploy.open_for_demo("desktop", None)
+    with opened.board as board:
+        board.exec("from acclimate import loop, features, svm")
+    assert "desktop" in opened.title and opened.native == (not opened.left_out)

