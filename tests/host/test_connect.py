@@ -219,6 +219,29 @@ def _pump(receive, pty):
         pass
 
 
+@needs_nrf52840
+def test_a_port_that_comes_back_under_another_name_is_found_by_serial_number(monkeypatch):
+    first, second = Emulator("nrf52840"), Emulator("nrf52840")
+
+    class Port:
+        serial_number = "E2"
+
+    try:
+        Port.device = first.start()
+        monkeypatch.setattr(
+            "acclimate_host.connect.serial_board.list_ports.comports", lambda: [Port]
+        )
+        with open_board(Port.device) as board:
+            board.exec("print(1)")
+            Port.device = second.start()
+            board.reset()
+            assert board.device == Port.device
+            assert board.exec("print(2)") == "2\n"
+    finally:
+        first.close()
+        second.close()
+
+
 def test_an_unknown_board_names_those_that_run():
     with pytest.raises(Missing, match="nrf52840.*--port"):
         open_board("teapot")

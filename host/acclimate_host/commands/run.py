@@ -36,6 +36,9 @@ def run(args):
             sys.stdout.flush()
             print(error.traceback, file=sys.stderr, end="")
             raise
+        except KeyboardInterrupt:
+            board.interrupt()
+            raise
 
 
 def _show(data):

@@ -95,6 +95,9 @@ class Board:
         """
         raise NotImplementedError
 
+    def interrupt(self):
+        """Stop what runs, where the board takes Ctrl-C; nothing happens elsewhere."""
+
     def soft_reset(self):
         """Restart the interpreter: empty heap, no modules, the same files."""
         raise NotImplementedError

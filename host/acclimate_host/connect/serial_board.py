@@ -2,8 +2,10 @@
 """A board behind a raw REPL: serial port, pty, socket, or an emulator's pty."""
 
 import base64
+import time
 
 from mpremote.transport import TransportError
+from serial.tools import list_ports
 
 from acclimate_host.connect.board import Board
 from acclimate_host.connect.emulator import MAILBOX
@@ -12,6 +14,7 @@ from acclimate_host.errors import AcclimateError, ConnectError
 
 _CHUNK_BYTES = 256
 _OPEN_S = 10
+_LOOK_AGAIN_S = 0.1  # while a USB port is away; the system tells nobody when it is back
 _OPEN_FOR_WRITE = """
 f = open(%r, 'wb')
 w = f.write
@@ -33,6 +36,7 @@ class SerialBoard(Board):
         self.timeout_s = timeout_s
         self.link = None
         self._connect()
+        self._usb_serial = _serial_number(device)
 
     def _connect(self):
         self.link = Link(self.device, self.baudrate, self.status)
@@ -53,14 +57,30 @@ class SerialBoard(Board):
         self.link.soft_reset()
 
     def reset(self):
-        """Reset the processor and connect again (a USB port may vanish for a moment)."""
+        """Reset the processor and connect again.
+
+        A USB port vanishes for a moment and may come back under another name: the board is
+        then found by its serial number, for at most ``timeout_s``.
+        """
         try:
             self.link.exec_raw_no_follow("import machine\nmachine.reset()")
             self.link.serial.drain()
         except (AcclimateError, TransportError):
             pass  # a port that vanishes with the reset
         self.link.close()
-        self._connect()
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            self.device = _find(self._usb_serial) or self.device
+            try:
+                return self._connect()
+            except ConnectError as error:
+                if error.stage != "open" or time.monotonic() > deadline:
+                    raise
+            time.sleep(_LOOK_AGAIN_S)
+
+    def interrupt(self):
+        """Stop what runs, as Ctrl-C at the prompt does."""
+        self.link.interrupt()
 
     def close(self):
         if self.link is None:
@@ -163,3 +183,19 @@ class EmulatedBoard(SerialBoard):
         self.emulator.close()
 
 
+
+
+def _serial_number(device):
+    """Return the USB serial number of a port, or None."""
+    for port in list_ports.comports():
+        if port.device == device:
+            return port.serial_number
+    return None
+
+
+def _find(serial_number):
+    """Return the port that a USB serial number has now, or None."""
+    for port in list_ports.comports() if serial_number else ():
+        if port.serial_number == serial_number:
+            return port.device
+    return None

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate repl`` in a terminal of its own."""
+
+import os
+import pty
+import select
+import sys
+import time
+
+import pytest
+
+from acclimate_host import cli
+from acclimate_host.connect import why_not
+
+
+def read_until(handle, text, timeout_s=30):
+    data = b""
+    deadline = time.monotonic() + timeout_s
+    while text not in data and time.monotonic() < deadline:
+        if select.select([handle], [], [], 0.2)[0]:
+            try:
+                data += os.read(handle, 1024)
+            except OSError:
+                break
+    return data
+
+
+@pytest.mark.skipif(
+    why_not("nrf52840") is not None and not os.environ.get("CI"), reason=str(why_not("nrf52840"))
+)
+def test_keys_go_to_the_board_and_a_key_ends_it():
+    child, handle = pty.fork()
+    if child == 0:
+        code = "import sys; sys.path[:0] = ['device', 'host']; from acclimate_host import cli; "
+        code += "sys.exit(cli.main(['repl', '--board', 'nrf52840', '--no-install']))"
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    try:
+        assert b">>>" in read_until(handle, b">>> ")
+        os.write(handle, b"print(6 * 7)\r")
+        assert b"\r\n42\r\n" in read_until(handle, b"\r\n42\r\n")
+        os.write(handle, b"\x1d")
+        read_until(handle, b"never", 5)
+    finally:
+        _, status = os.waitpid(child, 0)
+        os.close(handle)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_without_a_terminal_it_says_what_to_use(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", open(os.devnull))
+    assert cli.main(["repl", "--board", "nrf52840"]) == 2
+    assert "acclimate run FILE" in capsys.readouterr().err
