@@ -23,6 +23,7 @@ class _Problem(ctypes.Structure):
         ("x_bytes", ctypes.c_int32),
         ("n", ctypes.c_int32),
         ("is_float", ctypes.c_int32),
+        ("private", ctypes.c_int32 * 4),
     ]
 
 

@@ -46,14 +46,8 @@ static int32_t parameter(const svm_problem *p, int32_t k) {
     return ((const int32_t *)p->par)[k];
 }
 
-/* Bytes of a stored row. */
-static int32_t row_size(const svm_problem *p) {
-    int32_t type = parameter(p, P_XTYPE);
-    return parameter(p, P_FEATURES) << (type == SVM_FLOAT32 ? 2 : type == SVM_INT16);
-}
-
 /* Parameters, alignment and every row inside the store; what all calls rely on. */
-static int32_t check(const svm_problem *p, const void *other, const void *out) {
+static int32_t check(svm_problem *p, const void *other, const void *out) {
     uintptr_t words = (uintptr_t)p->work | (uintptr_t)p->par | (uintptr_t)out;
     uintptr_t stored = (uintptr_t)p->x | (uintptr_t)other;
     if (!HAS_STATE(p->is_float)) {
@@ -61,6 +55,10 @@ static int32_t check(const svm_problem *p, const void *other, const void *out) {
     }
     int32_t type = parameter(p, P_XTYPE), d = parameter(p, P_FEATURES);
     int32_t kind = parameter(p, P_KERNEL), degree = parameter(p, P_DEGREE);
+    p->type = type;
+    p->kind = kind;
+    p->d = d;
+    p->stride = d << (type == SVM_FLOAT32 ? 2 : type == SVM_INT16);
     if (type == SVM_FLOAT32) {
         words |= stored;
         if (!p->is_float) {
@@ -82,7 +80,7 @@ static int32_t check(const svm_problem *p, const void *other, const void *out) {
     if (!p->is_float && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
         return SVM_BAD_ARGUMENT;
     }
-    uint32_t stored_rows = svm_quotient((uint32_t)p->x_bytes, (uint32_t)row_size(p));
+    uint32_t stored_rows = svm_quotient((uint32_t)p->x_bytes, (uint32_t)p->stride);
     for (int32_t k = 0; k < p->n; k++) {
         if ((uint32_t)svm_row(p->rows[k]) >= stored_rows) {
             return SVM_BAD_ARGUMENT;
@@ -91,7 +89,7 @@ static int32_t check(const svm_problem *p, const void *other, const void *out) {
     return 0;
 }
 
-static int32_t check_work(const svm_problem *p) {
+static int32_t check_work(svm_problem *p) {
     int32_t bad = check(p, 0, 0);
     if (!bad && p->words < svm_work_words(p->n, p->is_float, 2)) {
         bad = SVM_WORK_TOO_SMALL;
@@ -99,7 +97,7 @@ static int32_t check_work(const svm_problem *p) {
     return bad;
 }
 
-int32_t svm_start(const svm_problem *p) {
+int32_t svm_start(svm_problem *p) {
     int32_t bad = check_work(p), classes = 0;
     if (bad) {
         return bad;
@@ -110,17 +108,17 @@ int32_t svm_start(const svm_problem *p) {
     return classes == 3 ? BY_STATE(p->is_float, start(p)) : SVM_BAD_ARGUMENT;
 }
 
-int32_t svm_step(const svm_problem *p, int32_t iterations) {
+int32_t svm_step(svm_problem *p, int32_t iterations) {
     int32_t bad = check_work(p);
     return bad ? bad : BY_STATE(p->is_float, step(p, iterations));
 }
 
-int32_t svm_collapse(const svm_problem *p, void *w, int32_t w_bytes) {
-    int32_t bad = check(p, 0, w), d = parameter(p, P_FEATURES);
+int32_t svm_collapse(svm_problem *p, void *w, int32_t w_bytes) {
+    int32_t bad = check(p, 0, w);
     if (bad) {
         return bad;
     }
-    if (w_bytes < 4 * (2 + (p->is_float ? d : (d + 1) / 2))) {
+    if (w_bytes < 4 * (2 + (p->is_float ? p->d : (p->d + 1) / 2))) {
         return SVM_BAD_ARGUMENT;
     }
     BY_STATE(p->is_float, collapse(p, w));
@@ -128,43 +126,16 @@ int32_t svm_collapse(const svm_problem *p, void *w, int32_t w_bytes) {
 }
 
 #if !defined(SVM_LINEAR_ONLY)
-int32_t svm_decide(const svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
+int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
     void *out) {
     int32_t bad = check(p, row, out);
     if (bad) {
         return bad;
     }
-    if (row_bytes < row_size(p)) {
+    if (row_bytes < p->stride) {
         return SVM_BAD_ARGUMENT;
     }
     BY_STATE(p->is_float, decide(p, row, bias, out));
-    return 0;
-}
-
-int32_t svm_kernel(const svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,
-    void *out) {
-    int32_t bad = check(p, x, out);
-    if (bad) {
-        return bad;
-    }
-    int32_t size = row_size(p);
-    if ((uint32_t)a >= svm_quotient((uint32_t)p->x_bytes, (uint32_t)size)
-        || (uint32_t)b >= svm_quotient((uint32_t)x_bytes, (uint32_t)size)) {
-        return SVM_BAD_ARGUMENT;
-    }
-    const void *row_a = (const uint8_t *)p->x + a * size;
-    const void *row_b = (const uint8_t *)x + b * size;
-#if defined(SVM_FLOAT)
-    if (p->is_float) {
-        *(float *)out = svm_float_value(p->par, row_a, row_b,
-            svm_float_square(p->par, row_a));
-        return 0;
-    }
-#endif
-#if defined(SVM_FIXED)
-    *(int32_t *)out = svm_fixed_value(p->par, row_a, row_b,
-        svm_fixed_square(p->par, row_a));
-#endif
     return 0;
 }
 
@@ -187,5 +158,32 @@ int32_t svm_vote(const int32_t *decisions, int32_t n_classes) {
         }
     }
     return best;
+}
+#endif
+
+#if !defined(SVM_MODULE) /* the host's twin only: saves 200 bytes on a board */
+int32_t svm_kernel(svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,
+    void *out) {
+    int32_t bad = check(p, x, out);
+    if (bad) {
+        return bad;
+    }
+    int32_t size = p->stride;
+    if ((uint32_t)a >= svm_quotient((uint32_t)p->x_bytes, (uint32_t)size)
+        || (uint32_t)b >= svm_quotient((uint32_t)x_bytes, (uint32_t)size)) {
+        return SVM_BAD_ARGUMENT;
+    }
+    const void *row_a = (const uint8_t *)p->x + a * size;
+    const void *row_b = (const uint8_t *)x + b * size;
+#if defined(SVM_FLOAT)
+    if (p->is_float) {
+        *(float *)out = svm_float_value(p, row_a, row_b, svm_float_square(p, row_a));
+        return 0;
+    }
+#endif
+#if defined(SVM_FIXED)
+    *(int32_t *)out = svm_fixed_value(p, row_a, row_b, svm_fixed_square(p, row_a));
+#endif
+    return 0;
 }
 #endif

@@ -47,20 +47,21 @@ typedef struct {
     int32_t x_bytes;
     int32_t n;
     int32_t is_float;
+    int32_t d, type, kind, stride; /* set by every call from par; stride is bytes of a row */
 } svm_problem;
 
 int32_t svm_work_words(int32_t n, int32_t is_float, int32_t slots);
-int32_t svm_start(const svm_problem *p);
-int32_t svm_step(const svm_problem *p, int32_t iterations);
+int32_t svm_start(svm_problem *p);
+int32_t svm_step(svm_problem *p, int32_t iterations);
 
 /* p->work holds the signed alphas only; bias is an int32_t or float. */
-int32_t svm_decide(const svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
+int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
     void *out);
-int32_t svm_collapse(const svm_problem *p, void *w, int32_t w_bytes);
+int32_t svm_collapse(svm_problem *p, void *w, int32_t w_bytes);
 int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_bytes,
     int32_t xtype, int32_t is_float, void *out);
 /* Row a of p->x against row b of x; p->n is 0. */
-int32_t svm_kernel(const svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,
+int32_t svm_kernel(svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,
     void *out);
 int32_t svm_vote(const int32_t *decisions, int32_t n_classes);
 
@@ -68,22 +69,22 @@ int32_t svm_vote(const int32_t *decisions, int32_t n_classes);
 int32_t svm_fixed_words(int32_t n, int32_t slots);
 int32_t svm_fixed_start(const svm_problem *p);
 int32_t svm_fixed_step(const svm_problem *p, int32_t iterations);
-/* Kernel of rows a and b; aa is the square of row a. */
-int32_t svm_fixed_value(const int32_t *par, const void *a, const void *b, int64_t aa);
-int64_t svm_fixed_square(const int32_t *par, const void *a);
+/* Kernel of rows a and b; aa is what `square` says of row a (RBF only). */
+int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b, int64_t aa);
+int64_t svm_fixed_square(const svm_problem *p, const void *a);
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out);
 void svm_fixed_collapse(const svm_problem *p, int32_t *w);
 int32_t svm_float_words(int32_t n, int32_t slots);
 int32_t svm_float_start(const svm_problem *p);
 int32_t svm_float_step(const svm_problem *p, int32_t iterations);
-float svm_float_value(const float *par, const void *a, const void *b, float aa);
-float svm_float_square(const float *par, const void *a);
+float svm_float_value(const svm_problem *p, const void *a, const void *b, float aa);
+float svm_float_square(const svm_problem *p, const void *a);
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out);
 void svm_float_collapse(const svm_problem *p, float *w);
 
 /* The four loops that run once a sample and iteration; the rest is built for size. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define SVM_HOT __attribute__((optimize("O2"), noinline))
+#define SVM_HOT __attribute__((optimize("O2", "tree-ch"), noinline))
 #else
 #define SVM_HOT
 #endif

@@ -23,10 +23,8 @@ static inline uint32_t svm_load4(const void *p) {
         __asm__(text : "=r"(r) : "r"(a)); \
         return r; \
     }
-SVM_DSP_OP2(svm_s_even, "sxtb16 %0, %1")
-SVM_DSP_OP2(svm_s_odd, "sxtb16 %0, %1, ror #8")
-SVM_DSP_OP2(svm_u_even, "uxtb16 %0, %1")
-SVM_DSP_OP2(svm_u_odd, "uxtb16 %0, %1, ror #8")
+SVM_DSP_OP2(svm_even, "sxtb16 %0, %1")
+SVM_DSP_OP2(svm_odd, "sxtb16 %0, %1, ror #8")
 
 static inline int32_t svm_smlad(uint32_t a, uint32_t b, int32_t acc) {
     int32_t r;
@@ -34,31 +32,35 @@ static inline int32_t svm_smlad(uint32_t a, uint32_t b, int32_t acc) {
     return r;
 }
 
-#define SVM_DOT4(u, acc, a, b) do { \
+#define SVM_DOT4(acc, a, b) do { \
         uint32_t wa = svm_load4(a), wb = svm_load4(b); \
-        acc = svm_smlad(svm_##u##_even(wa), svm_##u##_even(wb), acc); \
-        acc = svm_smlad(svm_##u##_odd(wa), svm_##u##_odd(wb), acc); \
+        acc = svm_smlad(svm_even(wa), svm_even(wb), acc); \
+        acc = svm_smlad(svm_odd(wa), svm_odd(wb), acc); \
 } while (0)
-#define SVM_BY4(step, u, acc, a, b, d) \
+#define SVM_BY4(step, acc, a, b, d) \
     for (; d >= 4; d -= 4, a += 4, b += 4) { \
-        step(u, acc, a, b); \
+        step(acc, a, b); \
     }
 #else
-#define SVM_BY4(step, u, acc, a, b, d)
+#define SVM_BY4(step, acc, a, b, d)
 #endif
 
-#define SVM_BYTE_LOOP(type, u, dot) \
-    static inline int32_t dot(const type *a, const type *b, int32_t d) { \
-        int32_t acc = 0; \
-        SVM_BY4(SVM_DOT4, u, acc, a, b, d) \
-        for (int32_t k = 0; k < d; k++) { \
-            acc += a[k] * b[k]; \
-        } \
-        return acc; \
+static inline int32_t svm_dot_s8(const int8_t *a, const int8_t *b, int32_t d) {
+    int32_t acc = 0;
+    SVM_BY4(SVM_DOT4, acc, a, b, d)
+    for (int32_t k = 0; k < d; k++) {
+        acc += a[k] * b[k];
     }
+    return acc;
+}
 
-SVM_BYTE_LOOP(int8_t, s, svm_dot_s8)
-SVM_BYTE_LOOP(uint8_t, u, svm_dot_u8)
+static inline int32_t svm_dot_u8(const uint8_t *a, const uint8_t *b, int32_t d) {
+    int32_t acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        acc += a[k] * b[k];
+    }
+    return acc;
+}
 
 static inline int64_t svm_dot_s16(const int16_t *a, const int16_t *b, int32_t d) {
     int64_t acc = 0;

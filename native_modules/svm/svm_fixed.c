@@ -17,7 +17,7 @@ typedef int32_t order; /* how alphas compare with their bounds */
 #define MAGNITUDE(b) (-(b))
 #define ONE 65536
 #define FROM_INT8(dot) clamp16((dot) >> shift)
-#define SHIFT(par) ((par)[P_K_SHIFT])
+#define SHIFT(p) ((const int32_t *)(p)->par)[P_K_SHIFT]
 #define LOWEST (-BIG)
 #define HIGHEST (BIG - 1)
 
@@ -25,12 +25,11 @@ static int32_t clamp16(int32_t v) {
     return v > 32767 ? 32767 : v < -32767 ? -32767 : v;
 }
 
-static int64_t raw(const int32_t *par, const void *a, const void *b) {
-    int32_t d = par[P_FEATURES];
-    if (par[P_XTYPE] == SVM_INT8) {
-        return svm_dot_s8(a, b, d);
+static int64_t raw(const svm_problem *p, const void *a, const void *b) {
+    if (p->type == SVM_INT8) {
+        return svm_dot_s8(a, b, p->d);
     }
-    return par[P_XTYPE] == SVM_UINT8 ? svm_dot_u8(a, b, d) : svm_dot_s16(a, b, d);
+    return p->type == SVM_UINT8 ? svm_dot_u8(a, b, p->d) : svm_dot_s16(a, b, p->d);
 }
 
 #if !defined(SVM_LINEAR_ONLY)
@@ -75,17 +74,18 @@ static int32_t narrow(int64_t v, int32_t shift) {
     return v > 32767 ? 32767 : v < -32767 ? -32767 : (int32_t)v;
 }
 
-int64_t svm_fixed_square(const int32_t *par, const void *a) {
-    return raw(par, a, a);
+int64_t svm_fixed_square(const svm_problem *p, const void *a) {
+    return p->kind == SVM_RBF ? raw(p, a, a) : 0;
 }
 
-int32_t svm_fixed_value(const int32_t *par, const void *a, const void *b, int64_t aa) {
-    int64_t v = raw(par, a, b);
+int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b, int64_t aa) {
+    const int32_t *par = p->par;
+    int64_t v = raw(p, a, b);
 #if !defined(SVM_LINEAR_ONLY)
-    if (par[P_KERNEL] == SVM_RBF) {
-        return fixed_exp(par, aa + raw(par, b, b) - 2 * v);
+    if (p->kind == SVM_RBF) {
+        return fixed_exp(par, aa + raw(p, b, b) - 2 * v);
     }
-    if (par[P_KERNEL] == SVM_POLY) {
+    if (p->kind == SVM_POLY) {
         return fixed_power(par, narrow(v + coefficient(par), par[P_K_SHIFT]));
     }
 #else
@@ -103,15 +103,15 @@ static void prepare(const svm_problem *p) {
     int32_t shift = 0, steps = 0, exponent = 0;
     for (int32_t k = 0; k < p->n; k++) {
         const void *a = sample(p, k);
-        int64_t v = raw(par, a, a);
+        int64_t v = raw(p, a, a);
         top = v > top ? v : top;
     }
 #if !defined(SVM_LINEAR_ONLY)
-    if (par[P_KERNEL] == SVM_POLY) {
+    if (p->kind == SVM_POLY) {
         int64_t c = coefficient(par);
         top += c < 0 ? -c : c;
     }
-    if (par[P_KERNEL] == SVM_RBF) {
+    if (p->kind == SVM_RBF) {
         while (top * 4 >> shift > 0x1ffff) {
             shift++;
         }
@@ -125,7 +125,7 @@ static void prepare(const svm_problem *p) {
         exponent = shift;
     }
 #if !defined(SVM_LINEAR_ONLY)
-    if (par[P_KERNEL] == SVM_POLY) {
+    if (p->kind == SVM_POLY) {
         int32_t first = (int32_t)(top >> shift), value = first;
         exponent = shift * par[P_DEGREE];
         for (int32_t k = 1; k < par[P_DEGREE]; k++) {

@@ -5,10 +5,10 @@
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out) {
     const int32_t *beta = p->work;
     const int32_t *par = p->par;
-    int64_t total = 0, rr = svm_fixed_square(par, row);
+    int64_t total = 0, rr = svm_fixed_square(p, row);
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k]) {
-            total += (int64_t)beta[k] * svm_fixed_value(par, row, sample(p, k), rr);
+            total += (int64_t)beta[k] * svm_fixed_value(p, row, sample(p, k), rr);
         }
     }
     int32_t shift = par[P_SCALE] - 16 - par[P_K_EXP];
@@ -25,13 +25,12 @@ void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias
 
 static int64_t weight(const svm_problem *p, int32_t t) {
     const int32_t *beta = (const int32_t *)p->work + SVM_HEAD;
-    const int32_t *par = p->par;
     int64_t total = 0;
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k]) {
             const void *a = sample(p, k);
-            int32_t x = par[P_XTYPE] == SVM_INT8 ? ((const int8_t *)a)[t]
-                        : par[P_XTYPE] == SVM_UINT8 ? ((const uint8_t *)a)[t]
+            int32_t x = p->type == SVM_INT8 ? ((const int8_t *)a)[t]
+                        : p->type == SVM_UINT8 ? ((const uint8_t *)a)[t]
                                                     : ((const int16_t *)a)[t];
             total += (int64_t)beta[k] * x;
         }
@@ -52,10 +51,10 @@ static int32_t fits(int64_t largest, int64_t total256, int32_t bias, int32_t shi
 void svm_fixed_collapse(const svm_problem *p, int32_t *w) {
     const int32_t *work = p->work;
     const int32_t *par = p->par;
-    int32_t d = par[P_FEATURES], bias = work[W_BIAS], by = 0;
+    int32_t d = p->d, bias = work[W_BIAS], by = 0;
     /* svm_linear cuts sums of int16 products by 8. */
-    int32_t scale = par[P_SCALE] - (par[P_XTYPE] == SVM_INT16 ? 8 : 0);
-    int32_t limit = par[P_XTYPE] == SVM_UINT8 ? 7968 : 16128;
+    int32_t scale = par[P_SCALE] - (p->type == SVM_INT16 ? 8 : 0);
+    int32_t limit = p->type == SVM_UINT8 ? 7968 : 16128;
     int64_t largest = 0, total256 = 0;
     for (int32_t t = 0; t < d; t++) {
         int64_t s = weight(p, t);

@@ -13,7 +13,7 @@ typedef float kval;
 #define STATE(name) svm_float_##name
 #define ONE 1
 #define FROM_INT8(dot) (float)(dot)
-#define SHIFT(par) 0
+#define SHIFT(p) 0
 #define HIGHEST 3.0e38f
 #define LOWEST (-3.0e38f)
 #define TINY 1e-12f
@@ -68,15 +68,14 @@ static float wide_to_float(int64_t v) {
     return (float)(int32_t)(v >> 24) * 16777216.0f + (float)(int32_t)(v & 0xffffff);
 }
 
-static float raw(const float *par, const void *a, const void *b) {
-    int32_t d = (int32_t)par[P_FEATURES], type = (int32_t)par[P_XTYPE];
-    if (type == SVM_FLOAT32) {
-        return dot_f32(a, b, d);
+static float raw(const svm_problem *p, const void *a, const void *b) {
+    if (p->type == SVM_FLOAT32) {
+        return dot_f32(a, b, p->d);
     }
-    if (type == SVM_INT16) {
-        return wide_to_float(svm_dot_s16(a, b, d));
+    if (p->type == SVM_INT16) {
+        return wide_to_float(svm_dot_s16(a, b, p->d));
     }
-    return (float)(type == SVM_INT8 ? svm_dot_s8(a, b, d) : svm_dot_u8(a, b, d));
+    return (float)(p->type == SVM_INT8 ? svm_dot_s8(a, b, p->d) : svm_dot_u8(a, b, p->d));
 }
 
 /* exp(-z) for z >= 0: 2^-n by the exponent field, the fraction by a polynomial. */
@@ -98,18 +97,18 @@ static float exp_minus(float z) {
     return r.f;
 }
 
-float svm_float_square(const float *par, const void *a) {
-    return raw(par, a, a);
+float svm_float_square(const svm_problem *p, const void *a) {
+    return raw(p, a, a);
 }
 
-float svm_float_value(const float *par, const void *a, const void *b, float aa) {
-    int32_t kind = (int32_t)par[P_KERNEL];
-    float v = raw(par, a, b);
-    if (kind == SVM_RBF) {
-        v = aa + raw(par, b, b) - 2 * v;
+float svm_float_value(const svm_problem *p, const void *a, const void *b, float aa) {
+    const float *par = p->par;
+    float v = raw(p, a, b);
+    if (p->kind == SVM_RBF) {
+        v = aa + raw(p, b, b) - (v + v);
         return exp_minus(par[P_GAMMA] * (v < 0 ? 0 : v));
     }
-    if (kind == SVM_POLY) {
+    if (p->kind == SVM_POLY) {
         float base = par[P_GAMMA] * v + par[P_COEF0];
         v = 1.0f;
         for (int32_t k = (int32_t)par[P_DEGREE]; k > 0; k--) {
@@ -235,10 +234,10 @@ static int32_t is_trusted(float gap, int32_t n) {
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out) {
     const float *beta = p->work;
     float total = *bias;
-    float rr = svm_float_square(p->par, row);
+    float rr = svm_float_square(p, row);
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k] != 0) {
-            total += beta[k] * svm_float_value(p->par, row, sample(p, k), rr);
+            total += beta[k] * svm_float_value(p, row, sample(p, k), rr);
         }
     }
     *out = total;
@@ -246,7 +245,7 @@ void svm_float_decide(const svm_problem *p, const void *row, const float *bias, 
 
 static float feature(const svm_problem *p, int32_t k, int32_t t) {
     const void *a = sample(p, k);
-    int32_t type = (int32_t)((const float *)p->par)[P_XTYPE];
+    int32_t type = p->type;
     return type == SVM_FLOAT32 ? ((const float *)a)[t]
            : type == SVM_INT16 ? (float)((const int16_t *)a)[t]
            : type == SVM_INT8 ? (float)((const int8_t *)a)[t] : (float)((const uint8_t *)a)[t];
@@ -256,7 +255,7 @@ void svm_float_collapse(const svm_problem *p, float *w) {
     const float *work = p->work;
     w[0] = 0;
     w[1] = work[W_BIAS];
-    for (int32_t t = 0; t < (int32_t)((const float *)p->par)[P_FEATURES]; t++) {
+    for (int32_t t = 0; t < p->d; t++) {
         float total = 0;
         for (int32_t k = 0; k < p->n; k++) {
             if (work[SVM_HEAD + k] != 0) {

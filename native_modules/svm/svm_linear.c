@@ -5,9 +5,9 @@
 
 #if defined(SVM_DSP)
 /* Four bytes against four 16-bit weights in natural order. */
-#define WEIGHTED4(u, acc, weights, x) do { \
+#define WEIGHTED4(acc, weights, x) do { \
         uint32_t four = svm_load4(x); \
-        uint32_t even = svm_##u##_even(four), odd = svm_##u##_odd(four), low, high; \
+        uint32_t even = svm_even(four), odd = svm_odd(four), low, high; \
         __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(low) : "r"(even), "r"(odd)); \
         __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(high) : "r"(odd), "r"(even)); \
         acc = svm_smlad(low, svm_load4(weights), acc); \
@@ -15,17 +15,22 @@
 } while (0)
 #endif
 
-#define WEIGHTED(type, u, name) \
-    static inline int32_t name(const int16_t *weights, const type *x, int32_t d) { \
-        int32_t acc = 0; \
-        SVM_BY4(WEIGHTED4, u, acc, weights, x, d) \
-        for (int32_t k = 0; k < d; k++) { \
-            acc += weights[k] * x[k]; \
-        } \
-        return acc; \
+static inline int32_t weighted_s8(const int16_t *weights, const int8_t *x, int32_t d) {
+    int32_t acc = 0;
+    SVM_BY4(WEIGHTED4, acc, weights, x, d)
+    for (int32_t k = 0; k < d; k++) {
+        acc += weights[k] * x[k];
     }
-WEIGHTED(int8_t, s, weighted_s8)
-WEIGHTED(uint8_t, u, weighted_u8)
+    return acc;
+}
+
+static inline int32_t weighted_u8(const int16_t *weights, const uint8_t *x, int32_t d) {
+    int32_t acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        acc += weights[k] * x[k];
+    }
+    return acc;
+}
 
 #if defined(SVM_FLOAT)
 static float weighted_f32(const float *weights, const void *row, int32_t d, int32_t xtype) {

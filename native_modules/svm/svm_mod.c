@@ -20,7 +20,7 @@ static void get_problem(svm_problem *p, mp_obj_t work, mp_obj_t x, mp_obj_t rows
     p->par = info.buf;
     p->is_float = info.typecode == 'f';
     if (info.len < SVM_PARS * 4) {
-        mp_raise_ValueError(MP_ERROR_TEXT("par needs 16 numbers"));
+        mp_raise_ValueError(MP_ERROR_TEXT("par"));
     }
 }
 
@@ -30,7 +30,7 @@ static void *get_word(mp_obj_t o, mp_obj_t index) {
     mp_int_t words = get(o, &buffer, MP_BUFFER_RW) >> 2;
     mp_uint_t i = (mp_uint_t)mp_obj_get_int(index);
     if (i >= (mp_uint_t)words) {
-        mp_raise_ValueError(MP_ERROR_TEXT("index outside out"));
+        mp_raise_ValueError(MP_ERROR_TEXT("pos"));
     }
     return buffer + i;
 }
@@ -103,26 +103,12 @@ static mp_obj_t svm_mod_decide(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(decide_obj, 8, 8, svm_mod_decide);
 
-/* out, pos, X, a, x, b, par */
-static mp_obj_t svm_mod_kernel(size_t n_args, const mp_obj_t *args) {
-    svm_problem p;
-    const void *x;
-    (void)n_args;
-    void *out = get_word(args[0], args[1]);
-    get_problem(&p, args[6], args[2], args[6], args[6]);
-    p.n = 0;
-    mp_int_t bytes = get(args[4], &x, MP_BUFFER_READ);
-    return mp_obj_new_int(svm_kernel(&p, mp_obj_get_int(args[3]), x, (int32_t)bytes,
-        mp_obj_get_int(args[5]), out));
-}
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(kernel_obj, 7, 7, svm_mod_kernel);
-
 static mp_obj_t svm_mod_vote(mp_obj_t decisions, mp_obj_t n_classes) {
     const int32_t *at;
     mp_int_t classes = mp_obj_get_int(n_classes);
     mp_int_t words = get(decisions, &at, MP_BUFFER_READ) >> 2;
-    if (classes < 2 || classes > 256 || words < classes * (classes - 1) / 2) {
-        mp_raise_ValueError(MP_ERROR_TEXT("out needs n (n - 1) / 2 decisions"));
+    if (classes > 256 || words * 2 < classes * (classes - 1)) {
+        return mp_obj_new_int(SVM_BAD_ARGUMENT);
     }
     return mp_obj_new_int(svm_vote(at, (int32_t)classes));
 }
@@ -138,7 +124,6 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_linear, MP_OBJ_FROM_PTR(&linear_obj));
 #if !defined(SVM_LINEAR_ONLY)
     mp_store_global(MP_QSTR_decide, MP_OBJ_FROM_PTR(&decide_obj));
-    mp_store_global(MP_QSTR_kernel, MP_OBJ_FROM_PTR(&kernel_obj));
     mp_store_global(MP_QSTR_vote, MP_OBJ_FROM_PTR(&vote_obj));
 #endif
     MP_DYNRUNTIME_INIT_EXIT

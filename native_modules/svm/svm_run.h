@@ -30,14 +30,13 @@ static void repair(const svm_problem *p) {
 
 int32_t STATE(start)(const svm_problem *p) {
     num *work = p->work;
-    const num *par = p->par;
     int32_t n = p->n;
     num *beta = work + SVM_HEAD, *v = beta + n;
     kval *diagonal = (kval *)(v + n);
     int16_t *slot_of = (int16_t *)(work + SVM_HEAD + 2 * n + ROW_WORDS(n));
     int32_t *tags = (int32_t *)work + fixed_words(n);
     int32_t slots = slot_count(p);
-    int32_t warm = par[P_WARM] != 0;
+    int32_t warm = ((const num *)p->par)[P_WARM] != 0;
     kval top = 0;
     prepare(p);
     if (warm) {
@@ -45,7 +44,7 @@ int32_t STATE(start)(const svm_problem *p) {
     }
     for (int32_t k = 0; k < n; k++) {
         const void *a = sample(p, k);
-        kval own = (kval)STATE(value)(par, a, a, STATE(square)(par, a));
+        kval own = (kval)STATE(value)(p, a, a, STATE(square)(p, a));
         if (is_bad(own)) {
             return SVM_NON_FINITE;
         }

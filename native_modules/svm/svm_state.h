@@ -8,11 +8,8 @@ typedef struct {
     num bottom; /* smallest v that may go down */
 } bounds;
 
-static const void *sample(const svm_problem *p, int32_t k) {
-    const num *par = p->par;
-    int32_t type = (int32_t)par[P_XTYPE];
-    int32_t size = type < SVM_INT16 ? 1 : type == SVM_INT16 ? 2 : 4;
-    return (const uint8_t *)p->x + svm_row(p->rows[k]) * ((int32_t)par[P_FEATURES] * size);
+static inline const void *sample(const svm_problem *p, int32_t k) {
+    return (const uint8_t *)p->x + svm_row(p->rows[k]) * p->stride;
 }
 
 /* Words before the cached rows: head, alphas, gradient, diagonal, slot of each sample. */
@@ -29,22 +26,26 @@ static int32_t slot_count(const svm_problem *p) {
     return (int32_t)svm_quotient(words, (uint32_t)(ROW_WORDS(p->n) + 2));
 }
 
-SVM_HOT static void fill_row(const svm_problem *p, int32_t k, kval *row) {
-    const num *par = p->par;
+/* The common case, int8 rows and a linear kernel, without a call per value. */
+SVM_HOT static void fill_int8(const svm_problem *p, const int8_t *a, kval *row) {
     const int16_t *rows = p->rows;
+    const int8_t *x = p->x;
+    int32_t d = p->d, shift = SHIFT(p);
+    (void)shift;
+    for (kval *end = row + p->n; row < end; row++) {
+        *row = (kval)FROM_INT8(svm_dot_s8(a, x + svm_row(*rows++) * d, d));
+    }
+}
+
+static void fill_row(const svm_problem *p, int32_t k, kval *row) {
     const void *a = sample(p, k);
-    if (par[P_XTYPE] == SVM_INT8 && par[P_KERNEL] == SVM_LINEAR) {
-        const int8_t *x = p->x;
-        int32_t d = (int32_t)par[P_FEATURES], shift = (int32_t)SHIFT(par);
-        (void)shift;
-        for (kval *end = row + p->n; row < end; row++) {
-            *row = (kval)FROM_INT8(svm_dot_s8(a, x + svm_row(*rows++) * d, d));
-        }
+    if (p->type == SVM_INT8 && p->kind == SVM_LINEAR) {
+        fill_int8(p, a, row);
         return;
     }
-    square aa = STATE(square)(par, a);
+    square aa = STATE(square)(p, a);
     for (int32_t t = 0; t < p->n; t++) {
-        row[t] = (kval)STATE(value)(par, a, sample(p, t), aa);
+        row[t] = (kval)STATE(value)(p, a, sample(p, t), aa);
     }
 }
 
