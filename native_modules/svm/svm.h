@@ -98,6 +98,9 @@ static inline uint32_t svm_quotient(uint32_t a, uint32_t b) {
 }
 #endif
 
+/* Feature k of an integer row (svm_linear.c). */
+int32_t svm_integer(const void *row, int32_t k, int32_t xtype);
+
 static inline int32_t svm_row(int32_t r) {
     return r < 0 ? ~r : r;
 }

@@ -28,11 +28,7 @@ static int64_t weight(const svm_problem *p, int32_t t) {
     int64_t total = 0;
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k]) {
-            const void *a = sample(p, k);
-            int32_t x = p->type == SVM_INT8 ? ((const int8_t *)a)[t]
-                        : p->type == SVM_UINT8 ? ((const uint8_t *)a)[t]
-                                                    : ((const int16_t *)a)[t];
-            total += (int64_t)beta[k] * x;
+            total += (int64_t)beta[k] * svm_integer(sample(p, k), t, p->type);
         }
     }
     return total;

@@ -98,7 +98,11 @@ static float exp_minus(float z) {
 }
 
 float svm_float_square(const svm_problem *p, const void *a) {
-    return raw(p, a, a);
+    float v = 0;
+    if (p->kind == SVM_RBF) {
+        v = raw(p, a, a);
+    }
+    return v;
 }
 
 float svm_float_value(const svm_problem *p, const void *a, const void *b, float aa) {
@@ -243,14 +247,6 @@ void svm_float_decide(const svm_problem *p, const void *row, const float *bias, 
     *out = total;
 }
 
-static float feature(const svm_problem *p, int32_t k, int32_t t) {
-    const void *a = sample(p, k);
-    int32_t type = p->type;
-    return type == SVM_FLOAT32 ? ((const float *)a)[t]
-           : type == SVM_INT16 ? (float)((const int16_t *)a)[t]
-           : type == SVM_INT8 ? (float)((const int8_t *)a)[t] : (float)((const uint8_t *)a)[t];
-}
-
 void svm_float_collapse(const svm_problem *p, float *w) {
     const float *work = p->work;
     w[0] = 0;
@@ -259,7 +255,14 @@ void svm_float_collapse(const svm_problem *p, float *w) {
         float total = 0;
         for (int32_t k = 0; k < p->n; k++) {
             if (work[SVM_HEAD + k] != 0) {
-                total += work[SVM_HEAD + k] * feature(p, k, t);
+                const void *a = sample(p, k);
+                float x;
+                if (p->type == SVM_FLOAT32) {
+                    x = ((const float *)a)[t];
+                } else {
+                    x = (float)svm_integer(a, t, p->type);
+                }
+                total += work[SVM_HEAD + k] * x;
             }
         }
         w[2 + t] = total;

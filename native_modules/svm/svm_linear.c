@@ -3,6 +3,11 @@
 #include "svm.h"
 #include "svm_dot.h"
 
+int32_t svm_integer(const void *row, int32_t k, int32_t xtype) {
+    return xtype == SVM_INT16 ? ((const int16_t *)row)[k]
+           : xtype == SVM_INT8 ? ((const int8_t *)row)[k] : ((const uint8_t *)row)[k];
+}
+
 #if defined(SVM_DSP)
 /* Four bytes against four 16-bit weights in natural order. */
 #define WEIGHTED4(acc, weights, x) do { \
@@ -36,10 +41,13 @@ static inline int32_t weighted_u8(const int16_t *weights, const uint8_t *x, int3
 static float weighted_f32(const float *weights, const void *row, int32_t d, int32_t xtype) {
     float total = weights[-1];
     for (int32_t k = 0; k < d; k++) {
-        total += weights[k] * (xtype == SVM_FLOAT32 ? ((const float *)row)[k]
-                               : xtype == SVM_INT16 ? (float)((const int16_t *)row)[k]
-                               : xtype == SVM_INT8 ? (float)((const int8_t *)row)[k]
-                                                   : (float)((const uint8_t *)row)[k]);
+        float x;
+        if (xtype == SVM_FLOAT32) {
+            x = ((const float *)row)[k];
+        } else {
+            x = (float)svm_integer(row, k, xtype);
+        }
+        total += weights[k] * x;
     }
     return total;
 }
