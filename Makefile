@@ -130,9 +130,7 @@ out/firmware/esp32/firmware.elf: tools/firmware_esp32.sh $(wildcard tools/xtensa
 native: $(ARCHS:%=out/native/%/.done)
 .PHONY: always
 $(ARCHS:%=out/native/%/.done): out/native/%/.done: always $(NEEDS)
-	@mkdir -p $(@D)
-	@for module in $(MODULES); do $(MAKE) -s -C native_modules/$$module ARCH=$*; done
-	@if [ ! -e $@ ] || [ -n "$$(find $(@D) -maxdepth 1 -name '*.mpy' -newer $@)" ]; then touch $@; fi
+	@tools/native.sh $* $(MODULES)
 
 stage: out/stage/py/.done $(ARCHS:%=out/stage/%/.done)
 DEVICE_FILES := $(shell find device -name '*.py')

@@ -26,7 +26,7 @@ RESULT := $(OUT)/native/$(ARCH)/$(MOD).mpy
 ifneq ($(CURDIR),$(WORK))
 
 # In the source folder: enter the work folder, so that nothing is built beside the sources.
-.PHONY: all clean
+.PHONY: all names clean
 all: $(RESULT) $(addprefix variant-,$(if $(VARIANT),,$(VARIANTS_$(ARCH))))
 
 INPUTS := $(wildcard $(MODULE_DIR)/*.[chS] $(NATIVE_DIR)/common/*.h) \
@@ -44,6 +44,9 @@ $(RESULT): $(INPUTS)
 
 variant-%:
 	@$(MAKE) --no-print-directory -f $(MODULE_MAKEFILE) ARCH=$(ARCH) VARIANT=$* OUT=$(OUT)
+
+names:
+	@echo $(NAME) $(VARIANTS_$(ARCH):%=$(NAME)_%)
 
 clean:
 	rm -rf $(WORK) $(RESULT)
