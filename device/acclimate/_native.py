@@ -23,6 +23,7 @@ def load(name):
     """
     if name not in _reasons:
         _reasons[name] = _load("_" + name, name)
+        _forget("sha256")
         gc.collect()
     return _loaded.get(name)
 
@@ -45,8 +46,7 @@ def _load(file, name):
         from acclimate._manifest import NATIVE, VERSION
     except ImportError:
         return "no native modules installed"
-    sys.modules.pop("acclimate._manifest")  # read once: give its RAM back
-    del acclimate._manifest
+    _forget("_manifest")
     if VERSION != acclimate.__version__:
         raise ImportError(
             "acclimate %s has native modules of %s: run acclimate install again"
@@ -62,6 +62,14 @@ def _load(file, name):
             continue
         return _refuse(file, fault) if fault else _import(folder, file, name)
     return file + ".mpy is not installed"
+
+
+def _forget(name):
+    """Unload a module of the package that is needed once, to give its RAM back."""
+    import acclimate
+
+    if sys.modules.pop("acclimate." + name, None) and hasattr(acclimate, name):
+        delattr(acclimate, name)
 
 
 def _folders():

@@ -48,7 +48,13 @@ _cores = {}
 def core_for(fixed):
     """The solver for the fixed or the float state: native where it loads and has that state."""
     if fixed not in _cores:
-        _cores[fixed] = native if _can(native, fixed) else _python_core()
+        core = native
+        if native is not None and fixed and not _can(native, fixed):
+            from acclimate import _native
+
+            other = "svm_q16"  # boards with an FPU have the fixed state in a file of its own
+            core = _native.load(other)
+        _cores[fixed] = core if _can(core, fixed) else _python_core()
     return _cores[fixed]
 
 

@@ -122,7 +122,7 @@ class Job:
             full = 4 * core.work_words(n, not self.fixed, n)
             if full <= _spare_bytes():
                 size = full
-        if self.core is not svm_model.native:
+        if getattr(self.core, "__name__", "").endswith("_py"):
             self.work = array(self.code, bytes(size))
         else:
             self.work = self._typed(bytearray(size), size)
@@ -132,7 +132,7 @@ class Job:
         view = memoryview(arena)[:size]
         if hasattr(view, "cast"):
             return view.cast("B").cast(self.code)
-        if self.core is not svm_model.native:
+        if getattr(self.core, "__name__", "").endswith("_py"):
             return array(self.code, bytes(size))
         return view
 

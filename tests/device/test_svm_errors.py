@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; SmallSVM is for 32 KB"}
 """Bad input names the argument, what was expected and what came, and changes nothing."""
 
 from array import array

@@ -155,6 +155,11 @@ def manifest_source(native_files, version=__version__):
     return "\n".join([*lines, "}", ""])
 
 
+def _wanted(name, natives):
+    """Tell whether a native module, or the one it is a smaller build of, is wanted."""
+    return any(name == native or name.startswith(native + "_") for native in natives)
+
+
 def build(arch=None, only=None, sources=(), pure=False):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
@@ -172,7 +177,7 @@ def build(arch=None, only=None, sources=(), pure=False):
     native_files = {
         name: path.read_bytes()
         for name, path in available.items()
-        if name in wanted_native or (only is None and not sources)
+        if _wanted(name, wanted_native) or (only is None and not sources)
     }
     if "_native" not in wanted:
         return files
