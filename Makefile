@@ -103,7 +103,7 @@ out/stamps/micropython: tools/micropython_source.sh
 
 # ---- built things -------------------------------------------------------------------------
 
-built: native twin stage firmware
+built: native twin sanitized stage firmware
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
 firmware: $(FIRMWARE:%=firmware-%)

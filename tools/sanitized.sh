@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Run a command with the sanitizers' runtime loaded and the C cores that carry them as the twin.
+# Run a command with the sanitizers' runtime loaded, so that it can load out/sanitized/*.so.
 # usage: tools/sanitized.sh COMMAND...      such as: tools/sanitized.sh out/venv/bin/python x.py
 set -euo pipefail
 
-root=$(realpath "$(dirname "$0")/..")
-export ACCLIMATE_TWIN_DIR=$root/out/sanitized
 # Python itself does not free everything at its end.
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1
 export UBSAN_OPTIONS=print_stacktrace=1
