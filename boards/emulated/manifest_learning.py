@@ -16,3 +16,4 @@ package(  # noqa: F821
     ),
     base_path="../../device",
 )
+module("on_board.py", base_path="../../host/acclimate_host/demo")  # noqa: F821

@@ -23,8 +23,9 @@ def arguments():
     )
     parser.add_argument("--user", type=int, default=1, help="the new user, 1..10")
     parser.add_argument(
-        "--small", action="store_true", help="the variant for 32 KB of RAM (samd21 takes it)"
-    )
+        "--small", action="store_true",
+        help="fewer features and samples, linear kernel; samd21 takes fewer exercises as well",
+    )  # fmt: skip
     return parser.parse_args()
 
 
@@ -38,8 +39,9 @@ def main():
         print(f"demo: {error}", file=sys.stderr)
         return getattr(error, "exit_code", 2)
     with opened.board as board:
-        small = args.small or board.info().heap_free_bytes < 64 * 1024
-        settings = protocol.SMALL if small else protocol.FULL
+        settings = protocol.SMALL if args.small else protocol.FULL
+        if board.info().heap_free_bytes < 32 * 1024:
+            settings = protocol.TINY
         try:
             session = protocol.session(
                 protocol.windows(recordings, settings), settings, args.user

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from acclimate_host.connect import open_board
 from acclimate_host.connect.install import install
+from acclimate_host.errors import Missing, Refused
 from acclimate_host.paths import built, device_package
 
 ICOUNT = {"nrf52840": 10, "samd21": 10}
@@ -38,6 +39,8 @@ def open_for_demo(name, port):
     if name in (None, "", "desktop"):
         return _desktop()
     options = {"icount": ICOUNT[name]} if name in ICOUNT else {}
+    if name == "samd21":
+        return _frozen(name, options)
     return _install(open_board(name, **options), f"{name} (emulated)")
 
 
@@ -46,6 +49,35 @@ def _desktop():
     path = folder or device_package().parent
     board = open_board("desktop", path=[path], heap_bytes=DESKTOP_HEAP_BYTES)
     return _opened(board, "the MicroPython desktop binary")
+
+
+def _frozen(name, options):
+    """The 32 KB board: bytecode is frozen in its firmware, only native code is copied."""
+    elf = built("firmware", f"{name}-learning", "firmware.elf")
+    native = built("native", "armv6m", "_svm_linear.mpy")
+    for path in (elf, native):
+        if not path.exists():
+            raise Missing(f"{name}: {path.name} was not built; run: make demo BOARD={name}")
+    board = open_board(name, elf=elf, **options)
+    try:
+        board.mkdir(board.lib)
+        board.put(native, "/_svm_linear.mpy")
+        if board.get_bytes("/_svm_linear.mpy") != native.read_bytes():
+            raise Refused(f"{name}: _svm_linear.mpy came back different from what was sent")
+        board.exec(_REGISTER, timeout_s=30)
+        version = board.info().version_text
+    except BaseException:
+        board.close()
+        raise
+    title = f"{name} (emulated, 32 KB of RAM), micropython {version}, native SVM, rest frozen"
+    return Opened(board, title, True, [])
+
+
+_REGISTER = """
+import _svm_linear
+from acclimate import _native
+_native.register('svm', _svm_linear)
+"""
 
 
 def _install(board, title):

@@ -28,7 +28,7 @@ class Demo:
     def __init__(self, channels, samples, shift, kinds, store, train, pending, machine):
         self.features = WindowFeatures(channels, samples, shift, kinds)
         width = self.features.width
-        self.window = array("h", bytes(2 * channels * samples))
+        self.window = array("h", range(channels * samples))  # any values, and no second buffer
         self.store = Stitcher(width, *store)
         models = [SVM(storage="int8", **machine) for _ in range(2)]
         trainer = TrainOnDemand(models[0], models[1], self.store, *train)
@@ -116,18 +116,19 @@ class Demo:
         for i in range(len(data)):
             self.row[i] = data[i] - 256 if data[i] & 128 else data[i]
 
-    def test(self, truth, text):
-        """Answer a row without learning from it.
-
-        Prints: label and the smallest decision value that speaks for the truth, in thousandths
-        (above 0: it wins each of its pairs).
-        """
-        model = self.loop.io.model
+    def test(self, _, text):
+        """Answer a row without learning from it. Prints: label."""
         self.take(text)
-        print(model.predict(self.row), self.margin(model, truth))
+        print(self.loop.io.model.predict(self.row))
 
-    def margin(self, model, truth):
-        values = model.decision(self.row, self.values)
+    def margin(self, truth, text):
+        """How clearly a row is what it is.
+
+        Prints: the smallest decision value that speaks for the truth, in thousandths (above 0:
+        it wins each of its pairs).
+        """
+        self.take(text)
+        values = self.loop.io.model.decision(self.row, self.values)
         classes = self.store.classes
         least = None
         at = 0
@@ -137,7 +138,7 @@ class Demo:
                     value = values[at] if truth == i else -values[at]
                     least = value if least is None or value < least else least
                 at += 1
-        return int(least * 1000)
+        print(int(least * 1000))
 
     def note_peak(self):
         """Remember the most bytes that were in use between two steps, without garbage."""
