@@ -57,7 +57,8 @@ demo:
 DEMO_ARCHS := $(filter $(if $(PORT),%,$(or $(ARCH_OF_$(BOARD)),x64)),$(ARCHS))
 .PHONY: demo-parts
 demo-parts: $(DEMO_ARCHS:%=out/stage/%/.done) out/stage/py/.done \
-		$(foreach board,$(filter $(BOARD),$(FIRMWARE)),firmware-$(board))
+		$(foreach board,$(filter $(BOARD),$(FIRMWARE)),firmware-$(board)) \
+		$(if $(and $(filter samd21,$(BOARD)),$(ARM_CC)),out/firmware/samd21-learning/firmware.elf)
 	@$(if $(DEMO_ARCHS),:,echo "left out: native modules (they need gcc and apt); pure Python runs")
 
 test:
@@ -118,6 +119,11 @@ NEEDS := | out/stamps/venv out/stamps/micropython
 $(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/firmware.sh \
 		$(BOARD_FILES) $$(wildcard boards/emulated/$$*/*) $(NEEDS)
 	@tools/firmware.sh $*
+
+out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
+		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) \
+		host/acclimate_host/demo/on_board.py $(NEEDS)
+	@tools/firmware.sh samd21 learning
 
 out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)
 	@tools/desktop_f32.sh
