@@ -40,7 +40,7 @@ rows = array('h', bytes(raw[{x_bytes}:{x_bytes} + 2 * {n}]))
 par = array('{type}', {par})
 w = array('{type}', [0] * ({d} + 2))
 out = array('{type}', [0])
-work = array('{type}', [0] * core.work_words({n}, {is_float}, {slots}))
+work = bytearray(4 * core.work_words({n}, {is_float}, {slots}))
 """
 _TRAIN = """
 e = T()
@@ -51,8 +51,9 @@ while s == 0:
     s = core.step(work, X, rows, par, 100000)
 t = (T() - t - e) & 0x3fffffff
 gc.collect()
-size = 4 * (len(work) + len(par)) + len(X) + 2 * len(rows)
-print([t, s, int(work[1]), size, m1 - m0, gc.mem_alloc() - m0])
+size = len(work) + 4 * len(par) + len(X) + 2 * len(rows)
+head = array('{type}', bytes(work[:8]))
+print([t, s, int(head[1]), size, m1 - m0, gc.mem_alloc() - m0])
 """
 _DECIDE = """
 core.collapse(w, work, X, rows, par)
@@ -127,7 +128,7 @@ def train(name, task, native, module, is_float, slots):
     board = _open(name, blob, native, module)
     try:
         board.exec(_SETUP.format(**names))
-        answer = ast.literal_eval(board.exec(_TRAIN, 120))
+        answer = ast.literal_eval(board.exec(_TRAIN.format(**names), 120))
         ticks, status, iterations, data_bytes, code_bytes, heap_bytes = answer
         row, none, decisions = ast.literal_eval(board.exec(_DECIDE.format(**names), 60))
         return {

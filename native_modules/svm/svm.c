@@ -61,9 +61,11 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
     p->stride = d << (type == SVM_FLOAT32 ? 2 : type == SVM_INT16);
     if (type == SVM_FLOAT32) {
         words |= stored;
+#if defined(SVM_FIXED)
         if (!p->is_float) {
             return SVM_UNSUPPORTED;
         }
+#endif
     }
     if ((words & 3) || ((uintptr_t)p->rows & 1) || (type == SVM_INT16 && (stored & 1))) {
         return SVM_UNALIGNED;
@@ -77,9 +79,11 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
         || (uint32_t)p->n > 32767 || (uint32_t)degree > 16) {
         return SVM_BAD_ARGUMENT;
     }
+#if defined(SVM_FIXED)
     if (!p->is_float && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
         return SVM_BAD_ARGUMENT;
     }
+#endif
     uint32_t stored_rows = svm_quotient((uint32_t)p->x_bytes, (uint32_t)p->stride);
     for (int32_t k = 0; k < p->n; k++) {
         if ((uint32_t)svm_row(p->rows[k]) >= stored_rows) {

@@ -30,7 +30,7 @@ static void *get_word(mp_obj_t o, mp_obj_t index) {
     mp_int_t words = get(o, &buffer, MP_BUFFER_RW) >> 2;
     mp_uint_t i = (mp_uint_t)mp_obj_get_int(index);
     if (i >= (mp_uint_t)words) {
-        mp_raise_ValueError(MP_ERROR_TEXT("pos"));
+        mp_raise_ValueError(MP_ERROR_TEXT("par"));
     }
     return buffer + i;
 }
