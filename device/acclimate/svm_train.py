@@ -80,6 +80,9 @@ class Job:
         self.in_place = False  # the store is the caller's buffer
         self.fixed = uses_fixed(m.state)
         self.core = svm_model.core_for(self.fixed)
+        self.solver = self.core
+        if m.solver == "algorithm1":
+            self._reference()
         self.n_iter = self.ticks = 0
         self.gap = 0.0
         self.good = True
@@ -97,6 +100,16 @@ class Job:
         self.open = False
         self.used = bytearray(n)
         self._reserve(classes)
+
+    def _reference(self):
+        """Train by the paper's algorithm, which is in Python and float only."""
+        if self.fixed and self.m.state is not None:
+            raise ValueError("solver: expected smo for the fixed state, got algorithm1")
+        from acclimate import svm_algorithm1
+
+        self.fixed = False
+        self.core = svm_model._python_core()
+        self.solver = svm_algorithm1
 
     def _reserve(self, classes):
         """Get the solver state for the largest pair, before anything is changed."""
@@ -170,7 +183,7 @@ class Job:
         )  # fmt: skip
         if self.warm is not None:
             self._warm_start(a, b)
-        status = self.core.start(self.work, self.x, rows, par)
+        status = self.solver.start(self.work, self.x, rows, par)
         if status == P.UNSUPPORTED:
             raise ValueError("kernel: expected one that this native module has, got another")
         if status < 0:
@@ -194,7 +207,7 @@ class Job:
         """Do up to `count` solver steps; True when every pair is trained."""
         if not self.open:
             self._begin()
-        status = self.core.step(self.work, self.x, self.rows, self.par, count)
+        status = self.solver.step(self.work, self.x, self.rows, self.par, count)
         self.ticks += count
         if status == P.RUNNING:
             return False
