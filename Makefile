@@ -85,9 +85,9 @@ clean:
 PACKAGES ?= base arm xtensa
 setup:
 	@tools/packages.sh $(PACKAGES)
-	@$(MAKE) out/stamps/venv
+	@$(MAKE) -s out/stamps/venv
 	@rm -f out/stamps/no-source
-	@$(MAKE) out/stamps/micropython || { touch out/stamps/no-source; \
+	@$(MAKE) -s out/stamps/micropython 2> >(grep -v '^make' >&2) || { touch out/stamps/no-source; \
 		echo "left out: MicroPython's source, which comes through apt"; }
 
 out/stamps/venv: pyproject.toml tools/venv.sh
