@@ -14,7 +14,7 @@ import numpy as np
 from acclimate import _svm_par as p
 from acclimate import _svm_py
 from acclimate_host.paths import built, program, repository
-from bench import common, svm_board
+from bench import common, svm_accuracy, svm_board
 from bench.svm_tasks import TASKS
 
 BOARDS = {"m4f": ("nrf52840", "armv7emsp"), "m0": ("samd21", "armv6m")}
@@ -26,6 +26,7 @@ TARGETS = [
     ("agree.digits", "=", 1.0),
     ("objective_gap.iris", "<=", 1e-3),
     ("objective_gap.digits", "<=", 1e-3),
+    ("accuracy.same_labels", "=", 1.0),
     ("instructions.m4f.iris", "<=", 45_000),
     ("instructions.m4f.digits_gram", "<=", 900_000),
     ("instructions.m4f.digits", "<=", 3_000_000),
@@ -156,6 +157,7 @@ def main():
     if native("armv6m", "_svm_linear").exists():
         result["size"]["armv6m_linear"] = native("armv6m", "_svm_linear").stat().st_size
     accuracy(result)
+    result["accuracy"] = svm_accuracy.summary()
     board_runs(result)
     memory(result)
     path = common.write("svm", result)

@@ -85,6 +85,14 @@ def table(names=NAMES, kernels=tuple(KERNELS), state="float"):
     return {name: {kernel: one(name, kernel, state) for kernel in kernels} for name in names}
 
 
+def summary():
+    """`table` of the float state with the core in use and the smallest share of same labels."""
+    core = use_twin()
+    result = table()
+    same = min(r["agree"] for kernels in result.values() for r in kernels.values())
+    return {"core": core, "same_labels": same, **result}
+
+
 def main():
     core = use_twin()
     result = {"core": core, "float": table(), "fixed": table(("iris", "digits"), state="fixed")}
