@@ -54,16 +54,16 @@ def _desktop():
 def _frozen(name, options):
     """The 32 KB board: bytecode is frozen in its firmware, only native code is copied."""
     elf = built("firmware", f"{name}-learning", "firmware.elf")
-    native = built("native", "armv6m", "_svm_linear.mpy")
+    native = built("native", "armv6m", "_svm.mpy")
     for path in (elf, native):
         if not path.exists():
             raise Missing(f"{name}: {path.name} was not built; run: make demo BOARD={name}")
     board = open_board(name, elf=elf, **options)
     try:
         board.mkdir(board.lib)
-        board.put(native, "/_svm_linear.mpy")
-        if board.get_bytes("/_svm_linear.mpy") != native.read_bytes():
-            raise Refused(f"{name}: _svm_linear.mpy came back different from what was sent")
+        board.put(native, "/_svm.mpy")
+        if board.get_bytes("/_svm.mpy") != native.read_bytes():
+            raise Refused(f"{name}: _svm.mpy came back different from what was sent")
         board.exec(_REGISTER, timeout_s=30)
         version = board.info().version_text
     except BaseException:
@@ -74,9 +74,9 @@ def _frozen(name, options):
 
 
 _REGISTER = """
-import _svm_linear
+import _svm
 from acclimate import _native
-_native.register('svm', _svm_linear)
+_native.register('svm', _svm)
 """
 
 

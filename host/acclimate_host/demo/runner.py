@@ -12,8 +12,8 @@ from acclimate_host.demo.protocol import SAMPLES, Outcome, rows
 from acclimate_host.paths import program
 
 _ON_BOARD = Path(__file__).with_name("on_board.py")
-_CHUNK_VALUES = {"full": 768, "small": 96, "tiny": 96}  # a part of a window that the heap can take
-_BATCH_ROWS = {"full": 8, "small": 4, "tiny": 2}
+_CHUNK_VALUES = {"full": 768, "small": 96, "tiny": 48}  # a part of a window that the heap can take
+_BATCH_ROWS = {"full": 8, "small": 4, "tiny": 1}
 _TRAIN_S = 300
 # Imported from the top: an import deep inside a call needs much of a small C stack.
 _EARLY = ("acclimate.svm_model", "acclimate.svm_train", "acclimate.loop", "acclimate.features")
@@ -73,14 +73,16 @@ class Runner:
         self.costs.heap_start = self._numbers(
             "import gc\ngc.collect()\nprint(gc.mem_alloc())"
         )[0]
+        if s.name == "tiny":  # collect early: what lives long shall not lie between garbage
+            self.board.exec("gc.threshold(1024)")
         store = (len(s.exercises), s.per_class, s.held, s.hold_every)
         train = (s.enough, s.margin, s.least_held)
         for module in _EARLY:
-            self.board.exec(f"import {module}", timeout_s=30)
-        self.board.exec("from on_board import Demo", timeout_s=30)
+            self.board.exec(f"import {module}\ngc.collect()", timeout_s=30)
+        self.board.exec("from on_board import Demo\ngc.collect()", timeout_s=30)
         self.board.exec(
             f"d = Demo({watch.CHANNELS}, {SAMPLES}, {s.shift}, {s.kinds!r}, {store!r}, "
-            f"{train!r}, {s.pending}, {s.machine!r})"
+            f"{train!r}, {s.pending}, {s.machine!r})\ngc.collect()"
         )
         for w, row in zip(session.factory, rows(session.factory, s), strict=True):
             self.board.exec(f"d.fill({w.truth}, '{_base64(row)}')")
