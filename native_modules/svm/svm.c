@@ -22,12 +22,15 @@ uint32_t svm_quotient(uint32_t a, uint32_t b) {
 /* Call the state that was asked for; a build with one state has checked that it is this one. */
 #if defined(SVM_FIXED) && defined(SVM_FLOAT)
 #define HAS_STATE(is_float) 1
+#define IS_FLOAT(p) ((p)->is_float)
 #define BY_STATE(is_float, call) ((is_float) ? svm_float_##call : svm_fixed_##call)
 #elif defined(SVM_FIXED)
 #define HAS_STATE(is_float) (!(is_float))
+#define IS_FLOAT(p) 0
 #define BY_STATE(is_float, call) (svm_fixed_##call)
 #else
 #define HAS_STATE(is_float) (is_float)
+#define IS_FLOAT(p) 1
 #define BY_STATE(is_float, call) (svm_float_##call)
 #endif
 
@@ -38,7 +41,7 @@ int32_t svm_work_words(int32_t n, int32_t is_float, int32_t slots) {
 
 static int32_t parameter(const svm_problem *p, int32_t k) {
 #if defined(SVM_FLOAT)
-    if (p->is_float) {
+    if (IS_FLOAT(p)) {
         float v = ((const float *)p->par)[k];
         return v >= -1.0f && v <= 1e9f ? (int32_t)v : -2;
     }
@@ -62,7 +65,7 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
     if (type == SVM_FLOAT32) {
         words |= stored;
 #if defined(SVM_FIXED)
-        if (!p->is_float) {
+        if (!IS_FLOAT(p)) {
             return SVM_UNSUPPORTED;
         }
 #endif
@@ -80,7 +83,7 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
         return SVM_BAD_ARGUMENT;
     }
 #if defined(SVM_FIXED)
-    if (!p->is_float && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
+    if (!IS_FLOAT(p) && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
         return SVM_BAD_ARGUMENT;
     }
 #endif
@@ -122,7 +125,7 @@ int32_t svm_collapse(svm_problem *p, void *w, int32_t w_bytes) {
     if (bad) {
         return bad;
     }
-    if (w_bytes < 4 * (2 + (p->is_float ? p->d : (p->d + 1) / 2))) {
+    if (w_bytes < 4 * (2 + (IS_FLOAT(p) ? p->d : (p->d + 1) / 2))) {
         return SVM_BAD_ARGUMENT;
     }
     BY_STATE(p->is_float, collapse(p, w));
