@@ -7,10 +7,12 @@ scripts, so that the heap holds what a real program would hold and no more.
 
 import ast
 import base64
+import inspect
 from pathlib import Path
 
 import numpy as np
 
+from acclimate import _svm_par
 from acclimate_host.connect import open_board
 
 SHIFT = 10
@@ -57,6 +59,9 @@ print([t, s, int(head[1]), size, m1 - m0, gc.mem_alloc() - m0])
 """
 _DECIDE = """
 core.collapse(w, work, X, rows, par)
+if {is_float}:
+    w = integer_weights(w, {d})
+    out = array('i', [0])
 row = array('b', bytes({d}))
 none = array('b')
 b = []
@@ -130,6 +135,9 @@ def train(name, task, native, module, is_float, slots):
         board.exec(_SETUP.format(**names))
         answer = ast.literal_eval(board.exec(_TRAIN.format(**names), 120))
         ticks, status, iterations, data_bytes, code_bytes, heap_bytes = answer
+        if is_float:  # what a program does once, so that decisions are integer from then on
+            source = inspect.getsource(_svm_par.integer_weights)
+            board.exec("from math import floor\n" + source)
         row, none, decisions = ast.literal_eval(board.exec(_DECIDE.format(**names), 60))
         return {
             "instructions": instructions(board, ticks),

@@ -81,6 +81,21 @@ def test_decisions_equal_scikit_learn(core, is_float, kernel):
 
 
 @core
+def test_integer_weights_decide_as_the_float_ones(core):
+    generator = random.Random(7)
+    x, rows = random_problem(generator, p.INT8, 30, 7)
+    fit = Fit(core, x, rows, 7, p.INT8, p.LINEAR, True)
+    w = fit.weights()
+    q = p.integer_weights(w, 7)
+    out = array("i", [0])
+    for _ in range(50):
+        row = [generator.randint(-128, 127) for _ in range(7)]
+        core.linear(out, 0, q, array("b", row), p.INT8)
+        exact = fit.linear(w, row)
+        assert abs(out[0] * 2.0 ** -q[0] - exact) < 1e-3 * max(1.0, abs(exact))
+
+
+@core
 @STATES
 def test_cached_rows_and_step_size_do_not_change_the_result(core, is_float):
     x, rows = random_problem(random.Random(3), p.INT8, 20, 5)
