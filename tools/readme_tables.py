@@ -48,15 +48,18 @@ def summary(name):
     return ast.get_docstring(ast.parse(path.read_text())).splitlines()[0].rstrip(".")
 
 
-def modules_table(svm):
-    """Bytes of each module, and what the native core needs for the paper's two tasks."""
+def modules_table():
+    """Bytes of bytecode of each module."""
     lines = ["| module | what it does | bytecode, bytes |", "|---|---|---|"]
     for name in MODULES:
         pattern = "*svm*.py" if name == "svm" else f"{name}.py"
         lines.append(f"| `acclimate.{name}` | {summary(name)} | {bytecode_bytes(pattern):,} |")
-    size, count = svm["size"], svm["instructions"]
-    lines += [
-        "",
+    return "\n".join([*lines, ""])
+
+
+def svm_table(svm):
+    """What the native core needs for the paper's two tasks."""
+    lines = [
         "The native core behind `acclimate.svm`, all three kernels and multi-class; instructions "
         "to train (iris: 70 rows of 4, digits: 84 rows of 64):",
         "",
@@ -67,17 +70,12 @@ def modules_table(svm):
     for board, arch, title in (
         ("m4f", "armv7emsp", "nRF52840 (Cortex-M4F)"), ("m0", "armv6m", "SAMD21 (Cortex-M0)")
     ):  # fmt: skip
-        c = count[board]
+        c = svm["instructions"][board]
         lines.append(
-            f"| {title} | {size[arch]:,} | {c['iris']:,} | {c['digits']:,} "
+            f"| {title} | {svm['size'][arch]:,} | {c['iris']:,} | {c['digits']:,} "
             f"| {c['digits_gram']:,} | {svm['predict'][board]:,} |"
         )
-    lines += [
-        "",
-        "Measured by `make bench NAME=svm` in the emulator, written here by "
-        "`python tools/readme_tables.py`.",
-        "",
-    ]
+    lines += ["", "Measured by `make bench NAME=svm` in the emulator.", ""]
     return "\n".join(lines)
 
 
@@ -105,13 +103,12 @@ def personal_table(personal):
 
 
 def main():
-    text = new = README.read_text()
-    for name, mark, table in (
-        ("svm", "modules", modules_table), ("personal", "personal", personal_table)
-    ):  # fmt: skip
+    text = README.read_text()
+    new = replaced(text, "modules", modules_table())
+    for name, table in (("svm", svm_table), ("personal", personal_table)):
         path = built("bench", name + ".json")
         if path.exists():
-            new = replaced(new, mark, table(json.loads(path.read_text())))
+            new = replaced(new, name, table(json.loads(path.read_text())))
         else:
             print(f"left out: {name}, run make bench NAME={name} first")
     if "--check" in sys.argv:
