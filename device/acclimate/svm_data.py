@@ -199,6 +199,8 @@ def prepare(X, y, storage=None, scale=False, floats=True):
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
     shift = shift_for(code, lo, hi, whole, d)
+    if code == "f" and not max(hi, -lo) * 1.0 * max(hi, -lo) * d < _F32_MAX / 4:
+        raise ValueError("X: expected products inside float32, got %s: use SVM(scale=True)" % hi)
     warning = None
     if not whole or hi - lo > 100:
         from acclimate.svm_scaler import range_warning

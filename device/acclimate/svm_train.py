@@ -196,12 +196,9 @@ class Job:
         if old is None:
             return
         self.par[P.WARM] = 1
-        at = 0
         for k in range(len(self.rows)):
             r = self.rows[k]
-            r = r if r >= 0 else ~r
-            self._set_word(P.HEAD + k, old.get(r, 0))
-            at += 1
+            self._set_word(P.HEAD + k, old.get(r if r >= 0 else ~r, 0))
 
     def step(self, count):
         """Do up to `count` solver steps; True when every pair is trained."""
@@ -211,7 +208,8 @@ class Job:
         self.ticks += count
         if status == P.RUNNING:
             return False
-        if status == P.NON_FINITE or status < 0:
+        lost = self.word(P.N_SUPPORT if self.solver is self.core else P.N_ITER) == 0
+        if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
             raise ValueError("X: expected products inside float32: use SVM(scale=True)")
         self.pairs.append(self._pair())
         self.good = self.good and status == P.CONVERGED
