@@ -19,6 +19,8 @@ ROWS = {
              ("full.after", ">=", 0.90), ("full.gain_of_worst_user", None, None)],
     "small": [("small.before", None, None), ("small.all_others", None, None),
               ("small.after", ">=", 0.90), ("small.gain_of_worst_user", None, None)],
+    "tiny": [("tiny.before", None, None), ("tiny.all_others", None, None),
+             ("tiny.after", None, None), ("tiny.gain_of_worst_user", None, None)],
 }  # fmt: skip
 
 
@@ -68,7 +70,7 @@ def main():
     started = time.monotonic()
     recordings = watch.load(built("data", "watch.npz"))
     result = {"data": "seglearn 1.2 watch data, windows of 2.56 s, second half of each recording"}
-    for settings in (protocol.FULL, protocol.SMALL):
+    for settings in (protocol.FULL, protocol.SMALL, protocol.TINY):
         print(f"{settings.name}: {settings.machine}, {settings.features().width} features, "
               f"{len(settings.exercises) * settings.per_class} samples")  # fmt: skip
         result[settings.name] = measure(recordings, settings)
