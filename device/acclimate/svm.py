@@ -5,13 +5,18 @@
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> m = SVM(kernel="rbf", C=100, gamma=1.0)
     >>> m.fit(X, [0, 1, 1, 0])
-    SVM(rbf, C=100): 2 classes, 2 features, 4 support vectors, 2 steps, converged
+    SVM(rbf, C=100): 2 classes, 2 features, 4 support vectors, 9 steps, converged
     >>> m.predict([0, 1])
     1
 
 This file holds what a board needs to predict; training, files, scaling and incremental
 learning are imported when they are first used.
 """
+
+try:  # for editors and checkers on a computer; boards have neither
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer  # noqa: F401
+except ImportError:
+    pass
 
 _KERNELS = ("linear", "poly", "rbf")
 
@@ -108,7 +113,7 @@ class SVM:
         self.gap = 0.0
         self.converged = False
 
-    def fit(self, X, y):
+    def fit(self, X: "list | ReadableBuffer", y: "list | ReadableBuffer") -> "SVM":
         """Train to the end and return the model.
 
         :param X: list of rows, or a flat buffer of ``len(y)`` rows (``bytearray``,
@@ -172,11 +177,11 @@ class SVM:
             self.scaler = self._job.scaler
         return self._model
 
-    def predict(self, row):
+    def predict(self, row: "list | ReadableBuffer") -> int:
         """Label of one row of `d` numbers. Does not allocate on the native path."""
         return self._ready().predict(row if self.scaler is None else self.scaler.row(row))
 
-    def decision(self, row, out=None):
+    def decision(self, row: "list | ReadableBuffer", out: "WriteableBuffer | None" = None):
         """Decision value of one row: a number, or one per pair of classes.
 
         Two classes: above or equal 0 means the higher label, as in scikit-learn. More: one value
@@ -205,7 +210,7 @@ class SVM:
 
         return kernel(self, a, b)
 
-    def add(self, row, label):
+    def add(self, row: "list | ReadableBuffer", label: int) -> "SVM":
         """Learn one more sample within `budget` kept ones; see `acclimate.svm_budget`.
 
         May start from nothing: training begins with the second label. The work of one call is
@@ -218,14 +223,14 @@ class SVM:
 
         return add(self, row, label)
 
-    def save(self, path):
+    def save(self, path: str) -> None:
         """Write the fitted model to a file; the old file stays until the new one is whole."""
         from acclimate.svm_io import save
 
         save(self, path)
 
     @staticmethod
-    def load(path):
+    def load(path: str) -> "SVM":
         """Read a model; `ValueError` for a damaged, truncated or newer file."""
         import acclimate.svm_model  # noqa: F401
         from acclimate.svm_io import load
