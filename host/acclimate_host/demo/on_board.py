@@ -41,10 +41,9 @@ class Demo:
 
     def raw(self, at, text):
         """Take a part of a window: `text` is base64 of little-endian int16 values."""
-        data = a2b_base64(text)
-        for i in range(0, len(data), 2):
-            value = data[i] | data[i + 1] << 8
-            self.window[at + (i >> 1)] = value - 65536 if value & 32768 else value
+        for value in array("h", a2b_base64(text)):
+            self.window[at] = value
+            at += 1
 
     def fill(self, truth, text):
         """Take one factory sample."""
@@ -112,9 +111,10 @@ class Demo:
 
     def take(self, text):
         """The row is what `keep` printed."""
-        data = a2b_base64(text)
-        for i in range(len(data)):
-            self.row[i] = data[i] - 256 if data[i] & 128 else data[i]
+        at = 0
+        for value in array("b", a2b_base64(text)):
+            self.row[at] = value
+            at += 1
 
     def test(self, _, text):
         """Answer a row without learning from it. Prints: label."""
