@@ -87,12 +87,12 @@ def _check(path, size, digest):
         if file.seek(0, 2) != size:
             return "%d bytes, not %d" % (file.seek(0, 2), size)
         file.seek(0)
-        found, buffer = _hash(), bytearray(64)
+        found, buffer = _hash(), bytearray(256)
         while True:
             count = file.readinto(buffer)
             if not count:
                 break
-            found.update(buffer if count == 64 else buffer[:count])
+            found.update(buffer if count == 256 else buffer[:count])
     if "".join("%02x" % byte for byte in found.digest()) != digest:
         return "its SHA-256 differs"
     return None

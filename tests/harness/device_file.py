@@ -24,6 +24,13 @@ from acclimate_host.errors import AcclimateError, BoardError
 from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE
 
 _HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
+_CALL = """
+import gc
+gc.collect()
+_skip = _test.%s()
+if _skip:
+    print("SKIP", _skip)
+"""
 _DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0, "TIMEOUT_S": 60}
 
 
@@ -151,10 +158,7 @@ class BoardRun:
         if self.board is None:
             self._prepare()
         try:
-            output = self.board.exec(
-                f"_skip = _test.{function}()\nif _skip:\n print('SKIP', _skip)",
-                self.file.options["TIMEOUT_S"],
-            )
+            output = self.board.exec(_CALL % function, self.file.options["TIMEOUT_S"])
         except BoardError as error:
             pytest.fail(f"{self.runtime.name}: {error.output}{error.traceback}", pytrace=False)
         except AcclimateError as error:
