@@ -54,6 +54,23 @@ static inline int32_t svm_dot_s8(const int8_t *a, const int8_t *b, int32_t d) {
     return acc;
 }
 
+#if defined(SVM_DSP)
+/* The same for many rows against one: a4 is a + (d & ~3), computed once. */
+static inline int32_t svm_dot_rows(const int8_t *a, const int8_t *a4, const int8_t *b,
+    int32_t left) {
+    int32_t acc = 0;
+    for (; a != a4; a += 4, b += 4) {
+        SVM_DOT4(acc, a, b);
+    }
+    for (int32_t k = left; k > 0; k--) {
+        acc += *a++ * *b++;
+    }
+    return acc;
+}
+#else
+#define svm_dot_rows(a, a4, b, left) svm_dot_s8(a, b, (int32_t)((a4) - (a)) + (left))
+#endif
+
 static inline int32_t svm_dot_u8(const uint8_t *a, const uint8_t *b, int32_t d) {
     int32_t acc = 0;
     for (int32_t k = 0; k < d; k++) {

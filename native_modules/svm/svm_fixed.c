@@ -305,6 +305,8 @@ static int32_t is_trusted(int32_t gap, int32_t n) {
     return gap < (int32_t)svm_quotient(BIG, (uint32_t)n);
 }
 
+#define DIAGONAL(p, a) (kval)svm_fixed_value(p, a, a, svm_fixed_square(p, a))
+
 #include "svm_run.h"
 #include "svm_fixed_model.h"
 #endif

@@ -206,13 +206,11 @@ static int32_t iterate(const svm_problem *p) {
     if (p->rows[j] < 0) {
         low = -par[P_C_NEG];
     }
-    int32_t to_high = t >= high - bi;
-    t = to_high ? high - bi : t;
-    int32_t to_low = t >= bj - low;
-    to_high = to_high && t <= bj - low;
-    t = to_low ? bj - low : t;
-    beta[i] = to_high ? high : bi + t;
-    beta[j] = to_low ? low : bj - t;
+    float room_i = high - bi, room_j = bj - low;
+    t = t < room_i ? t : room_i;
+    t = t < room_j ? t : room_j;
+    beta[i] = t == room_i ? high : bi + t; /* bounds are reached exactly */
+    beta[j] = t == room_j ? low : bj - t;
     if (beta[i] == bi && beta[j] == bj) {
         return SVM_NO_PROGRESS;
     }
@@ -232,6 +230,12 @@ static int32_t is_trusted(float gap, int32_t n) {
     (void)n;
     return gap < HIGHEST;
 }
+
+static float diagonal_of(const svm_problem *p, const void *a) {
+    float v = raw(p, a, a);
+    return p->kind == SVM_LINEAR ? v : svm_float_value(p, a, a, v);
+}
+#define DIAGONAL diagonal_of
 
 #include "svm_run.h"
 

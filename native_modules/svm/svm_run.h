@@ -16,15 +16,13 @@ static void repair(const svm_problem *p) {
     }
     for (int32_t k = 0; k < p->n; k++) {
         num b = beta[k];
-        if (total > 0 && b > 0) {
-            b = b < total ? b : (num)total;
-        } else if (total < 0 && b < 0) {
-            b = b > total ? b : (num)total;
-        } else {
-            continue;
+        if ((total > 0 && b > 0) || (total < 0 && b < 0)) {
+            if (total > 0 ? b > total : b < total) {
+                b = (num)total;
+            }
+            beta[k] -= b;
+            total -= b;
         }
-        beta[k] -= b;
-        total -= b;
     }
 }
 
@@ -44,7 +42,7 @@ int32_t STATE(start)(const svm_problem *p) {
     }
     for (int32_t k = 0; k < n; k++) {
         const void *a = sample(p, k);
-        kval own = (kval)STATE(value)(p, a, a, STATE(square)(p, a));
+        kval own = DIAGONAL(p, a);
         if (is_bad(own)) {
             return SVM_NON_FINITE;
         }

@@ -30,10 +30,11 @@ static int32_t slot_count(const svm_problem *p) {
 SVM_HOT static void fill_int8(const svm_problem *p, const int8_t *a, kval *row) {
     const int16_t *rows = p->rows;
     const int8_t *x = p->x;
-    int32_t d = p->d, shift = SHIFT(p);
+    int32_t d = p->d, left = d & 3, shift = SHIFT(p);
+    const int8_t *a4 = a + (d - left);
     (void)shift;
     for (kval *end = row + p->n; row < end; row++) {
-        *row = (kval)FROM_INT8(svm_dot_s8(a, x + svm_row(*rows++) * d, d));
+        *row = (kval)FROM_INT8(svm_dot_rows(a, a4, x + svm_row(*rows++) * d, left));
     }
 }
 
