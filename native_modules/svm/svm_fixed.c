@@ -259,22 +259,21 @@ SVM_HOT static int32_t partner(const svm_problem *p, int32_t i, int32_t top, int
     return j;
 }
 
-static int32_t iterate(const svm_problem *p) {
+static int32_t iterate(const svm_problem *p, bounds *e) {
     int32_t *work = p->work;
     const int32_t *par = p->par;
     int32_t *beta = work + SVM_HEAD;
     const int32_t *v = beta + p->n;
     const kval *diagonal = (const kval *)(v + p->n);
-    bounds e;
-    extremes(p, &e);
-    int32_t i = e.index, gap = e.top - e.bottom;
+    extremes(p, e);
+    int32_t i = e->index, gap = e->top - e->bottom;
     if (gap <= par[P_EPS]) {
         return SVM_CONVERGED;
     }
     const kval *row = kernel_row(p, i, -1);
-    int32_t j = partner(p, i, e.top, gap, row);
+    int32_t j = partner(p, i, e->top, gap, row);
     int32_t q = diagonal[i] + diagonal[j] - 2 * row[j];
-    int32_t t = quotient(e.top - v[j], q < 1 ? 1 : q, par[P_SCALE] - par[P_K_EXP]);
+    int32_t t = quotient(e->top - v[j], q < 1 ? 1 : q, par[P_SCALE] - par[P_K_EXP]);
     int32_t room = (p->rows[i] < 0 ? 0 : par[P_C_POS]) - beta[i];
     t = t < room ? t : room;
     room = beta[j] + (p->rows[j] < 0 ? par[P_C_NEG] : 0);

@@ -52,7 +52,7 @@ static inline float divide(float a, float b) {
 #endif
 
 static int32_t is_bad(float v) {
-    return !(v > LOWEST && v < HIGHEST);
+    return (ORDER(v) & 0x7f800000) == 0x7f800000; /* infinite or not a number */
 }
 
 static float dot_f32(const float *a, const float *b, int32_t d) {
@@ -178,14 +178,13 @@ SVM_HOT static int32_t partner(const svm_problem *p, int32_t i, float top, const
     return j;
 }
 
-static int32_t iterate(const svm_problem *p) {
+static int32_t iterate(const svm_problem *p, bounds *e) {
     const float *par = p->par;
     float *beta = (float *)p->work + SVM_HEAD;
     const float *v = beta + p->n;
-    bounds e;
-    extremes(p, &e);
-    int32_t i = e.index;
-    float gap = e.top - e.bottom;
+    extremes(p, e);
+    int32_t i = e->index;
+    float gap = e->top - e->bottom;
     if (!(gap < HIGHEST)) {
         return SVM_NON_FINITE;
     }
@@ -194,11 +193,11 @@ static int32_t iterate(const svm_problem *p) {
     }
     const float *row = kernel_row(p, i, -1);
     float q;
-    int32_t j = partner(p, i, e.top, row, &q);
+    int32_t j = partner(p, i, e->top, row, &q);
     if (j < 0) {
         return SVM_NON_FINITE;
     }
-    float t = divide(e.top - v[j], q);
+    float t = divide(e->top - v[j], q);
     float bi = beta[i], bj = beta[j], high = par[P_C_POS], low = 0;
     if (p->rows[i] < 0) {
         high = 0;

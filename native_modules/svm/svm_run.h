@@ -16,8 +16,8 @@ static void repair(const svm_problem *p) {
     }
     for (int32_t k = 0; k < p->n; k++) {
         num b = beta[k];
-        if ((total > 0 && b > 0) || (total < 0 && b < 0)) {
-            if (total > 0 ? b > total : b < total) {
+        if ((b < 0) == (total < 0)) {
+            if (b < 0 ? b < total : b > total) {
                 b = (num)total;
             }
             beta[k] -= b;
@@ -67,12 +67,14 @@ int32_t STATE(start)(const svm_problem *p) {
 }
 
 /* Gap, bias (mean over free vectors, else the middle) and count: a usable model. */
-static void finish(const svm_problem *p) {
+static void finish(const svm_problem *p, const bounds *last) {
     num *work = p->work;
     const num *par = p->par;
     const num *beta = work + SVM_HEAD, *v = beta + p->n;
-    bounds e;
-    extremes(p, &e);
+    bounds e = *last;
+    if (work[W_STATUS] != SVM_CONVERGED) { /* else nothing moved since the last look */
+        extremes(p, &e);
+    }
     num gap = e.top - e.bottom;
     num middle = half_of(e.top + e.bottom);
     num total = 0;
@@ -96,7 +98,7 @@ static void finish(const svm_problem *p) {
     work[W_COUNT] = (num)count;
 }
 
-static int32_t run(const svm_problem *p, int32_t iterations) {
+static int32_t run(const svm_problem *p, int32_t iterations, bounds *last) {
     num *work = p->work;
     const num *par = p->par;
     for (; iterations > 0; iterations--) {
@@ -109,7 +111,7 @@ static int32_t run(const svm_problem *p, int32_t iterations) {
             }
             continue;
         }
-        int32_t status = iterate(p);
+        int32_t status = iterate(p, last);
         if (status != SVM_RUNNING) {
             return status;
         }
@@ -124,8 +126,9 @@ static int32_t run(const svm_problem *p, int32_t iterations) {
 int32_t STATE(step)(const svm_problem *p, int32_t iterations) {
     num *work = p->work;
     if (work[W_STATUS] == SVM_RUNNING) {
-        work[W_STATUS] = (num)run(p, iterations);
-        finish(p);
+        bounds last = {-1, 0, 0};
+        work[W_STATUS] = (num)run(p, iterations, &last);
+        finish(p, &last);
     }
     return (int32_t)work[W_STATUS];
 }
