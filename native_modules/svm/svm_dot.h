@@ -55,20 +55,20 @@ static inline int32_t svm_dot_s8(const int8_t *a, const int8_t *b, int32_t d) {
 }
 
 #if defined(SVM_DSP)
-/* The same for many rows against one: a4 is a + (d & ~3), computed once. */
-static inline int32_t svm_dot_rows(const int8_t *a, const int8_t *a4, const int8_t *b,
-    int32_t left) {
+/* The same for many rows, d a multiple of 4. */
+#define SVM_ROWS_OF(d) (((d) & 3) == 0)
+static inline int32_t svm_dot_rows(const int8_t *a, const int8_t *end, const int8_t *b) {
     int32_t acc = 0;
-    for (; a != a4; a += 4, b += 4) {
+    do {
         SVM_DOT4(acc, a, b);
-    }
-    for (int32_t k = left; k > 0; k--) {
-        acc += *a++ * *b++;
-    }
+        a += 4;
+        b += 4;
+    } while (a != end);
     return acc;
 }
 #else
-#define svm_dot_rows(a, a4, b, left) svm_dot_s8(a, b, (int32_t)((a4) - (a)) + (left))
+#define SVM_ROWS_OF(d) 1
+#define svm_dot_rows(a, end, b) svm_dot_s8(a, b, (int32_t)((end) - (a)))
 #endif
 
 static inline int32_t svm_dot_u8(const uint8_t *a, const uint8_t *b, int32_t d) {

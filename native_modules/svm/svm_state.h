@@ -30,17 +30,17 @@ static int32_t slot_count(const svm_problem *p) {
 SVM_HOT static void fill_int8(const svm_problem *p, const int8_t *a, kval *row) {
     const int16_t *rows = p->rows;
     const int8_t *x = p->x;
-    int32_t d = p->d, left = d & 3, shift = SHIFT(p);
-    const int8_t *a4 = a + (d - left);
+    int32_t d = p->d, shift = SHIFT(p);
+    const int8_t *a_end = a + d;
     (void)shift;
     for (kval *end = row + p->n; row < end; row++) {
-        *row = (kval)FROM_INT8(svm_dot_rows(a, a4, x + svm_row(*rows++) * d, left));
+        *row = (kval)FROM_INT8(svm_dot_rows(a, a_end, x + svm_row(*rows++) * d));
     }
 }
 
 static void fill_row(const svm_problem *p, int32_t k, kval *row) {
     const void *a = sample(p, k);
-    if (p->type == SVM_INT8 && p->kind == SVM_LINEAR) {
+    if (p->type == SVM_INT8 && p->kind == SVM_LINEAR && SVM_ROWS_OF(p->d)) {
         fill_int8(p, a, row);
         return;
     }
