@@ -159,4 +159,4 @@ def main(nights=18):
 
 
 if __name__ == "__main__":
-    main()
+    sums_of_halves = main()

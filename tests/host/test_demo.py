@@ -7,6 +7,7 @@ import pytest
 
 from acclimate.svm import SVM
 from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect.install import install
 from acclimate_host.demo import deploy, protocol, report, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.paths import built, device_package, repository
@@ -79,11 +80,16 @@ def test_picture_is_written(session, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-@needs_desktop
-def test_heating_controller_is_warmer_with_learning_than_without():
-    with open_board("desktop", path=[device_package().parent]) as board:
-        board.run_file(repository() / "examples" / "hvac.py", timeout_s=60)
-        sums = board.exec("sums = main(18)\nprint(sums[1])", timeout_s=60).splitlines()[-1]
+@pytest.mark.parametrize("name", ["desktop", "nrf52840"])
+def test_heating_controller_is_warmer_with_learning_than_without(name):
+    if why_not(name):
+        pytest.skip(f"{name}: {why_not(name)}")
+    path = {"path": [device_package().parent]} if name == "desktop" else {}
+    with open_board(name, **path) as board:
+        if name != "desktop":
+            install(board, only=["svm", "loop"], yes=True)
+        board.run_file(repository() / "examples" / "hvac.py", timeout_s=120)
+        sums = board.exec("print(sums_of_halves[1])").splitlines()[-1]
     cold, _, cold_learns, early = (int(word) for word in sums.strip("[]").split(","))
     assert cold_learns * 5 < cold and early < 9 * 30
 
