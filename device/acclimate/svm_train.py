@@ -210,6 +210,8 @@ class Job:
             return False
         lost = self.word(P.N_SUPPORT if self.solver is self.core else P.N_ITER) == 0
         if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
+            if self.fixed:
+                raise ValueError("C, X: too large for fixed point: use SVM(scale=True), smaller C")
             raise ValueError("X: expected products inside float32: use SVM(scale=True)")
         self.pairs.append(self._pair())
         self.good = self.good and status == P.CONVERGED
