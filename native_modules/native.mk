@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Build rule of every native module. The module's own Makefile sets, then includes this:
-#   NAME              name of the module on the device, such as _svm
+#   MODULE            name of the module on the device, such as _svm
 #   SRC               C files: the core and *_mod.c, the wrapper
 #   CFLAGS_MODULE     flags for all builds             CFLAGS_<arch>    for one architecture
-#   VARIANTS_<arch>   smaller builds NAME_<variant> for one architecture, with
+#   VARIANTS_<arch>   smaller builds MODULE_<variant> for one architecture, with
 #   CFLAGS_<variant>  its flags, and SRC_<variant>, its files where they differ from SRC
 # Run with make ARCH=x64|armv6m|armv7emsp|xtensawin; results land in out/native/<arch>/.
 
@@ -18,7 +18,7 @@ export MPY_DIR ?= $(OUT)/micropython
 # An Espressif toolchain on the PATH comes first; tools/xtensa stands in for it otherwise.
 export PATH := $(OUT)/venv/bin:$(PATH):$(ROOT)/tools/xtensa
 
-MOD := $(NAME)$(addprefix _,$(VARIANT))
+MOD := $(MODULE)$(addprefix _,$(VARIANT))
 WORK := $(OUT)/native/$(ARCH)/work/$(MOD)
 CACHE := $(ROOT)/out/native/cache
 RESULT := $(OUT)/native/$(ARCH)/$(MOD).mpy
@@ -46,7 +46,7 @@ variant-%:
 	@$(MAKE) --no-print-directory -f $(MODULE_MAKEFILE) ARCH=$(ARCH) VARIANT=$* OUT=$(OUT)
 
 names:
-	@echo $(NAME) $(VARIANTS_$(ARCH):%=$(NAME)_%)
+	@echo $(MODULE) $(VARIANTS_$(ARCH):%=$(MODULE)_%)
 
 clean:
 	rm -rf $(WORK) $(RESULT)

@@ -29,7 +29,7 @@ BOARD_OF = {
 }
 
 MAKEFILE = """\
-NAME = _toy
+MODULE = _toy
 SRC = toy_mod.c toy_scale.c toy_sum.c
 CFLAGS_x64 = -DBIAS=1
 CFLAGS_armv6m = -DBIAS=2
@@ -115,7 +115,7 @@ def toy(tmp_path):
     return folder
 
 
-def build(folder, arch, out):
+def build(folder, arch, out, *variables):
     """Run make as the repository does; return what it printed."""
     if not built("micropython", "py", "dynruntime.mk").exists():
         skip_or_fail("MicroPython's source is not there; run make setup")
@@ -129,6 +129,7 @@ def build(folder, arch, out):
         f"ARCH={arch}",
         f"OUT={out}",
         f"MPY_DIR={built('micropython')}",
+        *variables,
     ]
     done = subprocess.run(
         command, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=120
@@ -160,6 +161,12 @@ def test_variant_is_smaller_and_named_after_the_module(toy, tmp_path):
     assert sorted(path.name for path in folder.glob("*.mpy")) == ["_toy.mpy", "_toy_small.mpy"]
     sizes = [(folder / name).stat().st_size for name in ("_toy.mpy", "_toy_small.mpy")]
     assert sizes[1] < sizes[0] / 2
+
+
+def test_what_a_user_gives_to_make_does_not_rename_a_module(toy, tmp_path):
+    build(toy, "x64", tmp_path / "out", "NAME=svm", "BOARD=nrf52840", "PORT=/dev/ttyACM0")
+    folder = tmp_path / "out" / "native" / "x64"
+    assert [path.name for path in folder.glob("*.mpy")] == ["_toy.mpy"]
 
 
 def test_module_is_built_again_only_when_a_header_changed(toy, tmp_path):
