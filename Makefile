@@ -141,7 +141,7 @@ $(ARCHS:%=out/native/%/.done): out/native/%/.done: always $(NEEDS)
 stage: out/stage/py/.done $(ARCHS:%=out/stage/%/.done)
 DEVICE_FILES := $(shell find device -name '*.py')
 out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.py \
-		pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
+		host/acclimate_host/connect/package.py pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
 	@$(PYTHON) tools/stage.py $*
 	@touch $@
 
