@@ -10,7 +10,6 @@
 #include "py/runtime.h"
 #include "py/stackctrl.h"
 #include "shared/runtime/interrupt_char.h"
-#include "shared/runtime/pyexec.h"
 
 #include "soc.h"
 #include "system.h"
@@ -59,22 +58,6 @@ void nlr_jump_fail(void *value) {
     exit(99);
 }
 
-static void run_until_soft_reset(void) {
-    pyexec_frozen_module("_boot.py", false);
-    if (pyexec_mode_kind == PYEXEC_MODE_FRIENDLY_REPL) {
-        pyexec_file_if_exists("boot.py");
-        pyexec_file_if_exists("main.py");
-    }
-    int stop = 0;
-    while (!stop) {
-        if (pyexec_mode_kind == PYEXEC_MODE_RAW_REPL) {
-            stop = pyexec_raw_repl();
-        } else {
-            stop = pyexec_friendly_repl();
-        }
-    }
-}
-
 int main(int argc, char **argv) {
     int stack_top;
     mulh_trap_init();
@@ -85,12 +68,5 @@ int main(int argc, char **argv) {
     flash_map(argv[1]);
     MP_STATE_THREAD(stack_top) = (char *)&stack_top;
     mp_stack_set_limit(STACK_BYTES - 1024);
-    for (;;) {
-        gc_init(heap, heap + sizeof(heap));
-        mp_init();
-        run_until_soft_reset();
-        mp_printf(&mp_plat_print, "MPY: soft reboot\n");
-        gc_sweep_all();
-        mp_deinit();
-    }
+    board_run(heap, heap + sizeof(heap));
 }

@@ -66,9 +66,6 @@ static uint64_t clock_ns(void) {
     return (uint64_t)now[0] * 1000000000u + now[1] * 1000u;
 }
 
-void clock_init(void) {
-}
-
 uint32_t clock_ticks(void) {
     return mp_hal_ticks_us();
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Main loop as the ports of real boards have it: all free RAM is heap, then _boot.py,
-// boot.py, main.py and the REPL. It replaces the qemu port's own by ld's --wrap.
+// Start as the ports of real boards do, with all free RAM as heap. It replaces the qemu
+// port's own main by ld's --wrap.
 #include "py/gc.h"
 #include "py/mphal.h"
 #include "py/runtime.h"
 #include "py/stackctrl.h"
 #include "py/stream.h"
-#include "shared/runtime/pyexec.h"
 
 #include "soc.h"
 
@@ -43,22 +42,6 @@ static void fpu_init(void) {
     #endif
 }
 
-static void run_until_soft_reset(void) {
-    pyexec_frozen_module("_boot.py", false);
-    if (pyexec_mode_kind == PYEXEC_MODE_FRIENDLY_REPL) {
-        pyexec_file_if_exists("boot.py");
-        pyexec_file_if_exists("main.py");
-    }
-    int stop = 0;
-    while (!stop) {
-        if (pyexec_mode_kind == PYEXEC_MODE_RAW_REPL) {
-            stop = pyexec_raw_repl();
-        } else {
-            stop = pyexec_friendly_repl();
-        }
-    }
-}
-
 int __wrap_main(int argc, char **argv) {
     (void)argc;
     (void)argv;
@@ -67,12 +50,5 @@ int __wrap_main(int argc, char **argv) {
     flash_init();
     mp_stack_ctrl_init();
     mp_stack_set_limit((uintptr_t)_estack - (uintptr_t)_heap_end - STACK_MARGIN_BYTES);
-    for (;;) {
-        gc_init(_ebss, _heap_end);
-        mp_init();
-        run_until_soft_reset();
-        mp_printf(&mp_plat_print, "MPY: soft reboot\n");
-        gc_sweep_all();
-        mp_deinit();
-    }
+    board_run(_ebss, _heap_end);
 }

@@ -17,19 +17,6 @@
 #define UART_STATE REG(0x40004004)
 #define UART_STATE_RXFULL (2u)
 
-// NOR flash in the machine's PSRAM, which QEMU keeps in a file:
-//   0x21000000  256 KiB  filesystem
-//   0x21100000    1 MiB  raw, for capsules
-//   0x21200000    4 KiB  state of this emulation: magic, totals, erases of each page
-#define FLASH_BASE (0x21000000u)
-#define FLASH_BYTES (0x200000u)
-#define FLASH_PAGE_BYTES (4096u)
-#define FLASH_FS_START (0x21000000u)
-#define FLASH_FS_BYTES (256u * 1024u)
-#define FLASH_RAW_START (0x21100000u)
-#define FLASH_RAW_BYTES (1024u * 1024u)
-#define FLASH_STATE (0x21200000u)
-
 #elif defined(QEMU_SOC_NRF51)
 
 // nRF51 TIMER0 counts up at 16 MHz.
@@ -63,7 +50,15 @@
 // qemu-xtensa in user mode has no timer: the clock is the host's, in microseconds.
 #define CLOCK_HZ (1000000u)
 
-// NOR flash mapped from a file by boards/emulated/esp32, laid out as on the MPS2 board.
+#else
+#error "unknown emulated chip"
+#endif
+
+#if !defined(FLASH_NVMC)
+// NOR flash that is a file: QEMU's PSRAM region, or mapped there by boards/emulated/esp32:
+//   0x21000000  256 KiB  filesystem
+//   0x21100000    1 MiB  raw, for capsules
+//   0x21200000    4 KiB  state of this emulation: magic, totals, erases of each page
 #define FLASH_BASE (0x21000000u)
 #define FLASH_BYTES (0x200000u)
 #define FLASH_PAGE_BYTES (4096u)
@@ -72,9 +67,6 @@
 #define FLASH_RAW_START (0x21100000u)
 #define FLASH_RAW_BYTES (1024u * 1024u)
 #define FLASH_STATE (0x21200000u)
-
-#else
-#error "unknown emulated chip"
 #endif
 
 // Start the clock; call once.
@@ -85,5 +77,9 @@ uint32_t clock_ticks(void);
 
 // Prepare a flash that has never been used; call once.
 void flash_init(void);
+
+// Run MicroPython on the heap between the two addresses, from one soft reset to the next:
+// _boot.py, boot.py, main.py and the REPL. Never returns.
+void board_run(void *heap_start, void *heap_end) __attribute__((noreturn));
 
 #endif // ACCLIMATE_QBOARD_SOC_H
