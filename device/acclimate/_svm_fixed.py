@@ -6,6 +6,7 @@ of scale 2 ** par[15]. See docs/svm_numerics.md for every shift and rounding.
 """
 
 from acclimate._svm_float import _row
+from acclimate._svm_float import extremes as _extremes
 from acclimate._svm_par import CONVERGED, HEAD, NO_PROGRESS, RUNNING
 
 _BIG = 1 << 30
@@ -13,27 +14,7 @@ _BIG = 1 << 30
 
 def extremes(work, rows, par):
     """(index, largest v that may go up, smallest v that may go down)."""
-    n = len(rows)
-    c_pos = par[4]
-    c_neg = -par[5]
-    top = -_BIG
-    bottom = _BIG - 1
-    best = -1
-    for k in range(n):
-        b = work[HEAD + k]
-        v = work[HEAD + n + k]
-        if rows[k] >= 0:
-            up = b < c_pos
-            down = b > 0
-        else:
-            up = b < 0
-            down = b > c_neg
-        if up and v > top:
-            top = v
-            best = k
-        if down and v < bottom:
-            bottom = v
-    return best, top, bottom
+    return _extremes(work, rows, par, -_BIG, _BIG - 1)
 
 
 def iterate(work, X, rows, par):

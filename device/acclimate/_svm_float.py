@@ -35,13 +35,14 @@ def _row(work, X, rows, par, k, keep):
     return base + 2 * slots + slot * n
 
 
-def extremes(work, rows, par):
-    """(index, largest v that may go up, smallest v that may go down)."""
+def extremes(work, rows, par, top=-_HUGE, bottom=_HUGE):
+    """(index, largest v that may go up, smallest v that may go down); both states use it.
+
+    `top` and `bottom` are what an empty side gives.
+    """
     n = len(rows)
     c_pos = par[4]
     c_neg = -par[5]
-    top = -_HUGE
-    bottom = _HUGE
     best = -1
     for k in range(n):
         b = work[HEAD + k]

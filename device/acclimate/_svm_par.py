@@ -116,11 +116,6 @@ def fill_fixed(
         par[GAMMA_SHIFT] = shift
 
 
-def iterations_per_step(n, n_features, instructions=1000000):
-    """Iterations that keep one native step() near that many instructions on a Cortex-M0."""
-    return max(1, instructions // (n * (14 * n_features + 120)))
-
-
 def integer_weights(w, d, x_top=128):
     """Collapsed float weights as the integer row of the fixed state: `linear` is then integer.
 

@@ -31,8 +31,6 @@ from acclimate._svm_par import (
     WORK_TOO_SMALL,
 )
 
-HAS_FIXED = True
-HAS_FLOAT = True
 _BIG = 1 << 30
 
 

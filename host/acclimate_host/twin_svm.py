@@ -8,8 +8,6 @@ library was not built. Buffers are those of `array`, or writable memoryviews of 
 import ctypes
 from pathlib import Path
 
-HAS_FIXED = True
-HAS_FLOAT = True
 _DEFAULT = Path(__file__).resolve().parents[2] / "out" / "twin" / "libacclimate_svm.so"
 
 
@@ -41,9 +39,6 @@ def _pointer(buffer):
 
 class Twin:
     """The functions of the native module `_svm` over one shared library."""
-
-    HAS_FIXED = True
-    HAS_FLOAT = True
 
     def __init__(self, path):
         self._lib = ctypes.CDLL(str(path))
