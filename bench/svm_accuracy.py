@@ -6,11 +6,11 @@ Rows are split 70/30 by a fixed permutation. Wine and breast cancer are standard
 in whole millimetres, digits are whole numbers 0..16.
 """
 
-import json
 import sys
-from pathlib import Path
 
 import numpy as np
+
+from bench import common
 
 KERNELS = {
     "linear": {},
@@ -104,9 +104,7 @@ def main():
                     f"  {name:14} {kernel:8} {r['accuracy']:9.4f} {r['scikit_learn']:13.4f}"
                     f" {r['agree']:12.4f} {r['support']:8d}"
                 )
-    out = Path(__file__).resolve().parents[1] / "out" / "bench"
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "svm_accuracy.json").write_text(json.dumps(result, indent=1) + "\n")
+    common.write("svm_accuracy", result)
     return 0
 
 

@@ -73,14 +73,3 @@ def test_a_window_allocates_nothing():
         f.into(window, out)
     finally:
         heap_unlock()
-
-
-def run():
-    for name, test in sorted(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print(name, "ok")
-
-
-if __name__ == "__main__":
-    run()

@@ -221,14 +221,3 @@ def test_a_sample_allocates_nothing():
             loop.idle()
     finally:
         heap_unlock()
-
-
-def run():
-    for name, test in sorted(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print(name, "ok")
-
-
-if __name__ == "__main__":
-    run()

@@ -11,27 +11,16 @@ N, D = 84, 64
 X = bytearray(N * D)
 ARENA = bytearray(1400)
 
+from small_rows import fill  # noqa: E402
+
 from acclimate import svm_small  # noqa: E402
 from acclimate.svm_small import SmallSVM  # noqa: E402
-
-
-def fill(n, d):
-    """Whole-number rows whose feature 5 tells the label; returns the labels."""
-    y = bytearray(n)
-    seed = 3
-    for i in range(n * d):
-        seed = (seed * 1103 + 12345) & 0xFFFF
-        X[i] = (seed >> 8) & 15
-    for i in range(n):
-        y[i] = 6 if i & 1 else 2
-        X[i * d + 5] = (X[i * d + 5] >> 2) + (6 if i & 1 else 0)
-    return y
 
 
 def test_digits_sized_training_fits():
     if not svm_small.native:
         return "takes too long in Python"
-    y = fill(N, D)
+    y = fill(X, N, D)
     m = SmallSVM(arena=ARENA)
     assert m.bytes_needed(N) <= len(ARENA)
     assert m.fit(X, y)

@@ -2,24 +2,13 @@
 # NOT_ON = {"samd21-pure": "the solver in Python needs more than 32 KB of RAM"}
 """The small machine allocates nothing in use, and names what is wrong."""
 
+from small_rows import fill
+
 from acclimate import svm_small
 from acclimate.svm_small import SmallSVM
 
 X = bytearray(160)
 ARENA = bytearray(500)
-
-
-def fill(n, d):
-    """Whole-number rows whose feature 5 tells the label; returns the labels."""
-    y = bytearray(n)
-    seed = 3
-    for i in range(n * d):
-        seed = (seed * 1103 + 12345) & 0xFFFF
-        X[i] = (seed >> 8) & 15
-    for i in range(n):
-        y[i] = 6 if i & 1 else 2
-        X[i * d + 5] = (X[i * d + 5] >> 2) + (6 if i & 1 else 0)
-    return y
 
 
 def test_predict_and_steps_do_not_allocate():
@@ -29,7 +18,7 @@ def test_predict_and_steps_do_not_allocate():
         return "no heap lock here"
     if not svm_small.native:
         return "no native module here"
-    y = fill(20, 8)
+    y = fill(X, 20, 8)
     part = X[:160]
     m = SmallSVM(tol=0.0001, arena=ARENA)
     steps = m.fit_steps(part, y[:20], 1)
@@ -47,7 +36,7 @@ def test_predict_and_steps_do_not_allocate():
 
 
 def test_short_arena_and_bad_labels_are_named():
-    y = fill(12, 8)[:12]
+    y = fill(X, 12, 8)[:12]
     m = SmallSVM()
     need = m.bytes_needed(12)
     m.arena = bytearray(need - 1)
