@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""The one source of the capsule formats: header, section table, journal, update container.
+
+From it come the device's constants, the C header and the byte tables of the documentation:
+
+    python -m acclimate_host.capsules.layout          # write them all
+    python -m acclimate_host.capsules.layout --check  # exit status 1 when one differs
+
+All numbers are little-endian and unsigned. No number is above 2**30 - 1, so that a 32-bit
+board holds each in a small integer.
+"""
+
+import sys
+from dataclasses import dataclass
+
+from acclimate_host.paths import repository
+
+NUMBER_MAX = (1 << 30) - 1
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field; ``bytes`` is 1, 2 or 4 for a number, else the length of a byte string."""
+
+    name: str
+    bytes: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """Fields one after the other without gaps; ``prefix`` names its constants."""
+
+    name: str
+    prefix: str
+    fields: tuple
+
+    @property
+    def bytes(self):
+        return sum(field.bytes for field in self.fields)
+
+    def offset(self, name):
+        at = 0
+        for field in self.fields:
+            if field.name == name:
+                return at
+            at += field.bytes
+        raise KeyError(name)
+
+
+HEADER = Record(
+    "Capsule header",
+    "H",
+    (
+        Field("magic", 4, "`ACAP`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("kind", 1, "what the model is, see Kinds"),
+        Field("sections", 1, "entries of the section table, 1 to 8"),
+        Field("flags", 1, "bit 0: saved by the board itself"),
+        Field("total", 4, "bytes of the whole capsule"),
+        Field("model", 4, "model id: which application it is for"),
+        Field("version", 4, "rises with each release of the model"),
+        Field("arch", 1, "architecture of native operators, 0 for any"),
+        Field("abi", 1, "native ABI (.mpy version and sub-version), 0 for any"),
+        Field("temperature", 2, "confidence temperature in 1/256"),
+        Field("board", 4, "board id, 0 for any"),
+        Field("device", 4, "id of one device, 0 for any"),
+        Field("digest", 32, "integrity: SHA-256 of all bytes but digest and tag"),
+        Field("tag", 32, "authenticity: HMAC-SHA-256 of the bytes before it"),
+    ),
+)
+SECTION = Record(
+    "Section table entry",
+    "S",
+    (
+        Field("type", 1, "see Sections"),
+        Field("size", 3, "length in bytes; the section starts at the next multiple of 4"),
+    ),
+)
+PAGE = Record(
+    "Journal page header",
+    "P",
+    (
+        Field("magic", 4, "`AJNL`"),
+        Field("generation", 4, "rises with each compaction; the highest valid page is in use"),
+        Field("floor", 4, "highest model version ever tried"),
+        Field("erases", 4, "slot pages erased before this page began"),
+        Field("day", 2, "day of the latest erase, modulo 65536"),
+        Field("day_erases", 2, "slot pages erased on that day"),
+        Field("slot_pages", 2, "pages of one slot: a region of another shape is refused"),
+        Field("zero", 2, "0"),
+        Field("crc", 4, "CRC-32 of the bytes before it"),
+    ),
+)
+RECORD = Record(
+    "Journal record",
+    "R",
+    (
+        Field("sequence", 2, "place in its page, from 0; with the generation it orders all"),
+        Field("state", 1, "see States"),
+        Field("slot", 1, "bit 0: slot; bit 1: the other slot can be gone back to; rest: boots"),
+        Field("low", 2, "staged: slot pages to erase; else the version's low half"),
+        Field("high", 2, "staged: day modulo 65536; else the version's high half"),
+        Field("crc", 4, "CRC-32 of the page's generation and the bytes before it"),
+    ),
+)
+UPDATE = Record(
+    "Update container header",
+    "U",
+    (
+        Field("magic", 4, "`AUPD`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("form", 1, "see Forms"),
+        Field("head", 2, "bytes of the target's header and section table, which follow"),
+        Field("size", 4, "bytes of the instructions after them"),
+        Field("crc", 4, "CRC-32 of the instructions (the target has its own SHA-256)"),
+        Field("base", 32, "SHA-256 in the header of the capsule that it is applied to"),
+    ),
+)
+RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE)
+
+ENUMS = {
+    "Kinds": ("KIND", {"SVM": 1, "NETWORK": 2, "OPERATORS": 3, "DATA": 4}),
+    "Sections": ("SEC", {"PROGRAM": 1, "WEIGHTS": 2, "OPERATORS": 3, "META": 4}),
+    "Flags": ("FLAG", {"LOCAL": 1}),
+    "States": (
+        "ST",
+        {"STAGED": 1, "VERIFIED": 2, "TRIAL": 3, "CONFIRMED": 4, "ROLLED_BACK": 5, "EMPTY": 6},
+    ),
+    "Forms": ("FORM", {"DELTA": 1, "WEIGHTS": 2, "OPERATORS": 3, "PATCH": 4}),
+    "Instructions": ("OP", {"COPY": 1, "DATA": 2, "DIFF": 3}),
+}
+SECTIONS_MAX = 8
+LIMITS = {
+    "H_BYTES": HEADER.bytes,
+    "S_BYTES": SECTION.bytes,
+    "P_BYTES": PAGE.bytes,
+    "R_BYTES": RECORD.bytes,
+    "U_BYTES": UPDATE.bytes,
+    "SECTIONS_MAX": SECTIONS_MAX,
+    "HEAD_MAX": HEADER.bytes + SECTIONS_MAX * SECTION.bytes,
+    "FORMAT": 1,
+}
+
+
+def constants():
+    """Return every constant as a dictionary: offsets, lengths, enumerations, limits."""
+    named = {}
+    for record in RECORDS:
+        for field in record.fields:
+            named[f"{record.prefix}_{field.name.upper()}"] = record.offset(field.name)
+    for prefix, values in ENUMS.values():
+        named.update({f"{prefix}_{name}": value for name, value in values.items()})
+    named.update(LIMITS)
+    return named
+
+
+def c_header():
+    """Return the text of native_modules/update/layout.h."""
+    lines = [
+        "/* SPDX-License-Identifier: MIT",
+        " * Generated by acclimate_host.capsules.layout: offsets and lengths of the formats. */",
+        "#ifndef ACCLIMATE_LAYOUT_H",
+        "#define ACCLIMATE_LAYOUT_H",
+        "",
+    ]
+    lines += [f"#define AC_{name} {value}" for name, value in constants().items()]
+    return "\n".join([*lines, "", "#endif", ""])
+
+
+def tables():
+    """Return the tables of the documentation, in Markdown."""
+    parts = []
+    for record in RECORDS:
+        parts += [f"### {record.name} ({record.bytes} bytes)", ""]
+        parts += ["| offset | bytes | field | meaning |", "|---|---|---|---|"]
+        for field in record.fields:
+            at = record.offset(field.name)
+            parts.append(f"| {at} | {field.bytes} | {field.name} | {field.text} |")
+        parts.append("")
+    for title, (_, values) in ENUMS.items():
+        listed = ", ".join(f"{value} {name.lower()}" for name, value in values.items())
+        parts += [f"{title}: {listed}.", ""]
+    return "\n".join(parts)
+
+
+BEGIN, END = "<!-- layout: begin -->\n", "<!-- layout: end -->"
+
+
+def with_tables(text):
+    """Return the documentation's text with the tables of now between its two marks."""
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + tables() + END + rest.split(END)[1]
+
+
+def device_constants(names):
+    """Return the lines `NAME = const(value)` for a device file that needs these names."""
+    values = constants()
+    return "".join(f"_{name} = const({values[name]})\n" for name in names)
+
+
+def targets():
+    """Yield (path, text that it holds, text that it should hold) of all that is generated."""
+    root = repository()
+    header = root / "native_modules" / "update" / "layout.h"
+    yield header, header.read_text() if header.exists() else "", c_header()
+    document = root / "docs" / "capsules.md"
+    if document.exists():
+        text = document.read_text(encoding="utf-8")
+        yield document, text, with_tables(text)
+    for path in sorted((root / "device" / "acclimate").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if DEVICE_BEGIN in text:
+            yield path, text, _with_constants(text)
+
+
+DEVICE_BEGIN, DEVICE_END = "# layout: begin\n", "# layout: end\n"
+
+
+def _with_constants(text):
+    """Return a device file with the constants that it lists brought up to date."""
+    before, rest = text.split(DEVICE_BEGIN)
+    block, after = rest.split(DEVICE_END)
+    names = [line.split(" = ")[0].removeprefix("_") for line in block.splitlines()]
+    return before + DEVICE_BEGIN + device_constants(names) + DEVICE_END + after
+
+
+def main(arguments):
+    differ = [path for path, found, wanted in targets() if found != wanted]
+    if "--check" in arguments:
+        for path in differ:
+            print(f"{path.name} differs: run python -m acclimate_host.capsules.layout")
+        return 1 if differ else 0
+    for path, found, wanted in targets():
+        if found != wanted:
+            path.write_text(wanted, encoding="utf-8")
+            print(f"wrote {path.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

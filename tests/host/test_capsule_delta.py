@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Update containers: what they make, how small they are, and what is refused."""
+
+import capsule_cases as cases
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acclimate.capsule import CapsuleError
+from acclimate.delta import Updater
+from acclimate.rangecoder import Decoder
+from acclimate_host.capsules.build import build, head_bytes
+from acclimate_host.capsules.delta import patch, smallest, update
+from acclimate_host.capsules.layout import UPDATE
+from acclimate_host.capsules.rangecoder import Encoder
+
+BASE_WEIGHTS = cases.weights(700, 1)
+BASE = cases.capsule(1, BASE_WEIGHTS)
+
+
+def fresh():
+    store = cases.store(cases.flash())
+    store.swap_capsule(BASE)
+    return store
+
+
+def apply(store, container, piece=37):
+    updater = Updater(store)
+    for at in range(0, len(container), piece):
+        part = container[at : at + piece]
+        updater.feed(part, len(part))
+    updater.finish()
+    store.confirm()
+
+
+def weights_of(version, content):
+    return cases.capsule(version, content)
+
+
+TARGETS = {
+    "tuned": weights_of(2, cases.tuned(BASE_WEIGHTS, 1)),
+    "same weights": weights_of(2, BASE_WEIGHTS),
+    "other weights": weights_of(2, cases.weights(700, 9)),
+    "longer": weights_of(2, BASE_WEIGHTS[:300] + b"inserted" + BASE_WEIGHTS[300:]),
+    "shorter": weights_of(2, BASE_WEIGHTS[50:]),
+    "few bytes": weights_of(2, b"\0\xff" + BASE_WEIGHTS[2:-1] + b"\x80"),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("piece", [1, 37, 4000])
+def test_container_makes_the_target(name, piece):
+    store = fresh()
+    apply(store, update(BASE, TARGETS[name]), piece)
+    assert cases.active(cases.store(store.flash)) == TARGETS[name]
+
+
+def test_tuned_weights_cost_much_less_than_the_capsule():
+    assert len(update(BASE, TARGETS["tuned"])) < 0.75 * len(TARGETS["tuned"])
+    assert smallest(BASE, TARGETS["tuned"]) != TARGETS["tuned"]
+    assert smallest(BASE, TARGETS["other weights"]) == TARGETS["other weights"]
+
+
+def test_forms_of_the_paper():
+    sections = {"WEIGHTS": BASE_WEIGHTS, "OPERATORS": cases.weights(200, 4)}
+    base = build(sections, "SVM", 7, 1, key=cases.KEY)
+
+    def sign(changed):
+        return build(changed, "SVM", 7, 2, key=cases.KEY)
+
+    weights_only = update(base, sign({**sections, "WEIGHTS": cases.tuned(BASE_WEIGHTS, 3)}))
+    operators_only = update(base, sign({**sections, "OPERATORS": cases.weights(210, 5)}))
+    _, one_range = patch(base, 400, b"new bytes", sign)
+    assert [c[5] for c in (weights_only, operators_only, one_range)] == [2, 3, 4]
+    for container in (weights_only, operators_only, one_range):
+        store = cases.store(cases.flash())
+        store.swap_capsule(base)
+        apply(store, container)
+        assert store.head.version == 2
+    assert len(one_range) < UPDATE.bytes + head_bytes(base) + 64
+
+
+@given(st.lists(st.integers(-128, 127), max_size=300), st.integers(0, 3))
+@settings(max_examples=150, deadline=None)
+def test_differences_come_back_from_their_code(differences, shrink):
+    differences = [int(d / 10**shrink) for d in differences]
+    stream = Encoder().stream(differences)
+    decoder = Decoder(len(stream) + 64)
+    decoder.input[: len(stream)] = stream
+    decoder.start()
+    for wanted in differences:
+        before = decoder.at
+        assert decoder.difference() == wanted
+        assert decoder.at - before <= 23
+
+
+def test_every_flipped_bit_of_a_container_is_refused_and_the_base_stays():
+    store = fresh()
+    container = update(BASE, TARGETS["tuned"])
+    for at in range(len(container)):
+        if at == 5:
+            continue  # the form's name is for the reader
+        bad = bytearray(container)
+        bad[at] ^= 1 << at % 8
+        with pytest.raises(CapsuleError):
+            apply(store, bytes(bad), 4000)
+        assert cases.active(store) == BASE
+    apply(store, container)
+    assert cases.active(store) == TARGETS["tuned"]
+
+
+def crafted(code, target=None):
+    import zlib
+
+    target = target or TARGETS["tuned"]
+    good = update(BASE, target)
+    size = len(code).to_bytes(4, "little") + zlib.crc32(code).to_bytes(4, "little")
+    return good[:8] + size + good[16 : 48 + head_bytes(target)] + code
+
+
+def three(value):
+    return value.to_bytes(3, "little")
+
+
+@pytest.mark.parametrize(
+    "code,reason",
+    [
+        (b"\x00", "patch"),
+        (b"\x04", "patch"),
+        (b"\x01" + three(0) + three(0), "patch"),
+        (b"\x01" + three(10) + three(len(BASE) - 9), "patch"),
+        (b"\x01" + three(0xFFFFFF) + three(0), "oversized"),
+        (b"\x02" + three(0xFFFFFF), "oversized"),
+        (b"\x03" + three(5) + three(0xFFFFFF) + three(0), "patch"),
+        (b"\x03" + three(8) + three(200) + three(100) + bytes(100), "patch"),
+        (b"\x03" + three(8) + three(200) + three(30) + bytes(8), "truncated"),
+        (b"\x01" + three(100) + three(100), "truncated"),
+        (b"", "truncated"),
+        (b"\x01" + three(10), "truncated"),
+    ],
+)
+def test_crafted_instructions_are_refused_by_name(code, reason):
+    store = fresh()
+    with pytest.raises(CapsuleError) as caught:
+        apply(store, crafted(code))
+    assert caught.value.reason == reason
+    assert cases.active(cases.store(store.flash)) == BASE
+
+
+def test_bytes_after_the_last_instruction_are_refused():
+    store = fresh()
+    with pytest.raises(CapsuleError, match="oversized"):
+        apply(store, update(BASE, TARGETS["tuned"]) + b"\0")
+    assert cases.active(store) == BASE
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_instructions_end_in_the_old_model(code):
+    store = fresh()
+    with pytest.raises(CapsuleError):
+        apply(store, crafted(code), 64)
+    assert cases.active(store) == BASE

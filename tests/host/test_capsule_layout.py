@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""The formats have one source: what is generated from it is what the repository holds."""
+
+import pytest
+
+from acclimate_host.capsules import layout
+
+
+@pytest.mark.parametrize("path,found,wanted", list(layout.targets()), ids=lambda value: (
+    value.name if hasattr(value, "name") else ""
+))  # fmt: skip
+def test_generated_text_is_up_to_date(path, found, wanted):
+    assert found == wanted, "run python -m acclimate_host.capsules.layout"
+
+
+def test_device_files_take_their_constants_from_the_source():
+    names = {path.name for path, _, _ in layout.targets()}
+    assert {"capsule.py", "journal.py", "delta.py", "update.py", "layout.h"} <= names
+
+
+def test_a_changed_constant_is_found():
+    text = layout.DEVICE_BEGIN + "_H_TAG = const(63)\n" + layout.DEVICE_END
+    assert "_H_TAG = const(64)" in layout._with_constants(text)
+
+
+def test_header_and_records_have_the_lengths_that_the_overhead_limit_allows():
+    three_sections = layout.HEADER.bytes + 3 * layout.SECTION.bytes
+    assert three_sections + 4 * layout.RECORD.bytes <= 160
