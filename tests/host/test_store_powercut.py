@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Power cuts in the flash model: a bounded share of `make bench NAME=powercut`.
+
+The campaign must also find faults: three are planted, and each is found.
+"""
+
+import pytest
+
+from acclimate import journal, store
+from bench.powercut_model import campaign
+
+
+def test_power_cut_at_every_step_and_again_in_recovery_keeps_old_or_new():
+    done = campaign(second_every=1500)
+    assert not done.failures
+    assert done.count["states"] > 3000
+
+
+def _header_first(monkeypatch):
+    def compact(self, low=0, high=0):
+        self._at = self.flash.erase_bytes - self._at if self.generation else 0
+        self.flash.erase(self._at)
+        self.generation += 1
+        journal.put_number(self._generation, 0, self.generation)
+        self._next = 0
+        self._program_page(0)
+        self._write(low, high)
+
+    monkeypatch.setattr(journal.Journal, "_compact", compact)
+
+
+def _same_page(monkeypatch):
+    original = journal.Journal._compact
+
+    def compact(self, low=0, high=0):
+        if self.generation:
+            self._at = self.flash.erase_bytes - self._at  # undoes the change of page
+        original(self, low, high)
+
+    monkeypatch.setattr(journal.Journal, "_compact", compact)
+
+
+def _confirmed_too_early(monkeypatch):
+    original = store.Store._make_room
+
+    def make_room(self, resume):
+        start = original(self, resume)
+        j = self.journal
+        j.append(journal.CONFIRMED, j.slot, j.has_other, 0, self.incoming.version)
+        return start
+
+    monkeypatch.setattr(store.Store, "_make_room", make_room)
+
+
+@pytest.mark.parametrize(
+    "plant,names",
+    [
+        (_header_first, ["compaction, trial", "compaction, swap"]),
+        (_same_page, ["compaction, confirm"]),
+        (_confirmed_too_early, ["first install", "stage"]),
+    ],
+)
+def test_campaign_finds_a_planted_fault(monkeypatch, plant, names):
+    plant(monkeypatch)
+    assert campaign(second_every=200, names=names).failures
