@@ -107,9 +107,11 @@ out/stamps/micropython: tools/micropython_source.sh
 built: native twin sanitized stage firmware
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
-firmware: $(FIRMWARE:%=firmware-%)
+firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules)
 .PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
 $(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
+.PHONY: firmware-samd21-capsules
+firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
 firmware-desktop-f32: out/firmware/desktop-f32/micropython
 
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
@@ -124,6 +126,10 @@ out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) \
 		host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
+
+out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
+		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) $(NEEDS)
+	@tools/firmware.sh samd21 capsules
 
 out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)
 	@tools/desktop_f32.sh

@@ -7,6 +7,8 @@
     finish(crc)                      # crc now holds the 4 bytes, little-endian
 """
 
+from acclimate import _native
+
 # Of the 16 table entries of a half byte: the low halves, then the high halves.
 _LOW = (
     b"\x00\x00\x64\x10\xc8\x20\xac\x30\x90\x41\xf4\x51\x58\x61\x3c\x71"
@@ -20,6 +22,14 @@ _HIGH = (
 
 def update(crc, data, start, end):
     """Take the bytes start to end of data (bytes, bytearray or such a view) into crc."""
+    core = _native.load("update")
+    if core:
+        core.crc_update(crc, data, start, end)
+    else:
+        _update(crc, data, start, end)
+
+
+def _update(crc, data, start, end):
     low = crc[0] | crc[1] << 8
     high = crc[2] | crc[3] << 8
     i = start

@@ -83,10 +83,12 @@ class Slots:
             raise CapsuleError("truncated", "%d of %d bytes" % (self.written, self.limit))
         unit, size = self._unit, len(self._unit)
         at = self._start + self.written - self._fill
-        for i in range(0, self._fill, size):
+        i = 0
+        while i < self._fill:
             for k in range(size):
                 unit[k] = self._chunk[i + k] if i + k < self._fill else 255
             self.flash.program(at + i, unit)
+            i += size
         self._fill = 0
 
     def _fits_whole(self, data, n):

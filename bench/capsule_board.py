@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""What a whole update takes on an emulated board: bytes of heap and instructions.
+
+The heap is filled up until so many bytes are free, and the update is tried: the smallest number
+with which it succeeds is what it needs beyond the Store object.
+"""
+
+import ast
+import base64
+
+from acclimate_host.connect import open_board, package
+from acclimate_host.paths import built
+
+SHIFT = 10
+KEY = bytes(range(1, 33))
+# Journal and slots, then the place that stands for the channel (in pages of the board).
+REGION_PAGES = {"samd21": 40, "nrf52840": 8}
+CHUNK_BYTES = {"samd21": 64, "nrf52840": 256}
+ELF = {"samd21": ("firmware", "samd21-capsules", "firmware.elf")}
+ARCH = {"samd21": "armv6m", "nrf52840": "armv7emsp"}
+
+_SETUP = """
+import gc, qboard
+from acclimate import _native
+import _update
+_native.register('update', _update)
+from acclimate.flash import BlockFlash
+from acclimate.capsule import Wanted
+from acclimate.store import Store
+import acclimate.update, acclimate.delta
+import acclimate.rangecoder_native
+P = qboard.PAGE_BYTES
+channel = memoryview(qboard.Flash(qboard.RAW_START + {region} * P, {channel} * P))
+flash = BlockFlash(qboard.Flash(qboard.RAW_START, {region} * P))
+store = Store(flash, Wanted(model=7, kind=1, key={key!r}), chunk_bytes={chunk})
+"""
+_TRY = """
+def trial(a, b, free):
+    store.swap_capsule(channel[:{base}], True)
+    gc.collect()
+    ballast = None
+    size = 512
+    while size >= 16 and gc.mem_free() > free + 32:
+        if gc.mem_free() < free + size + 48:
+            size //= 2
+            continue
+        try:
+            ballast = (ballast, bytearray(size))
+        except MemoryError:
+            size //= 2  # no hole of that length: fill the smaller ones too
+    left[0] = gc.mem_free()
+    try:
+        store.swap_capsule(channel[a:b], True)
+        fits = store.head.version == 2
+    except MemoryError:
+        fits = False
+    while ballast:
+        ballast = ballast[0]
+    gc.collect()
+    return fits
+def need(a, b):
+    free = 64
+    while not trial(a, b, free):
+        free += 64
+    return left[0]  # what really was free when it went well
+left = [0]
+print([need({base}, {base} + {target}), need({base} + {target}, {end})])
+"""
+_COUNT = """
+T = qboard.ticks
+def count(a, b):
+    store.swap_capsule(channel[:{base}], True)
+    gc.collect()
+    t = T()
+    store.swap_capsule(channel[a:b], True)
+    return ((T() - t) & 0x3fffffff) // 16
+def check():
+    t = T()
+    store.checker.intact(store.head, store.slots.start(store.active))
+    store.checker.authentic(store.head, store.wanted.key)
+    return ((T() - t) & 0x3fffffff) // 16
+print([count({base}, {base} + {target}), count({base} + {target}, {end}), check()])
+"""
+_SHA = """
+s = bytearray(_update.SHA_BYTES)
+d = channel[:2048]
+def run(n):
+    _update.sha_start(s)
+    t = qboard.ticks()
+    _update.sha_update(s, d, n)
+    return (qboard.ticks() - t) & 0x3fffffff
+run(64)
+print([run(1024), run(2048)])
+"""
+
+
+def measure(name, base, target, update):
+    """Return a dictionary of bytes and instructions for the three containers."""
+    blob = base + target + update
+    names = {
+        "base": len(base), "target": len(target), "end": len(blob), "key": KEY,
+        "region": REGION_PAGES[name], "chunk": CHUNK_BYTES[name],
+        "channel": -(-len(blob) // (1024 if name == "samd21" else 4096)),
+    }  # fmt: skip
+    elf = built(*ELF[name]) if name in ELF else None
+    with open_board(name, icount=SHIFT, elf=elf) as board:
+        _prepare(board, name, blob, names)
+        whole_bytes, update_bytes = ast.literal_eval(board.exec(_TRY.format(**names), 300))
+        _, hz = board.ticks()
+
+        def instructions(ticks):
+            return round(ticks * 1e9 / hz / (1 << SHIFT))
+
+        whole, delta, check = ast.literal_eval(board.exec(_COUNT.format(**names), 120))
+        one, two = ast.literal_eval(board.exec(_SHA, 30))
+        return {
+            "peak_ram_bytes": max(whole_bytes, update_bytes),
+            "peak_ram_whole_bytes": whole_bytes,
+            "peak_ram_update_bytes": update_bytes,
+            "instructions_whole": instructions(whole * 16),
+            "instructions_update": instructions(delta * 16),
+            "instructions_verify": instructions(check * 16),
+            "sha256": round((instructions(two) - instructions(one)) / 1024, 2),
+        }
+
+
+def _prepare(board, name, blob, names):
+    native = built("native", ARCH[name], "_update.mpy").read_bytes()
+    board.put_bytes(native, "/_update.mpy")
+    if name not in ELF:
+        board.mkdir("/lib/acclimate")
+        parts = ["store", "update", "delta", "rangecoder_native"]
+        for file, data in package.build(ARCH[name], parts, pure=True).items():
+            board.put_bytes(data, f"/lib/acclimate/{file}")
+    board.soft_reset()
+    board.exec("import qboard\nfrom binascii import a2b_base64 as u\nP = qboard.PAGE_BYTES\n"
+               f"f = qboard.Flash(qboard.RAW_START + {names['region']} * P, "
+               f"{names['channel']} * P)")  # fmt: skip
+    blob += bytes(-len(blob) % 4)
+    for at in range(0, len(blob), 256):
+        text = base64.b64encode(blob[at : at + 256]).decode()
+        board.exec(f"f.writeblocks({at} // P, u('{text}'), {at} % P)")
+    board.soft_reset()
+    board.exec(_SETUP.format(**names), 60)

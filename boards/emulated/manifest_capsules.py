@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# As manifest.py, and with what replaces models: frozen bytecode costs no RAM.
+include("manifest.py")  # noqa: F821
+package(  # noqa: F821
+    "acclimate",
+    (
+        "__init__.py",
+        "_native.py",
+        "capsule.py",
+        "crc.py",
+        "delta.py",
+        "digest.py",
+        "flash.py",
+        "journal.py",
+        "nor.py",
+        "rangecoder.py",
+        "rangecoder_native.py",
+        "sha256.py",
+        "slots.py",
+        "store.py",
+        "update.py",
+    ),
+    base_path="../../device",
+)

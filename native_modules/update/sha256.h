@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * SHA-256, with all of its state in one block of memory that the caller owns. */
+#ifndef ACCLIMATE_SHA256_H
+#define ACCLIMATE_SHA256_H
+
+#include <stdint.h>
+
+typedef struct {
+    uint32_t h[8];
+    uint32_t w[16]; /* the block: big-endian words once it is full */
+    uint32_t bytes; /* below 2^29 */
+} sha256_state;
+
+void sha256_start(sha256_state *s);
+void sha256_update(sha256_state *s, const uint8_t *data, uint32_t n);
+void sha256_finish(sha256_state *s, uint8_t *out);
+
+#endif

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""An update container on every runtime: the same bytes as the host made; bad ones refused."""
+
+from acclimate.capsule import CapsuleError, Wanted
+from acclimate.delta import Updater
+from acclimate.nor import NorFlash
+from acclimate.store import Store
+from capsule_vectors import BASE, KEY, TARGET, UPDATE
+
+
+def new():
+    store = Store(NorFlash(1024, 128), Wanted(model=7, key=KEY), chunk_bytes=64)
+    store.swap_capsule(BASE)
+    return store
+
+
+def apply(store, data, piece):
+    updater = Updater(store)
+    for at in range(0, len(data), piece):
+        part = data[at : at + piece]
+        updater.feed(part, len(part))
+    updater.finish()
+    store.confirm()
+
+
+def test_update_makes_the_target():
+    for piece in (1, 30, 500):
+        store = new()
+        apply(store, UPDATE, piece)
+        start = store.slots.start(store.active)
+        assert bytes(store.flash.data[start : start + len(TARGET)]) == TARGET
+
+
+def test_damaged_updates_are_refused():
+    store = new()
+    for at in range(0, len(UPDATE), 9):
+        if at == 5:
+            continue
+        bad = bytearray(UPDATE)
+        bad[at] ^= 4
+        try:
+            apply(store, bad, 100)
+        except CapsuleError:
+            assert store.head.version == 1
+            continue
+        raise AssertionError(at)
+
+
+def test_update_of_another_model_is_refused_by_name():
+    store = new()
+    bad = bytearray(UPDATE)
+    bad[20] ^= 1
+    try:
+        apply(store, bad, 100)
+    except CapsuleError as error:
+        assert error.reason == "base"
+        return
+    raise AssertionError
