@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a whole update takes on an emulated board: bytes of heap and instructions.
 
-The heap is filled up until so many bytes are free, and the update is tried: the smallest number
-with which it succeeds is what it needs beyond the Store object.
+The heap is filled up but for one hole of so many bytes, and the update is tried: the smallest
+hole with which it succeeds is what it needs beyond the Store object.
 """
 
 import ast
@@ -38,17 +38,14 @@ _TRY = """
 def trial(a, b, free):
     store.swap_capsule(channel[:{base}], True)
     gc.collect()
-    ballast = None
-    size = 512
-    while size >= 16 and gc.mem_free() > free + 32:
-        if gc.mem_free() < free + size + 48:
-            size //= 2
-            continue
+    hole, ballast, size = bytearray(free), None, 512
+    while size >= 16:
         try:
             ballast = (ballast, bytearray(size))
         except MemoryError:
-            size //= 2  # no hole of that length: fill the smaller ones too
-    left[0] = gc.mem_free()
+            size //= 2
+    hole = None
+    gc.collect()
     try:
         store.swap_capsule(channel[a:b], True)
         fits = store.head.version == 2
@@ -62,18 +59,32 @@ def need(a, b):
     free = 64
     while not trial(a, b, free):
         free += 64
-    return left[0]  # what really was free when it went well
-left = [0]
+    return free
 print([need({base}, {base} + {target}), need({base} + {target}, {end})])
 """
+# The clock has 30 bits, so a long update is counted piece by piece.
 _COUNT = """
 T = qboard.ticks
+class Pieces:
+    def __init__(self, a, b):
+        self.a, self.b, self.total, self.t = a, b, 0, T()
+    def readinto(self, buffer):
+        n = min(len(buffer), self.b - self.a)
+        buffer[:n] = channel[self.a:self.a + n]
+        self.a += n
+        self.add()
+        return n
+    def add(self):
+        t = T()
+        self.total += (t - self.t & 0x3fffffff) // 16
+        self.t = T()
 def count(a, b):
     store.swap_capsule(channel[:{base}], True)
     gc.collect()
-    t = T()
-    store.swap_capsule(channel[a:b], True)
-    return ((T() - t) & 0x3fffffff) // 16
+    pieces = Pieces(a, b)
+    store.swap_capsule(pieces, True)
+    pieces.add()
+    return pieces.total
 def check():
     t = T()
     store.checker.intact(store.head, store.slots.start(store.active))

@@ -13,6 +13,7 @@ package(  # noqa: F821
         "flash.py",
         "journal.py",
         "nor.py",
+        "octets.py",
         "rangecoder.py",
         "rangecoder_native.py",
         "sha256.py",

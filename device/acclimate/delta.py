@@ -6,11 +6,11 @@
     updater.finish()               # the result is verified; store.trial() or confirm() follows
 
 The base is compared with the container and hashed before anything is erased. Output is
-written once, in order, and never beyond the length that the signed header declares. What the
-device needs beyond the Store is ``RAM_BYTES``, whatever the sizes of the capsules.
+written once, in order, and never beyond the length that the signed header declares. Memory does
+not depend on the sizes of the capsules (`make bench NAME=capsule` measures it).
 """
 
-from acclimate import _native, crc, digest
+from acclimate import _native, crc, digest, octets
 from acclimate.capsule import CapsuleError, number
 
 try:
@@ -35,28 +35,26 @@ _OP_COPY = const(1)
 _OP_DATA = const(2)
 _OP_DIFF = const(3)
 # layout: end
-_BLOCK = const(32)
+_ARGS = const(16)  # an instruction is collected where the base's digest was
+_BLOCK = const(64)
 _WINDOW = const(64)
-RAM_BYTES = 1100
 
 
 class Updater:
     """One update of one Store."""
 
     def __init__(self, store, any_version=False):
+        self._decoder = _decoder()
         self._store = store
         self._any_version = any_version
-        self._pre = bytearray(_U_BYTES + _HEAD_MAX)
-        self._have = 0  # bytes in _pre, later of an instruction
-        self._need = _U_BYTES
+        self._head = store.scratch()  # the target's header is collected there
+        self._pre = bytearray(_U_BYTES)
+        self._have = 0  # bytes of the headers that came, later of an instruction
+        self._need = _U_BYTES  # of the headers; 0 once they are taken
         self._crc = bytearray(4)
-        self._base_block = bytearray(_BLOCK)
-        self._block = bytearray(_BLOCK)
-        self._decoder = _decoder()
+        self._block = bytearray(_BLOCK)  # of the base, then of the result
         self._window = 0  # bytes in the decoder's input
-        self._started = False  # past the container's header
         self._op = 0
-        self._code = 0
         self._at = 0  # in the base
         self._left = 0  # bytes that the instruction still makes
         self._coded = 0  # bytes of its code that have not come
@@ -67,8 +65,11 @@ class Updater:
     def feed(self, data, n):
         """Take the next n bytes of the container."""
         i = 0
-        while i < n and not self._started:
-            self._pre[self._have] = data[i]
+        while i < n and self._need:
+            if self._have < _U_BYTES:
+                self._pre[self._have] = data[i]
+            else:
+                self._head[self._have - _U_BYTES] = data[i]
             self._have += 1
             i += 1
             if self._have == self._need:
@@ -83,7 +84,7 @@ class Updater:
     def finish(self):
         """End the update: everything must have come, and the result have its SHA-256."""
         store = self._store
-        if not self._started or self._stream or self._op or self._have:
+        if self._need or self._stream or self._op or self._have:
             store.cancel()
             raise CapsuleError("truncated", "the update ends early")
         crc.finish(self._crc)
@@ -110,19 +111,17 @@ class Updater:
             return
         self._check_base()
         n = self._need - _U_BYTES
-        target = memoryview(pre)[_U_BYTES : self._need]
-        store.stage(target, n, self._any_version, False)
-        store.write(target, n)
+        store.stage(self._head, n, self._any_version, False)
+        store.write(self._head, n)
         self._stream = number(pre, _U_SIZE)
         crc.start(self._crc)
-        self._started = True
-        self._have = 0
+        self._need = self._have = 0
 
     def _check_base(self):
         store = self._store
         if store.active is None:
             raise CapsuleError("base", "there is no model to apply an update to")
-        if not digest.same(store.head.bytes, _H_DIGEST, memoryview(self._pre)[_U_BASE:], 32):
+        if octets.same(store.head.bytes, _H_DIGEST, self._pre, _U_BASE, 32) != 32:
             raise CapsuleError("base", "the update is for another model than the one in use")
         try:
             store.checker.intact(store.head, store.slots.start(store.active))
@@ -150,13 +149,11 @@ class Updater:
     def _opcode(self, data, i):
         """Collect one instruction: code, 3 bytes length, [3 bytes place, [3 bytes coded]]."""
         pre = self._pre
-        op = data[i] if self._have == 0 else self._code
-        if self._have == 0:
-            self._code = op
-            if not _OP_COPY <= op <= _OP_DIFF:
-                raise CapsuleError("patch", "instruction %d" % op)
-        pre[_U_BYTES + self._have] = data[i]
+        pre[_ARGS + self._have] = data[i]
         self._have += 1
+        op = pre[_ARGS]
+        if not _OP_COPY <= op <= _OP_DIFF:
+            raise CapsuleError("patch", "instruction %d" % op)
         if self._have == (7 if op == _OP_COPY else 4 if op == _OP_DATA else 10):
             self._have = 0
             self._begin(op)
@@ -182,7 +179,7 @@ class Updater:
             self._decoder.at = -1
 
     def _three(self, at):
-        at += _U_BYTES
+        at += _ARGS
         pre = self._pre
         return pre[at] | pre[at + 1] << 8 | pre[at + 2] << 16
 
@@ -191,26 +188,23 @@ class Updater:
         store = self._store
         at = store.slots.start(store.active) + self._at
         over = max(0, at + _BLOCK - store.flash.size)
-        store.flash.readinto(at - over, self._base_block)
+        store.flash.readinto(at - over, self._block)
         if over:
-            for i in range(n):
-                self._base_block[i] = self._base_block[i + over]
+            octets.copy(self._block, 0, self._block, over, n)
 
     def _copy(self):
         while self._left:
             n = min(_BLOCK, self._left)
             self._read_base(n)
-            self._store.write(self._base_block, n)
+            self._store.write(self._block, n)
             self._at += n
             self._left -= n
 
     def _plain(self, data, i, n):
         while i < n and self._left:
-            k = 0
-            while k < _BLOCK and i < n and k < self._left:
-                self._block[k] = data[i]
-                k += 1
-                i += 1
+            k = min(_BLOCK, n - i, self._left)
+            octets.copy(self._block, 0, data, i, k)
+            i += k
             self._store.write(self._block, k)
             self._left -= k
         if not self._left:
@@ -231,7 +225,7 @@ class Updater:
                 if not self._next_block():
                     return i
             self._k = decoder.block(
-                self._base_block, self._block, self._k, self._n, self._window
+                self._block, self._block, self._k, self._n, self._window
             )
             if self._k < self._n:
                 if i == n and self._coded:
@@ -258,15 +252,15 @@ class Updater:
         """Move the window down, fill it up; after the last coded byte with zeros."""
         window, at = self._decoder.input, self._decoder.at
         if at > 0:
-            for k in range(at, self._window):
-                window[k - at] = window[k]
             self._window -= at
+            octets.copy(window, 0, window, at, self._window)
             self._decoder.at = 0
-        while self._window < _WINDOW and self._coded and i < n:
-            window[self._window] = data[i]
-            self._window += 1
-            self._coded -= 1
-            i += 1
+        k = min(_WINDOW - self._window, self._coded, n - i)
+        if k > 0:
+            octets.copy(window, self._window, data, i, k)
+            self._window += k
+            self._coded -= k
+            i += k
         if not self._coded:
             while self._window < _WINDOW:
                 window[self._window] = 0

@@ -13,7 +13,10 @@ Nothing is allocated after construction.
 
 import os
 
+from acclimate import octets
+
 _CHECK_BYTES = 64
+_BLANK = b"\xff" * 64
 
 
 class FlashError(OSError):
@@ -50,17 +53,14 @@ class Flash:
         if (at | n) % self.unit:
             raise ValueError("program %d bytes at %d: not units of %d" % (n, at, self.unit))
         self._program(at, buffer)
-        back = self._back
         done = 0
         while done < n:
-            start = done if done + _CHECK_BYTES <= n else n - _CHECK_BYTES
-            if start < 0:
-                start = 0
-            self._read_back(at + start)
-            for i in range(min(_CHECK_BYTES, n)):
-                if back[i] != buffer[start + i]:
-                    raise FlashError("flash: byte %d did not keep its value" % (at + start + i))
-            done += _CHECK_BYTES
+            part = min(_CHECK_BYTES, n - done)
+            self._read_back(at + done)
+            right = octets.same(self._back, 0, buffer, done, part)
+            if right < part:
+                raise FlashError("flash: byte %d did not keep its value" % (at + done + right))
+            done += part
 
     def erase(self, at):
         """Set all bytes of the page that starts at at to 255."""
@@ -76,9 +76,8 @@ class Flash:
         end = at + n
         while at < end:
             self._read_back(at)
-            for byte in self._back:
-                if byte != 255:
-                    return False
+            if octets.same(self._back, 0, _BLANK, 0, _CHECK_BYTES) != _CHECK_BYTES:
+                return False
             at += _CHECK_BYTES
         return True
 
@@ -93,9 +92,7 @@ class Flash:
             self._read(at, self._back)
             return
         self._read(at - over, self._back)
-        back = self._back
-        for i in range(_CHECK_BYTES - over):
-            back[i] = back[i + over]
+        octets.copy(self._back, 0, self._back, over, _CHECK_BYTES - over)
 
     def _bounds(self, at, n):
         if at < 0 or n < 0 or at + n > self.size:
@@ -160,7 +157,6 @@ class FileFlash(Flash):
             raise ValueError("%s has %d bytes, not %d" % (path, found, size))
         super().__init__(found or size, erase_bytes, unit)
         self._file = open(path, "r+b")
-        self._blank = b"\xff" * _CHECK_BYTES
 
     def _read(self, at, buffer):
         self._file.seek(at)
@@ -174,7 +170,7 @@ class FileFlash(Flash):
     def _erase(self, at):
         self._file.seek(at)
         for _ in range(0, self.erase_bytes, _CHECK_BYTES):
-            self._file.write(self._blank)
+            self._file.write(_BLANK)
         self._put(b"")
 
     def _put(self, data):
@@ -192,7 +188,7 @@ def _fill(path, size):
     try:
         with open(path, "wb") as file:
             for _ in range(0, size, _CHECK_BYTES):
-                file.write(b"\xff" * _CHECK_BYTES)
+                file.write(_BLANK)
     except OSError as error:
         if error.args[0] == 30:
             raise FlashError(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Two slots of whole erase pages, and the sequential writer of one of them."""
 
+from acclimate import octets
 from acclimate.capsule import CapsuleError
 
 JOURNAL_PAGES = 2
@@ -66,16 +67,16 @@ class Slots:
             self.flash.program(self._start + self.written, data)
             self.written += n
             return
-        chunk, size, fill = self._chunk, len(self._chunk), self._fill
-        for i in range(n):
-            chunk[fill] = data[i]
-            fill += 1
-            if fill == size:
-                at = self._start + self.written + i + 1 - size
-                self.flash.program(at, chunk)
-                fill = 0
-        self._fill = fill
-        self.written += n
+        size, done = len(self._chunk), 0
+        while done < n:
+            part = min(size - self._fill, n - done)
+            octets.copy(self._chunk, self._fill, data, done, part)
+            self._fill += part
+            done += part
+            self.written += part
+            if self._fill == size:
+                self.flash.program(self._start + self.written - size, self._chunk)
+                self._fill = 0
 
     def close(self):
         """Program what is left over, filled up with 255 to whole units."""

@@ -105,11 +105,10 @@ class Store:
         Return the offset of the first byte that ``write`` is to be given: 0, or more when the
         same capsule was begun before a cut.
         """
-        head = self.incoming
-        self._is_open = self._is_checked = False
-        n = min(n, len(head.bytes))
+        head, into = self.incoming, self.scratch()
+        n = min(n, len(into))
         for i in range(n):
-            head.bytes[i] = data[i]
+            into[i] = data[i]
         head.parse(n)
         head.fits(self.wanted, self.slots.bytes)
         self.checker.authentic(head, self.wanted.key)
@@ -117,6 +116,11 @@ class Store:
             text = "%d is not above %d, tried before" % (head.version, self.journal.floor)
             raise CapsuleError("version", text)
         return self._make_room(resume)
+
+    def scratch(self):
+        """Return the buffer of the next header; what was being written is given up."""
+        self._is_open = self._is_checked = False
+        return self.incoming.bytes
 
     def write(self, data, n):
         """Program the next n bytes of the capsule."""
@@ -130,23 +134,23 @@ class Store:
 
     def finish(self):
         """End the writing; compare the whole with its SHA-256, as it stands in the flash."""
-        for _ in self.finish_steps():
-            pass
-
-    def finish_steps(self):
-        """As ``finish``, but as a generator with short steps."""
-        if not self._is_open:
-            raise StoreError("finish without stage")
-        self.slots.close()
-        self._is_open = False
-        j = self.journal
+        self._end_writing()
         try:
-            yield from self.checker.steps(self.incoming, self.slots.start(j.slot))
+            self.checker.intact(self.incoming, self.slots.start(self.journal.slot))
         except CapsuleError:
             self.cancel()
             raise
-        j.append(VERIFIED, j.slot, j.has_other, 0, self.incoming.version)
-        self._is_checked = True
+        self._verified()
+
+    def finish_steps(self):
+        """As ``finish``, but as a generator with short steps."""
+        self._end_writing()
+        try:
+            yield from self.checker.steps(self.incoming, self.slots.start(self.journal.slot))
+        except CapsuleError:
+            self.cancel()
+            raise
+        self._verified()
 
     def trial(self):
         """Use the verified model from now on, until a reset too many without ``confirm``."""
@@ -205,6 +209,17 @@ class Store:
         return self._make_room(False)
 
     # ---- inside ----------------------------------------------------------------------------
+
+    def _end_writing(self):
+        if not self._is_open:
+            raise StoreError("finish without stage")
+        self.slots.close()
+        self._is_open = False
+
+    def _verified(self):
+        j = self.journal
+        j.append(VERIFIED, j.slot, j.has_other, 0, self.incoming.version)
+        self._is_checked = True
 
     def _make_room(self, resume):
         j, head, slots = self.journal, self.incoming, self.slots

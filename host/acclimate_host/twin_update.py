@@ -57,6 +57,14 @@ class Twin:
     def sha_finish(self, state, out):
         self._lib.sha256_finish(_writable(state, self.SHA_BYTES), _writable(out, 32))
 
+    def copy(self, to, to_at, source, at, n):
+        whole, part = _writable(to, to_at + n), _readable(source, at + n)
+        self._lib.octets_copy(ctypes.byref(whole, to_at), ctypes.byref(part, at), n)
+
+    def same(self, a, a_at, b, b_at, n):
+        first, second = _readable(a, a_at + n), _readable(b, b_at + n)
+        return self._lib.octets_same(ctypes.byref(first, a_at), ctypes.byref(second, b_at), n)
+
     def crc_update(self, crc, data, start, end):
         if start < end:
             whole = _readable(data, end)

@@ -2,6 +2,7 @@
  * MicroPython wrapper `_update`: buffers in and out, nothing is allocated; no arithmetic here. */
 #include "py/dynruntime.h"
 #include "crc32.h"
+#include "octets.h"
 #include "rangecoder.h"
 #include "sha256.h"
 
@@ -49,6 +50,25 @@ static mp_obj_t mod_sha_finish(mp_obj_t s, mp_obj_t out) {
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(sha_finish_obj, mod_sha_finish);
+
+/* to, its start, from, its start, n */
+static mp_obj_t mod_copy(size_t n_args, const mp_obj_t *args) {
+    (void)n_args;
+    uint32_t to_at = count(args[1]), at = count(args[3]), n = count(args[4]);
+    octets_copy((uint8_t *)get(args[0], to_at + n, MP_BUFFER_RW) + to_at,
+        (const uint8_t *)get(args[2], at + n, MP_BUFFER_READ) + at, n);
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(copy_obj, 5, 5, mod_copy);
+
+/* a, its start, b, its start, n: how many bytes are the same before the first that differs */
+static mp_obj_t mod_same(size_t n_args, const mp_obj_t *args) {
+    (void)n_args;
+    uint32_t a_at = count(args[1]), b_at = count(args[3]), n = count(args[4]);
+    return mp_obj_new_int(octets_same((const uint8_t *)get(args[0], a_at + n, MP_BUFFER_READ)
+        + a_at, (const uint8_t *)get(args[2], b_at + n, MP_BUFFER_READ) + b_at, n));
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(same_obj, 5, 5, mod_same);
 
 /* crc (4 bytes), data, start, end */
 static mp_obj_t mod_crc_update(size_t n_args, const mp_obj_t *args) {
@@ -99,6 +119,8 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_sha_start, MP_OBJ_FROM_PTR(&sha_start_obj));
     mp_store_global(MP_QSTR_sha_update, MP_OBJ_FROM_PTR(&sha_update_obj));
     mp_store_global(MP_QSTR_sha_finish, MP_OBJ_FROM_PTR(&sha_finish_obj));
+    mp_store_global(MP_QSTR_copy, MP_OBJ_FROM_PTR(&copy_obj));
+    mp_store_global(MP_QSTR_same, MP_OBJ_FROM_PTR(&same_obj));
     mp_store_global(MP_QSTR_crc_update, MP_OBJ_FROM_PTR(&crc_update_obj));
     mp_store_global(MP_QSTR_rc_reset, MP_OBJ_FROM_PTR(&rc_reset_obj));
     mp_store_global(MP_QSTR_rc_start, MP_OBJ_FROM_PTR(&rc_start_obj));

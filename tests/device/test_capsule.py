@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Headers, sums and hashes, the same on every runtime and with the native module."""
 
+from capsule_vectors import BASE, KEY
+
 from acclimate import crc
 from acclimate.capsule import CapsuleError, Head, Wanted, number, put_number
 from acclimate.digest import Hasher, same
-from capsule_vectors import BASE, KEY
 
 
 def head_of(data):

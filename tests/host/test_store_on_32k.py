@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The device tests of the store on the emulated 32 KB board, with the package frozen."""
+
+import ast
+import os
+
+import pytest
+
+from acclimate_host.connect import open_board, package, why_not
+from acclimate_host.errors import BoardError
+from acclimate_host.paths import built
+from harness.runtimes import DEVICE_TESTS
+
+ELF = built("firmware", "samd21-capsules", "firmware.elf")
+
+
+def functions(name):
+    tree = ast.parse((DEVICE_TESTS / (name + ".py")).read_text())
+    return [n.name for n in tree.body if getattr(n, "name", "").startswith("test_")]
+
+
+@pytest.fixture(scope="module")
+def board():
+    reason = why_not("samd21") or (None if ELF.exists() else f"no firmware at {ELF.parent.name}")
+    if reason:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    with open_board("samd21", elf=ELF) as opened:
+        for name in ("capsule_vectors", "test_store", "test_delta"):
+            source = DEVICE_TESTS / (name + ".py")
+            data = package.compile_file(source, source.name, "armv6m")
+            opened.put_bytes(data, f"/{name}.mpy")
+        native = built("native", "armv6m", "_update.mpy")
+        opened.put_bytes(native.read_bytes(), "/_update.mpy")
+        yield opened
+
+
+# Two images of the region do not fit beside the package: the bench cuts on the model instead.
+_LEFT_OUT = ("test_cuts_leave_old_or_new",)
+
+
+@pytest.mark.parametrize(
+    "file,name",
+    [(f, n) for f in ("test_store", "test_delta") for n in functions(f) if n not in _LEFT_OUT],
+)
+def test_store_in_32_kb(board, file, name):
+    board.soft_reset()
+    try:
+        answer = board.exec(f"import gc\nimport {file}\nprint({file}.{name}())", 200)
+    except BoardError as error:
+        pytest.fail(f"{error.output}{error.traceback}", pytrace=False)
+    assert answer.startswith(("None", "hashlib"))
+
+
+_ON_FLASH = """
+import _update, qboard
+from acclimate import _native
+_native.register('update', _update)
+from acclimate.capsule import Wanted
+from acclimate.flash import BlockFlash
+from acclimate.store import Store
+from capsule_vectors import BASE, KEY, TARGET, UPDATE
+flash = BlockFlash(qboard.Flash(qboard.RAW_START, 6 * qboard.PAGE_BYTES))
+def boot():
+    return Store(flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64)
+boot().swap_capsule(BASE, True)
+boot().swap_capsule(UPDATE, True)
+store = boot()
+print(bytes(flash.mapped(store.slots.start(store.active), len(TARGET))) == TARGET)
+"""
+
+
+def test_update_with_the_native_module_in_the_flash_of_the_32_kb_board(board):
+    board.soft_reset()
+    assert board.exec(_ON_FLASH, 60) == "True\n"
