@@ -88,6 +88,11 @@ def others(base, target):
                 *map(str, paths), compression=compression, patch_type="sequential"
             )
             sizes["detools " + compression] = paths[2].stat().st_size
+        for compression in ("lzma", "bz2", "zstd"):
+            detools.create_patch_filenames(
+                *map(str, paths), compression=compression, patch_type="hdiffpatch"
+            )
+            sizes["detools hdiffpatch " + compression] = paths[2].stat().st_size
     return sizes
 
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "install": "copy the device package to a board: the right files, checked by hash",
     "run": "run a file on a board and show what it prints",
     "repl": "talk to a board's prompt; Ctrl-] ends it",
+    "capsule": "look at capsules, verify them, make differences and keys",
     "doctor": "check this computer, and a board, and say what to do about it",
 }
 EXIT_INTERRUPTED = 130

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The C core of the SVM under AddressSanitizer and UndefinedBehaviorSanitizer."""
+"""The C cores under AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 import os
 import subprocess
@@ -10,17 +10,26 @@ import pytest
 from acclimate_host.paths import built, repository
 
 ROOT = repository()
-LIBRARY = built("sanitized", "libacclimate_svm.so")
+
+
+def run(core, *arguments):
+    library = built("sanitized", f"libacclimate_{core}.so")
+    if not library.exists():
+        pytest.skip(f"{library.name} with sanitizers is not built; run: make sanitized")
+    program = ROOT / "tests" / "harness" / f"sanitized_{core}.py"
+    path = os.pathsep.join([str(ROOT / "device"), str(ROOT / "host")])
+    done = subprocess.run(
+        [ROOT / "tools" / "sanitized.sh", sys.executable, program, library, *arguments],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0 and "clean" in done.stdout, done.stdout + done.stderr[-3000:]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_kind_of_model_trains_and_predicts_without_a_report(seed):
-    if not LIBRARY.exists():
-        pytest.skip(f"{LIBRARY.name} with sanitizers is not built; run: make sanitized")
-    program = ROOT / "tests" / "harness" / "sanitized_svm.py"
-    path = os.pathsep.join([str(ROOT / "device"), str(ROOT / "host")])
-    done = subprocess.run(
-        [ROOT / "tools" / "sanitized.sh", sys.executable, program, LIBRARY, str(seed)],
-        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0 and "clean" in done.stdout, done.stdout + done.stderr[-3000:]
+    run("svm", str(seed))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_core_of_updates_gives_what_python_gives_without_a_report(seed):
+    run("update", str(seed))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Does the board agree to a new model? Integer arithmetic only, the same on board and host.
+
+    score = ndcg(old, new, confidence, n)                       # agreement, -32768 to 32768
+    answer = label_free(old, new, old_conf, new_conf, n, floor)
+    answer = with_labels(wins, losses, left, answer)
+
+ACCEPT, REJECT or UNDECIDED (keep the old model, go on collecting). Predictions and confidences
+are bytes; a confidence is calibrated (``confidence`` does it with the capsule's temperature).
+What each rule is worth was measured: docs/capsules.md, "When the board agrees".
+"""
+
+ACCEPT = 1
+REJECT = 0
+UNDECIDED = -1
+ONE = 32768
+ROWS_MAX = 128
+
+# 32768 / log2(rank + 1), rank from 1 to 128: high bytes, low bytes.
+_HIGH = (
+    b"\x80\x50\x40\x37\x31\x2d\x2a\x28\x26\x25\x23\x22\x21\x20\x20\x1f"
+    b"\x1e\x1e\x1d\x1d\x1c\x1c\x1b\x1b\x1b\x1a\x1a\x1a\x1a\x19\x19\x19"
+    b"\x19\x18\x18\x18\x18\x18\x18\x17\x17\x17\x17\x17\x17\x17\x16\x16"
+    b"\x16\x16\x16\x16\x16\x16\x16\x15\x15\x15\x15\x15\x15\x15\x15\x15"
+    b"\x15\x15\x15\x14\x14\x14\x14\x14\x14\x14\x14\x14\x14\x14\x14\x14"
+    b"\x14\x14\x14\x13\x13\x13\x13\x13\x13\x13\x13\x13\x13\x13\x13\x13"
+    b"\x13\x13\x13\x13\x13\x13\x13\x13\x13\x12\x12\x12\x12\x12\x12\x12"
+    b"\x12\x12\x12\x12\x12\x12\x12\x12\x12\x12\x12\x12\x12\x12\x12\x12"
+)
+_LOW = (
+    b"\x00\xc2\x00\x20\x84\x98\xaa\x61\x88\x00\xb4\x97\x9e\xc3\x00\x50"
+    b"\xb2\x21\x9d\x24\xb4\x4b\xea\x90\x3b\xeb\xa0\x59\x15\xd6\x99\x5f"
+    b"\x28\xf4\xc2\x92\x63\x37\x0d\xe4\xbc\x96\x72\x4e\x2c\x0b\xeb\xcc"
+    b"\xad\x90\x74\x58\x3d\x23\x0a\xf1\xd9\xc2\xab\x95\x7f\x6a\x55\x41"
+    b"\x2d\x19\x06\xf4\xe2\xd0\xbe\xad\x9d\x8c\x7c\x6c\x5d\x4e\x3f\x30"
+    b"\x22\x14\x06\xf8\xeb\xdd\xd0\xc4\xb7\xab\x9f\x93\x87\x7b\x70\x64"
+    b"\x59\x4e\x44\x39\x2e\x24\x1a\x10\x06\xfc\xf3\xe9\xe0\xd6\xcd\xc4"
+    b"\xbb\xb2\xaa\xa1\x98\x90\x88\x80\x77\x6f\x67\x60\x58\x50\x49\x41"
+)
+
+
+def discount(rank):
+    """Return 32768 / log2(rank + 1), rounded down, for rank 1 to 128."""
+    return _HIGH[rank - 1] << 8 | _LOW[rank - 1]
+
+
+def dcg(old, new, confidence, n):
+    """Return the paper's score in 1/32768: +discount where both agree, -discount elsewhere.
+
+    Ranks go by falling confidence of the old model; equal confidences share the mean of their
+    discounts, so that the order of the rows does not matter. No sample gives 0.
+    """
+    total = 0
+    for i in range(n):
+        share = _share(confidence, i, n)
+        total += share if old[i] == new[i] else -share
+    return total
+
+
+def _share(confidence, i, n):
+    """Return the discount of row i: the mean over the ranks of its ties."""
+    above = ties = 0
+    for k in range(n):
+        above += confidence[k] > confidence[i]
+        ties += confidence[k] == confidence[i]
+    total = 0
+    for rank in range(above + 1, above + ties + 1):
+        total += discount(rank)
+    return total // ties
+
+
+def ndcg(old, new, confidence, n):
+    """Return dcg over its highest value, as -32768 (all differ) to 32768 (all agree)."""
+    most = 0
+    for i in range(n):
+        most += _share(confidence, i, n)
+    if not most:
+        return 0
+    score = dcg(old, new, confidence, n)
+    # In two steps, so that no product leaves 30 bits.
+    sign = 1 if score >= 0 else -1
+    whole = abs(score) * 128 // most
+    rest = abs(score) * 128 - whole * most
+    return sign * (whole * 256 + rest * 256 // most)
+
+
+def gain(old_confidence, new_confidence, n):
+    """Return the sum of what the calibrated confidence rose, in 1/255 of a row."""
+    total = 0
+    for i in range(n):
+        total += new_confidence[i] - old_confidence[i]
+    return total
+
+
+def evidence(rise, n, prior=0, prior_weight=0, wins=0, losses=0, label_weight=0):
+    """Return what speaks for the new model, in 1/16 of 1/255 of confidence; below 0: against.
+
+    :param rise: what ``gain`` gave for n rows, n > 0. :param prior: signed byte that came with
+        the capsule: the server's own change of accuracy in 1/255. :param wins: labels that only
+        the new model gave rightly, losses: only the old one. Weights are in 1/16.
+    """
+    total = (abs(rise) << 4) // n
+    return (total if rise >= 0 else -total) + prior * prior_weight + (wins - losses) * label_weight
+
+
+def label_free(old, new, old_confidence, new_confidence, n, floor=-ONE, margin=0, prior=0,
+               prior_weight=0):  # fmt: skip
+    """Decide without labels: confidence rises (or the server's prior outweighs that it falls),
+    and the models are not too far apart.
+
+    :param floor: ndcg below it rejects. :param margin: evidence in 1/255 that is asked for;
+        within it on either side the answer is UNDECIDED.
+    """
+    if n == 0:
+        return UNDECIDED
+    if ndcg(old, new, old_confidence, n) < floor:
+        return REJECT
+    found = evidence(gain(old_confidence, new_confidence, n), n, prior, prior_weight)
+    if margin and abs(found) < margin << 4:
+        return UNDECIDED
+    return ACCEPT if found > 0 else REJECT
+
+
+def disagreements(old, new, n, out):
+    """Write the rows where the models differ to out; return how many: only these need labels."""
+    count = 0
+    for i in range(n):
+        if old[i] != new[i]:
+            out[count] = i
+            count += 1
+    return count
+
+
+def is_decided(wins, losses, left):
+    """Tell whether the labels still to come cannot change the answer."""
+    return abs(wins - losses) > left
+
+
+def with_labels(wins, losses, otherwise):
+    """Decide by labels of disagreements: how often the new and the old model were right."""
+    if wins == losses:
+        return otherwise
+    return ACCEPT if wins > losses else REJECT
+
+
+def confidence(logits, n, temperature):
+    """Return (place of the highest << 8) | its softmax in 1/255; logits and temperature in 1/256.
+
+    :param logits: integers, -32768 to 32767. :param temperature: 1 to 65535; 256 is 1.0.
+    """
+    best = 0
+    for i in range(1, n):
+        if logits[i] > logits[best]:
+            best = i
+    total = 0
+    for i in range(n):
+        total += _power((logits[best] - logits[i]) * 369 // temperature)
+    return best << 8 | (255 * ONE + total // 2) // total
+
+
+def _power(x):
+    """Return 32768 x 2 ** -(x / 256), x >= 0, with an error below 40."""
+    shift, rest = x >> 8, x & 255
+    if shift > 15:
+        return 0
+    at = rest >> 5
+    high, low = _POWERS[at], _POWERS[at + 1]
+    return high - ((high - low) * (rest & 31) >> 5) >> shift
+
+
+_POWERS = (32768, 30048, 27554, 25268, 23170, 21247, 19484, 17867, 16384)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""A fixed number of the inputs that a device met, to test a new model with.
+
+    sample = Reservoir(64, 24)                   # 64 rows of 24 bytes; nothing grows later
+    sample.offer(row, prediction, confidence)    # each input; kept or not
+    sample.refresh(predict)                      # after a swap: the old answers do not hold
+
+Uniform (algorithm R): every input met so far is kept with the same probability. With
+``recent`` new ones are favoured: an input is taken with probability 1 / recent and displaces
+any, so that the age of the rows is about capacity x recent inputs on average. All numbers
+stay below 2**30; ``offer`` allocates nothing.
+"""
+
+SEEN_MAX = (1 << 30) - 1
+
+
+class Draws:
+    """Random numbers from 16-bit xorshift words (period 2**32 - 1)."""
+
+    def __init__(self, seed=1):
+        self._x = seed & 0xFFFF
+        self._y = seed >> 16 & 0xFFFF
+        if not self._x and not self._y:
+            self._y = 1
+
+    def word(self):
+        """Return the next 16 bits."""
+        t = self._x ^ (self._x << 5 & 0xFFFF)
+        self._x = self._y
+        self._y = self._y ^ self._y >> 1 ^ t ^ t >> 3
+        return self._y
+
+    def below(self, n):
+        """Return 0 to n - 1, each as likely as the others: what is above is drawn again."""
+        mask = 1
+        while mask < n - 1:
+            mask = mask << 1 | 1
+        while True:
+            value = self.word()
+            if mask > 0xFFFF:
+                value |= (self.word() & 0x3FFF) << 16
+            value &= mask
+            if value < n:
+                return value
+
+
+class Reservoir:
+    """``count`` rows are held of ``seen``; ``predictions`` and ``confidences`` belong to them.
+
+    :param capacity: rows, 1 to 128. :param width: bytes of a row (quantized inputs).
+    :param recent: 0 for uniform, else how rarely a new input displaces an old one.
+    :param seed: of the draws, not the same on each device.
+    """
+
+    def __init__(self, capacity, width, recent=0, seed=1):
+        if not 1 <= capacity <= 128:
+            raise ValueError("capacity %d: 1 to 128 rows" % capacity)
+        self.capacity = capacity
+        self.width = width
+        self.recent = recent
+        self.count = 0
+        self.seen = 0
+        self.rows = bytearray(capacity * width)
+        self.predictions = bytearray(capacity)
+        self.confidences = bytearray(capacity)
+        self._draws = Draws(seed)
+
+    @staticmethod
+    def bytes_needed(capacity, width):
+        """Return the bytes of the buffers, before anything is made."""
+        return capacity * (width + 2)
+
+    def offer(self, row, prediction, confidence):
+        """Take an input or not; return its place, or -1.
+
+        :param row: width numbers of a byte each. :param prediction: 0 to 255.
+        :param confidence: 0 to 255, calibrated.
+        """
+        if len(row) != self.width:
+            raise ValueError("row of %d: the reservoir has %d" % (len(row), self.width))
+        place = self._place()
+        if place >= 0:
+            self.predictions[place] = prediction
+            self.confidences[place] = confidence
+            start = place * self.width
+            for i in range(self.width):
+                self.rows[start + i] = row[i] & 255
+        return place
+
+    def _place(self):
+        if self.seen < SEEN_MAX:
+            self.seen += 1
+        if self.count < self.capacity:
+            self.count += 1
+            return self.count - 1
+        if self.recent:
+            if self._draws.below(self.recent):
+                return -1
+            return self._draws.below(self.capacity)
+        place = self._draws.below(self.seen)
+        return place if place < self.capacity else -1
+
+    def row(self, i, out):
+        """Copy row i to out, an array('b') or bytearray of width."""
+        start = i * self.width
+        signed = not isinstance(out, bytearray)
+        for k in range(self.width):
+            value = self.rows[start + k]
+            out[k] = value - 256 if signed and value > 127 else value
+
+    def refresh(self, predict, out):
+        """Answer all rows anew: predict(out) returns prediction x 256 + confidence."""
+        for i in range(self.count):
+            self.row(i, out)
+            answer = predict(out)
+            self.predictions[i] = answer >> 8
+            self.confidences[i] = answer & 255
+
+    def drop(self):
+        """Forget all rows."""
+        self.count = self.seen = 0

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate capsule``: inspect, verify, diff and key."""
+
+import json
+import os
+import secrets
+from pathlib import Path
+
+from acclimate_host.capsules.build import read
+from acclimate_host.capsules.delta import update
+from acclimate_host.errors import AcclimateError, Refused
+
+_KEY_BYTES = 32
+
+
+def add_arguments(parser):
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    inspect = actions.add_parser("inspect", help="show what a capsule says of itself")
+    inspect.add_argument("capsule")
+    inspect.add_argument("--json", action="store_true", help="print JSON")
+    verify = actions.add_parser("verify", help="integrity, and with a key authenticity")
+    verify.add_argument("capsule")
+    verify.add_argument("--key", metavar="FILE", help="key file made by: acclimate capsule key")
+    diff = actions.add_parser("diff", help="write the update from one capsule to another")
+    diff.add_argument("base", help="the capsule that the device has")
+    diff.add_argument("target", help="the signed capsule that it shall have")
+    diff.add_argument("-o", "--output", metavar="FILE", required=True)
+    key = actions.add_parser("key", help="make a new key file, never over an old one")
+    key.add_argument("file")
+
+
+def run(args):
+    return {"inspect": _inspect, "verify": _verify, "diff": _diff, "key": _key}[args.action](args)
+
+
+def _load(path):
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise AcclimateError(f"{path}: {error.strerror}") from None
+
+
+def _inspect(args):
+    capsule = read(_load(args.capsule))
+    values = {
+        "kind": capsule.kind, "model": capsule.model, "version": capsule.version,
+        "bytes": capsule.total, "arch": capsule.arch, "abi": capsule.abi,
+        "board": capsule.board, "device": capsule.device,
+        "temperature": capsule.temperature / 256, "saved_by_device": bool(capsule.flags & 1),
+        "sections": {name: len(content) for name, content in capsule.sections},
+        "sha256": capsule.digest.hex(), "intact": capsule.intact,
+    }  # fmt: skip
+    if args.json:
+        print(json.dumps(values, indent=1))
+        return 0
+    for name, value in values.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {size} bytes" for key, size in value.items())
+        print(f"{name:16} {value}")
+    return 0
+
+
+def _verify(args):
+    data = _load(args.capsule)
+    capsule = read(data)
+    if not capsule.intact:
+        raise Refused(f"{args.capsule}: integrity: its SHA-256 is not that of its content")
+    print("integrity: the content has the SHA-256 of the header")
+    if args.key is None:
+        print("authenticity: not checked; give --key FILE")
+        return 0
+    if not capsule.authentic(_load(args.key), data):
+        raise Refused(f"{args.capsule}: authenticity: it was not signed with this key")
+    print("authenticity: signed with this key")
+    return 0
+
+
+def _diff(args):
+    base, target = _load(args.base), _load(args.target)
+    for path, data in ((args.base, base), (args.target, target)):
+        if not read(data).intact:
+            raise Refused(f"{path}: integrity: its SHA-256 is not that of its content")
+    made = update(base, target)
+    Path(args.output).write_bytes(made)
+    share = len(made) / len(target)
+    print(f"{args.output}: {len(made)} bytes, the whole capsule has {len(target)} ({share:.0%})")
+    if len(made) >= len(target):
+        print("send the whole capsule: it is not larger")
+    return 0
+
+
+def _key(args):
+    try:
+        handle = os.open(args.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise AcclimateError(f"{args.file} exists: a key is never overwritten") from None
+    except OSError as error:
+        raise AcclimateError(f"{args.file}: {error.strerror}") from None
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(_KEY_BYTES))
+    print(f"{args.file}: a new key of {_KEY_BYTES} bytes; bring it to the device by another way")
+    return 0

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The reservoir: uniform, recency-biased, fixed memory, the same draws on every runtime."""
+
+from array import array
+
+from acclimate.reservoir import Draws, Reservoir
+
+
+def fill(sample, n):
+    row = bytearray(2)
+    for i in range(n):
+        row[0], row[1] = i & 255, i >> 8
+        sample.offer(row, i % 7, i % 256)
+    return sample
+
+
+def held(sample):
+    return sorted(sample.rows[2 * i] | sample.rows[2 * i + 1] << 8 for i in range(sample.count))
+
+
+def test_draws_are_the_same_everywhere_and_bounded():
+    draws = Draws(12345)
+    assert [draws.word() for _ in range(4)] == [12794, 10503, 13033, 9030]
+    assert draws.below(1000) == 213 and draws.below(1 << 29) == 72759881
+    draws = Draws(7)
+    counts = [0] * 5
+    for _ in range(2000):
+        counts[draws.below(5)] += 1
+    assert min(counts) > 330 and max(counts) < 470
+
+
+def test_first_rows_are_all_kept_and_answers_belong_to_them():
+    sample = fill(Reservoir(10, 2), 10)
+    assert held(sample) == list(range(10))
+    assert list(sample.predictions) == [i % 7 for i in range(10)]
+
+
+def test_every_input_is_kept_equally_often():
+    early = 0
+    for seed in range(1, 61):
+        sample = fill(Reservoir(10, 2, seed=seed * 7919), 100)
+        assert len(held(sample)) == 10 == len(set(held(sample)))
+        early += sum(i < 50 for i in held(sample))
+    assert 230 < early < 370, early
+
+
+def test_recent_inputs_are_favoured():
+    late = 0
+    for seed in range(1, 31):
+        late += sum(i >= 200 for i in held(fill(Reservoir(10, 2, 2, seed * 104729), 300)))
+    assert late > 280, late
+
+
+def test_refresh_answers_every_row_anew_and_drop_forgets():
+    sample = fill(Reservoir(4, 2), 4)
+    sample.refresh(lambda row: (row[0] + 1) << 8 | 200, array("b", (0, 0)))
+    assert list(sample.predictions) == [1, 2, 3, 4] and sample.confidences[3] == 200
+    sample.drop()
+    assert sample.count == 0 and sample.seen == 0
+
+
+def test_signed_rows_come_back_signed():
+    sample = Reservoir(1, 2)
+    sample.offer(array("b", (-128, -1)), 0, 0)
+    out = array("b", (0, 0))
+    sample.row(0, out)
+    assert list(out) == [-128, -1]
+
+
+def test_wrong_width_and_capacity_are_refused():
+    for call in (lambda: Reservoir(0, 2), lambda: Reservoir(129, 2),
+                 lambda: Reservoir(1, 2).offer(b"1", 0, 0)):  # fmt: skip
+        try:
+            call()
+        except ValueError:
+            continue
+        raise AssertionError
+
+
+def test_offering_allocates_nothing():
+    try:
+        from micropython import heap_lock, heap_unlock
+    except ImportError:
+        return "this runtime cannot lock its heap"
+    sample, row = Reservoir(5, 2), bytearray(2)
+    heap_lock()
+    try:
+        for i in range(40):
+            sample.offer(row, 1, i)
+    finally:
+        heap_unlock()
+    assert sample.seen == 40

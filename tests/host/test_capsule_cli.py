@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""`acclimate capsule` as a person uses it."""
+
+import json
+import stat
+
+import capsule_cases as cases
+import pytest
+
+from acclimate_host.cli import main
+
+
+@pytest.fixture
+def files(tmp_path):
+    main(["capsule", "key", str(tmp_path / "key")])
+    key = (tmp_path / "key").read_bytes()
+    base = cases.weights(600, 1)
+    for version, content in ((1, base), (2, cases.tuned(base, 2))):
+        (tmp_path / f"v{version}").write_bytes(cases.capsule(version, content, key))
+    return tmp_path
+
+
+def test_key_is_private_and_never_overwritten(files, capsys):
+    assert stat.S_IMODE((files / "key").stat().st_mode) == 0o600
+    before = (files / "key").read_bytes()
+    assert main(["capsule", "key", str(files / "key")]) == 2
+    assert "never overwritten" in capsys.readouterr().err
+    assert (files / "key").read_bytes() == before and len(before) == 32
+
+
+def test_inspect_shows_the_header(files, capsys):
+    assert main(["capsule", "inspect", str(files / "v2"), "--json"]) == 0
+    out = capsys.readouterr().out
+    shown = json.loads(out[out.index("{") :])
+    assert shown["version"] == 2 and shown["kind"] == "SVM" and shown["intact"]
+    assert shown["sections"] == {"PROGRAM": 20, "WEIGHTS": 600}
+
+
+def test_verify_names_integrity_and_authenticity_apart(files, capsys):
+    assert main(["capsule", "verify", str(files / "v1"), "--key", str(files / "key")]) == 0
+    (files / "other").write_bytes(bytes(32))
+    assert main(["capsule", "verify", str(files / "v1"), "--key", str(files / "other")]) == 6
+    assert "authenticity: it was not signed" in capsys.readouterr().err
+    data = bytearray((files / "v1").read_bytes())
+    data[-1] ^= 1
+    (files / "v1").write_bytes(data)
+    assert main(["capsule", "verify", str(files / "v1")]) == 6
+    assert "integrity" in capsys.readouterr().err
+
+
+def test_diff_makes_what_a_device_applies(files, capsys):
+    command = ["capsule", "diff", str(files / "v1"), str(files / "v2"), "-o", str(files / "up")]
+    assert main(command) == 0
+    assert "the whole capsule has" in capsys.readouterr().out
+    store = cases.store(cases.flash(), key=(files / "key").read_bytes())
+    store.swap_capsule((files / "v1").read_bytes())
+    store.swap_capsule((files / "up").read_bytes())
+    assert cases.active(store) == (files / "v2").read_bytes()
+
+
+def test_what_is_no_capsule_is_one_line(files, capsys):
+    assert main(["capsule", "inspect", str(files / "key")]) == 6
+    assert main(["capsule", "inspect", str(files / "missing")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2
