@@ -75,8 +75,11 @@ def capsule(weights, version):
 
 def others(base, target):
     """Return {name: bytes} of the same difference by detools (each compression) and bsdiff4."""
-    import bsdiff4
-    import detools
+    try:
+        import bsdiff4
+        import detools
+    except ImportError as error:
+        sys.exit(f"{error.name} is needed for comparison; run: pip install -e '.[bench]'")
 
     sizes = {"bsdiff4": len(bsdiff4.diff(base, target))}
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +93,8 @@ def others(base, target):
             sizes["detools " + compression] = paths[2].stat().st_size
         for compression in ("lzma", "bz2", "zstd"):
             detools.create_patch_filenames(
-                *map(str, paths), compression=compression, patch_type="hdiffpatch"
+                *map(str, paths), compression=compression, patch_type="hdiffpatch",
+                algorithm="hdiffpatch",
             )
             sizes["detools hdiffpatch " + compression] = paths[2].stat().st_size
     return sizes
