@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Networks as graphs: values, builder, differentiation, text."""

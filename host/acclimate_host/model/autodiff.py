@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Differentiation on the host: from a forward graph to the whole training step.
+
+The result is the textbook's: every gradient is a tensor and all updates come last. What the
+board runs is made from it by acclimate_host.compile. Gradients are in real units (each with
+its own power-of-two scale), so an addition hands its gradient on as it is.
+"""
+
+from dataclasses import replace
+
+from .graph import GraphError, Node, Tensor
+
+
+def differentiate(graph, gradient_dtype="int8"):
+    """Return `graph` with backward and update nodes for every weight and bias.
+
+    :param gradient_dtype: of the gradients of activations; those of weights and biases,
+        which are sums over many products, are float32 where they are kept at all
+    """
+    losses = [node for node in graph.nodes if node.phase == "loss"]
+    if len(losses) != 1:
+        raise GraphError(f"{graph.name}: {len(losses)} loss nodes; a training step has one")
+    step = _Step(graph, gradient_dtype)
+    step.gradients[losses[0].inputs[0]] = losses[0].outputs[1]
+    for node in reversed(graph.nodes):
+        if node.phase == "forward" and node.outputs[0] in step.gradients:
+            getattr(step, node.op)(node, step.gradients[node.outputs[0]])
+    return step.finished()
+
+
+class _Step:
+    def __init__(self, graph, gradient_dtype):
+        self.graph, self.dtype = graph, gradient_dtype
+        self.gradients, self.tensors, self.backward, self.updates = {}, {}, [], []
+        for node in graph.nodes:
+            if node.phase == "loss":
+                self.tensors[node.outputs[1]] = replace(
+                    graph[node.outputs[1]], dtype=gradient_dtype
+                )
+
+    def finished(self):
+        return self.graph.with_nodes(
+            (*self.graph.nodes, *self.backward, *self.updates), self.tensors.values()
+        )
+
+    def _new(self, name, shape, dtype):
+        self.tensors[name] = Tensor(name, tuple(shape), dtype, "gradient")
+        return name
+
+    def _run(self, op, inputs, output, shape, dtype, attrs):
+        self._new(output, shape, dtype)
+        self.backward.append(Node(op, inputs, (output,), "backward", attrs=attrs))
+        return output
+
+    def _arrived(self, tensor, gradient):
+        """A part of the gradient of `tensor` is known; parts of several readers are summed."""
+        first = self.gradients.get(tensor)
+        if first is not None:
+            shape = self.graph[tensor].shape
+            name = f"{gradient}.sum"
+            gradient = self._run(
+                "sum_gradients", (first, gradient), name, shape, self.dtype, {}
+            )
+        self.gradients[tensor] = gradient
+
+    def _layer(self, node, gradient):
+        x, weight, bias = node.inputs
+        layer = node.attrs["layer"]
+        if self.graph[x].kind != "input":
+            shape = self.graph[x].shape
+            self._arrived(x, self._run(
+                "input_gradient", (gradient, weight), f"{layer}.gx", shape, self.dtype, node.attrs
+            ))  # fmt: skip
+        shape = self.graph[weight].shape
+        parts = (
+            (weight, "weight_gradient", (x, gradient), f"{layer}.gw", shape),
+            (bias, "bias_gradient", (gradient,), f"{layer}.gb", self.graph[bias].shape),
+        )
+        for target, op, inputs, name, shape in parts:
+            self._run(op, inputs, name, shape, "float32", node.attrs)
+            self.tensors[target] = replace(self.graph[target], kind="trained")
+            self.updates.append(
+                Node("apply", (name,), (), "update", (target,), {"layer": layer})
+            )
+
+    def conv(self, node, gradient):
+        y, mask = node.outputs
+        gradient = self._run(
+            "clamp_gradient", (gradient, mask), f"{node.attrs['layer']}.gy",
+            self.graph[y].shape, self.dtype, {"layer": node.attrs["layer"]},
+        )  # fmt: skip
+        self._layer(node, gradient)
+
+    def dense(self, node, gradient):
+        self._layer(node, gradient)
+
+    def add(self, node, gradient):
+        for name in node.inputs:
+            if self.graph[name].kind != "input":
+                self._arrived(name, gradient)
+
+    def pool(self, node, gradient):
+        x = node.inputs[0]
+        self._arrived(x, self._run(
+            "pool_gradient", (gradient,), f"{node.attrs['layer']}.gx", self.graph[x].shape,
+            self.dtype, node.attrs,
+        ))  # fmt: skip
