@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""A scheme says which biases and which input channels of which weights are trained."""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ..model.graph import GraphError
+from ..model.zoo import convolutions
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Biases of the last `bias_layers` convolutions; `channels`: ((layer, count), ...).
+
+    `count` is how many input channels of that layer's weight are trained, from the first on
+    (for a depthwise layer: of its channels). The classifier is always trained.
+    """
+
+    bias_layers: int
+    channels: tuple = ()
+
+    def trained_biases(self, graph):
+        """Return the names of the convolutions whose bias is trained."""
+        names = [node.attrs["layer"] for node in convolutions(graph)]
+        if not 0 <= self.bias_layers <= len(names):
+            raise GraphError(f"bias_layers is {self.bias_layers}; {graph.name} has {len(names)}")
+        return names[len(names) - self.bias_layers :]
+
+    def trained_channels(self, graph):
+        """Return {layer: count}, checked against the graph."""
+        limits = {n.attrs["layer"]: graph[n.inputs[0]].shape[0] for n in convolutions(graph)}
+        groups = {n.attrs["layer"]: n.attrs["groups"] for n in convolutions(graph)}
+        for layer, count in self.channels:
+            if layer not in limits:
+                raise GraphError(f"no convolution {layer!r} in {graph.name}")
+            if not 1 <= count <= limits[layer]:
+                raise GraphError(f"{layer}: {count} channels; it has 1 to {limits[layer]}")
+            if count < limits[layer] and groups[layer] not in (1, limits[layer]):
+                raise GraphError(f"{layer}: {groups[layer]} groups; train it whole or not at all")
+        return dict(self.channels)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A scheme from the paper's material, with the extra memory that was stated for it."""
+
+    net: str
+    scheme: Scheme
+    extra_kib: float
+
+
+def from_ratios(graph, bias_layers, layers, ratios):
+    """Return the scheme that trains int(ratio * channels) input channels of each layer."""
+    nodes = convolutions(graph)
+    counts = []
+    for index, ratio in zip(layers, ratios, strict=True):
+        count = int(graph[nodes[index].inputs[0]].shape[0] * ratio)
+        if count:
+            counts.append((nodes[index].attrs["layer"], count))
+    return Scheme(bias_layers, tuple(counts))
+
+
+def last_layers(graph, count):
+    """Return the scheme that trains the last `count` convolutions whole."""
+    nodes = convolutions(graph)
+    start = len(nodes) - count
+    return from_ratios(graph, count, range(start, len(nodes)), [1] * count)
+
+
+def full(graph):
+    """Return the scheme that trains everything."""
+    return last_layers(graph, len(convolutions(graph)))
+
+
+def published(backbones):
+    """Return the published schemes; `backbones` maps a net's name to its graph."""
+    text = files("acclimate_host").joinpath("data", "sparse_schemes.json").read_text()
+    found = []
+    for row in json.loads(text)["schemes"]:
+        scheme = from_ratios(
+            backbones[row["net"]], row["bias_layers_last"], row["weight_layers"],
+            row["input_channel_ratio"],
+        )  # fmt: skip
+        found.append(Published(row["net"], scheme, row["extra_memory_kib"]))
+    return found
