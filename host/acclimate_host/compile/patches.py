@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Runs the first, largest layers patch by patch, so that their tensors never exist whole.
+
+A patch of the output needs, layer by layer, a region that grows by the kernels (the halo);
+what two patches share is computed in both. Results are bit for bit those of whole tensors.
+"""
+
+from ..model.graph import GraphError, Node
+
+LARGE_EDGE = 32
+
+
+def patch_front(graph, grid):
+    """Return the graph with its layers above 32x32 as one node of grid x grid patches.
+
+    The front is left as it is where a mask or a kept input asks for whole tensors.
+
+    :param grid: patches along each edge; 1 or less leaves the graph as it is
+    """
+    count = _front(graph) if grid > 1 else 0
+    if not count:
+        return graph
+    front = graph.nodes[:count]
+    x, y = front[0].inputs[0], front[-1].outputs[0]
+    inputs = (x, *(name for node in front for name in node.inputs[1:]))
+    steps = tuple(front)
+    node = Node(
+        "patches", inputs, (y,), attrs={"grid": grid, "steps": steps},
+        workspace_bytes=front_workspace(graph, steps, grid),
+    )  # fmt: skip
+    # Shapes inside the patches stay readable through the steps' own attributes.
+    return graph.with_nodes((node, *graph.nodes[count:]))
+
+
+def _front(graph):
+    """Return how many nodes belong to the front: a chain, up to the last large tensor."""
+    readers, count, large = graph.readers(), 0, 0
+    for i, node in enumerate(graph.nodes):
+        chained = i == 0 or node.inputs[0] == graph.nodes[i - 1].outputs[0]
+        plain = node.op in ("conv", "conv_depthwise") and len(node.outputs) == 1
+        alone = all(len(readers[name]) == 1 for name in node.outputs)
+        if not (chained and plain):
+            break
+        is_large = max(graph[node.inputs[0]].shape[1:]) > LARGE_EDGE
+        # A pointwise layer behind the front has no halo and hands on a smaller tensor.
+        if not is_large and not (node.op == "conv" and node.attrs["kernel"] == 1):
+            break
+        count, large = i + 1, large or is_large
+        if not alone:
+            break
+    return count if large else 0
+
+
+def convs_of(node):
+    """Return the attrs of the one or two convolutions that a forward node runs."""
+    return node.attrs["steps"] if node.op == "conv_depthwise" else (node.attrs,)
+
+
+def source_region(region, conv, edge):
+    """Return the rows (or columns) of a conv's input that rows `region` of its output need."""
+    start = region[0] * conv["stride"] - conv["pad"]
+    stop = (region[1] - 1) * conv["stride"] - conv["pad"] + conv["kernel"]
+    return max(start, 0), min(stop, edge)
+
+
+def edges(height, convs):
+    """Return the edge lengths in front of, between and behind the convolutions."""
+    found = [height]
+    for conv in convs:
+        found.append((found[-1] + 2 * conv["pad"] - conv["kernel"]) // conv["stride"] + 1)
+    return found
+
+
+def patch_regions(edge, convs, part, grid):
+    """Return the region of each tensor along one axis for patch number `part` of `grid`."""
+    lengths = edges(edge, convs)
+    length = lengths[-1]
+    regions = [(part * length // grid, (part + 1) * length // grid)]
+    for conv, before in zip(reversed(convs), reversed(lengths[:-1]), strict=True):
+        regions.append(source_region(regions[-1], conv, before))
+    return regions[::-1]
+
+
+def front_workspace(graph, steps, grid):
+    """Return the most bytes that any patch needs at once beside the front's input and output."""
+    shape = graph[steps[0].inputs[0]].shape
+    convs = [conv for node in steps for conv in convs_of(node)]
+    rows = [patch_regions(shape[1], convs, part, grid) for part in range(grid)]
+    columns = [patch_regions(shape[2], convs, part, grid) for part in range(grid)]
+    if any(a >= b for axis in (rows, columns) for part in axis for a, b in part):
+        raise GraphError(f"{grid}x{grid} patches are too many for this input; use fewer")
+    return max(_peak(graph, steps, r, c) for r in rows for c in columns)
+
+
+def _peak(graph, steps, rows, columns):
+    def area(position):
+        (top, bottom), (left, right) = rows[position], columns[position]
+        return (bottom - top) * (right - left)
+
+    peak = position = before = 0
+    for node in steps:
+        parts = len(convs_of(node))
+        temporary = area(position + 1) if parts == 2 else 0
+        position += parts
+        is_last = node is steps[-1]
+        after = 0 if is_last else graph[node.outputs[0]].shape[0] * area(position)
+        peak = max(peak, before + temporary + after)
+        before = after
+    return peak

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Which tensors share a buffer, and from which node to which each buffer lives."""
+
+from dataclasses import dataclass, replace
+
+from ..model.graph import IN_ARENA
+from .fuse import is_depthwise
+
+ALIGN_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Bytes that live from node `first` to node `last`, both included."""
+
+    name: str
+    size_bytes: int
+    first: int
+    last: int
+
+
+def share_in_place(graph):
+    """Return (graph, {tensor: tensor whose buffer it takes over}).
+
+    A node may write over an input that nobody needs afterwards. A depthwise node then goes
+    channel by channel through a workspace of one channel.
+    """
+    readers, taken, nodes = graph.readers(), {}, []
+    for i, node in enumerate(graph.nodes):
+        for position in _candidates(graph, node):
+            source = node.inputs[position]
+            if not _may_take(graph, node, i, position, readers):
+                continue
+            taken[node.outputs[0]] = source
+            if node.op in ("conv", "input_gradient"):
+                _, height, width = graph[node.outputs[0]].shape
+                node = replace(node, workspace_bytes=height * width)
+            break
+        nodes.append(node)
+    return graph.with_nodes(nodes), taken
+
+
+def _candidates(graph, node):
+    """Return the positions of inputs that the kernel of this node may write over."""
+    if node.op == "clamp_gradient":
+        return (0,)
+    if node.op in ("add", "sum_gradients"):
+        return (0, 1)
+    if node.op == "conv_add":
+        return (len(node.inputs) - 1,)
+    if node.op == "conv" and is_depthwise(graph, node):
+        return (0,)
+    if node.op == "input_gradient" and node.attrs.get("groups", 1) > 1:
+        channels = graph[node.inputs[0]].shape[0]
+        return (0,) if node.attrs["groups"] == channels else ()
+    return ()
+
+
+def _may_take(graph, node, position, which, readers):
+    name = node.inputs[which]
+    source, target = graph[name], graph[node.outputs[0]]
+    return (
+        source.kind in ("activation", "gradient")
+        and readers[name][-1] == position
+        and node.inputs.count(name) == 1
+        and name not in graph.outputs
+        and target.size_bytes <= source.size_bytes
+        and target.dtype == source.dtype
+    )
+
+
+def buffers(graph, taken, with_input=False):
+    """Return the buffers of a graph; trained tensors live from the first node to the last.
+
+    :param taken: from `share_in_place`; empty: each tensor has a buffer of its own
+    :param with_input: whether the caller's input lies in the arena too
+    """
+    end = len(graph.nodes) - 1
+    producer, readers = graph.producer(), graph.readers()
+    found = {}
+    for name, tensor in graph.tensors.items():
+        if tensor.kind not in IN_ARENA and not (with_input and tensor.kind == "input"):
+            continue
+        if tensor.kind == "trained":
+            first, last = 0, end
+        else:
+            first = producer.get(name, 0)
+            last = end if name in graph.outputs else max([first, *readers[name]])
+        root = owner(name, taken)
+        old = found.get(root)
+        if old is None:
+            found[root] = Buffer(root, _aligned(tensor.size_bytes), first, last)
+        else:
+            size = max(old.size_bytes, _aligned(tensor.size_bytes))
+            found[root] = Buffer(root, size, min(first, old.first), max(last, old.last))
+    for i, node in enumerate(graph.nodes):
+        if node.workspace_bytes:
+            name = f"workspace {i}"
+            found[name] = Buffer(name, _aligned(node.workspace_bytes), i, i)
+    return list(found.values())
+
+
+def owner(name, taken):
+    """Return the tensor whose buffer `name` lies in."""
+    while name in taken:
+        name = taken[name]
+    return name
+
+
+def _aligned(size_bytes):
+    return -(-size_bytes // ALIGN_BYTES) * ALIGN_BYTES
