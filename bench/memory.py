@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Memory: published extra memory, whole training arenas, and full update in the same accounting.
+
+All of it is computed from layer dimensions by the compiler (128x128 input, batch 1, 10
+classes); nothing is measured on a board. The arenas hold activations, int8 gradients, clamp
+masks, saved inputs, workspaces and every trained weight and bias, with layers above 32x32 in
+2x2 patches (exact halo). The image itself stays in the caller's buffer; `with_input` puts it
+into the arena too, with 2x2 and 4x4 patches. A gradient kernel is taken to need no workspace.
+Full update needs whole tensors, so no patches there. `ratio.kept_*` compares with a step that
+keeps float32 gradients, neither fused nor in place, as a framework runs it.
+"""
+
+import sys
+
+from acclimate_host.compile.step import KEPT_FLOAT, Options, inference_step, training_step
+from acclimate_host.model.zoo import backbone, names
+from acclimate_host.sparse.memory import extra_memory
+from acclimate_host.sparse.scheme import full, last_layers, published
+from bench import common
+
+SHORT = {"mbv2-w0.35": "mbv2", "mcunet-5fps": "mcunet", "proxyless-w0.3": "proxyless"}
+PAPER = {"arena_kib": {"mbv2": 141, "mcunet": 206}, "ratio_full": "20 to 21"}
+KIB = 1024
+TARGETS = [
+    ("scheme_error_kib_max", "<=", 0.1),
+    ("last12_mcunet_kib", "=", 448),
+    ("arena.mbv2_49", "<=", 100 * KIB),
+    ("arena.mcunet_99", "<=", 152 * KIB),
+    ("arena.proxyless_49", "<=", 115 * KIB),
+    ("layout_excess_max", "<=", 0.02),
+    ("with_input.grid4.mbv2_49", None, None),
+    ("with_input.grid4.mcunet_99", None, None),
+    ("with_input.grid4.proxyless_49", None, None),
+    ("ratio.full_mbv2", None, None),
+    ("ratio.full_mcunet", None, None),
+    ("ratio.full_proxyless", None, None),
+    ("ratio.kept_mbv2", None, None),
+    ("ratio.kept_mcunet", None, None),
+    ("ratio.kept_proxyless", None, None),
+]
+HEADLINE = {"mbv2": "mbv2_49", "mcunet": "mcunet_99", "proxyless": "proxyless_49"}
+
+
+def measure():
+    """Return the result of the bench."""
+    nets = {name: backbone(name) for name in names()}
+    rows = published(nets)
+    result = {"accounting": " ".join(__doc__.split()), "paper": PAPER, "schemes": []}
+    errors, excess = [], []
+    result["arena"], result["with_input"] = {}, {"grid2": {}, "grid4": {}}
+    result["bound"], result["predict"] = {}, {}
+    for row in rows:
+        extra = extra_memory(nets[row.net], row.scheme).total_bytes / KIB
+        errors.append(abs(extra - row.extra_kib))
+        result["schemes"].append(
+            {"net": row.net, "published_kib": row.extra_kib, "computed_kib": round(extra, 3)}
+        )
+        step = training_step(nets[row.net], row.scheme)
+        key = f"{SHORT[row.net]}_{int(row.extra_kib)}"
+        result["arena"][key] = step.layout.size_bytes
+        result["bound"][key] = step.layout.bound_bytes
+        excess.append(step.layout.excess)
+        for grid in (2, 4):
+            options = Options(patch_grid=grid, input_in_arena=True)
+            layout = training_step(nets[row.net], row.scheme, options).layout
+            result["with_input"][f"grid{grid}"][key] = layout.size_bytes
+            excess.append(layout.excess)
+    excess += _whole(nets, result)
+    result["scheme_error_kib_max"] = round(max(errors), 4)
+    last = extra_memory(nets["mcunet-5fps"], last_layers(nets["mcunet-5fps"], 12))
+    result["last12_mcunet_kib"] = round(last.total_bytes / KIB)
+    result["layout_excess_max"] = max(excess)
+    return result
+
+
+def _whole(nets, result):
+    """Add full update and inference of each net, and the ratios; return the excesses."""
+    result["full"], result["kept_float"], result["ratio"], excess = {}, {}, {}, []
+    for name, graph in nets.items():
+        short = SHORT[name]
+        steps = {
+            "full": training_step(graph, full(graph)),
+            "kept_float": training_step(graph, full(graph), KEPT_FLOAT),
+            "predict": inference_step(graph),
+        }
+        for key, step in steps.items():
+            result[key][short] = step.layout.size_bytes
+            excess.append(step.layout.excess)
+        sparse = result["arena"][HEADLINE[short]]
+        result["ratio"]["full_" + short] = result["full"][short] / sparse
+        result["ratio"]["kept_" + short] = result["kept_float"][short] / sparse
+    return excess
+
+
+def main():
+    result = measure()
+    missed = common.table("memory (bytes, unless named otherwise)", result, TARGETS)
+    print(f"  paper: {PAPER['arena_kib']} KB, full/sparse {PAPER['ratio_full']} (no scheme named)")
+    print(f"  wrote {common.write('memory', result)}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
