@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The picture of an arena: which bytes hold what, over the nodes of one step."""
+
+from acclimate_host.plots import _pyplot
+
+COLOURS = {
+    "trained": "#2a7f8e", "activation": "#c8553d", "gradient": "#7a5ea8", "mask": "#d9a441",
+    "workspace": "#6b7280", "loss": "#111827", "input": "#b0b7c3",
+}  # fmt: skip
+
+
+def arena_map(path, step, title):
+    """Draw each buffer as a box: its life to the right, its bytes upwards."""
+    plt = _pyplot()
+    from matplotlib.patches import Patch, Rectangle
+
+    figure, axes = plt.subplots(figsize=(11, 6), layout="constrained")
+    used = []
+    for buffer in step.buffers:
+        tensor = step.graph.tensors.get(buffer.name)
+        kind = tensor.kind if tensor else "workspace"
+        used += [] if kind in used else [kind]
+        low = step.layout.offsets[buffer.name] / 1024
+        axes.add_patch(
+            Rectangle(
+                (buffer.first, low), buffer.last + 1 - buffer.first, buffer.size_bytes / 1024,
+                facecolor=COLOURS[kind], edgecolor="white", linewidth=0.3,
+            )
+        )  # fmt: skip
+    axes.set(
+        xlim=(0, len(step.graph.nodes)), ylim=(0, step.layout.size_bytes / 1024 * 1.02),
+        xlabel="node of the step", ylabel="KiB", title=title,
+    )  # fmt: skip
+    backward = [i for i, node in enumerate(step.graph.nodes) if node.phase == "loss"]
+    for position in backward:
+        axes.axvline(position, color="#111827", linewidth=0.8, linestyle=":")
+    axes.legend(
+        handles=[Patch(color=COLOURS[kind], label=kind) for kind in used],
+        loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=len(used),
+    )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    plt.close(figure)

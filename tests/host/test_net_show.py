@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate show``."""
+
+import pytest
+
+from acclimate_host.cli import main
+
+
+def test_show_names_the_arena_of_a_published_scheme(capsys):
+    assert main(["show", "mbv2-w0.35", "--published", "49.8"]) == 0
+    shown = capsys.readouterr().out
+    assert "mbv2-w0.35: " in shown and "94,452" in shown and "51,002" in shown
+
+
+def test_show_prints_nodes_when_asked(capsys):
+    assert main(["show", "mcunet-5fps", "--biases", "2", "--nodes"]) == 0
+    shown = capsys.readouterr().out
+    assert "-- backward" in shown and "c41.b! = bias_update(c41.gy)" in shown
+
+
+def test_show_predicts_without_a_scheme(capsys):
+    assert main(["show", "proxyless-w0.3", "--nodes"]) == 0
+    assert "-- backward" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [(["lenet"], "known are"), (["mbv2-w0.35", "--published", "1"], "there are 49.8"),
+     (["mbv2-w0.35", "--last", "99"], "51 convolutions"),
+     (["mbv2-w0.35", "--patches", "0"], "1 or more"),
+     (["mbv2-w0.35", "--patches", "99"], "use fewer")],
+)  # fmt: skip
+def test_show_refuses_in_one_line(words, text, capsys):
+    assert main(["show", *words]) == 2
+    error = capsys.readouterr().err
+    assert text in error and error.count("\n") == 1
+
+
+def test_show_draws_the_arena(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "arena.svg"
+    assert main(["show", "mcunet-5fps", "--published", "49.8", "--arena", str(path)]) == 0
+    assert path.read_text().count("<path") > 100
