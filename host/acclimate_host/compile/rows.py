@@ -17,10 +17,10 @@ def pack_rows(matrix):
     """
     matrix = np.asarray(matrix, np.int8)
     rows, depth = matrix.shape
-    words = np.zeros((rows, -(-depth // 4), 4), np.int8)
+    count, pairs = -(-depth // 4), rows // 2
+    words = np.zeros((rows, count, 4), np.int8)
     words.reshape(rows, -1)[:, :depth] = matrix
-    pairs = rows // 2
-    paired = words[: 2 * pairs].reshape(pairs, 2, -1, 4).transpose(0, 2, 1, 3)
+    paired = words[: 2 * pairs].reshape(pairs, 2, count, 4).transpose(0, 2, 1, 3)
     return paired.tobytes() + words[2 * pairs :].tobytes()
 
 
