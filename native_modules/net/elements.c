@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * Addition, pools, padding and clamps in plain C. */
+#include "net_kernels.h"
+#include "net_math.h"
+
+int8_t net_add_one(const net_add_rule *rule, int32_t a, int32_t b) {
+    int32_t left = net_requantize((a - rule->zero_a) * (1 << 20), rule->multiplier_a,
+        rule->shift_a);
+    int32_t right = net_requantize((b - rule->zero_b) * (1 << 20), rule->multiplier_b,
+        rule->shift_b);
+    int32_t sum = net_requantize(left + right, rule->multiplier_y, rule->shift_y);
+    return (int8_t)net_clamp(sum + rule->zero_y, rule->low, rule->high);
+}
+
+void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+    uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = net_add_one(rule, a[i], b[i]);
+    }
+}
+
+/* One output of a pool over the window from (top, left); *count elements lie inside. */
+static int32_t window(const net_pool_args *k, int32_t top, int32_t left, uint32_t c, int is_max,
+    int32_t *count) {
+    int32_t found = is_max ? -128 : 0;
+    *count = 0;
+    for (int32_t r = top < 0 ? 0 : top; r < top + k->kh && r < k->h; r++) {
+        for (int32_t t = left < 0 ? 0 : left; t < left + k->kw && t < k->w; t++) {
+            int32_t x = k->x[((uint32_t)r * k->w + (uint32_t)t) * k->channels + c];
+            found = !is_max ? found + x : x > found ? x : found;
+            ++*count;
+        }
+    }
+    return found;
+}
+
+static void pool(const net_pool_args *k, int is_max) {
+    int8_t *y = k->y;
+    for (int32_t r = 0; r < k->oh; r++) {
+        for (int32_t t = 0; t < k->ow; t++) {
+            for (uint32_t c = 0; c < k->channels; c++) {
+                int32_t count, found = window(k, r * k->stride_h - k->pad_top,
+                    t * k->stride_w - k->pad_left, c, is_max, &count);
+                if (!is_max && count) {
+                    int32_t half = count / 2;
+                    found = (found > 0 ? found + half : found - half) / count;
+                }
+                *y++ = (int8_t)net_clamp(found, k->low, k->high);
+            }
+        }
+    }
+}
+
+void net_average_pool_ref(const net_pool_args *k) {
+    pool(k, 0);
+}
+
+void net_max_pool_ref(const net_pool_args *k) {
+    pool(k, 1);
+}
+
+void net_pad_ref(const net_pool_args *k) {
+    int8_t *y = k->y;
+    for (int32_t r = 0; r < k->oh; r++) {
+        int32_t row = r - k->pad_top;
+        for (int32_t t = 0; t < k->ow; t++) {
+            int32_t column = t - k->pad_left;
+            int is_inside = row >= 0 && row < k->h && column >= 0 && column < k->w;
+            for (uint32_t c = 0; c < k->channels; c++) {
+                *y++ = is_inside ? k->x[((uint32_t)row * k->w + (uint32_t)column) * k->channels + c]
+                    : k->low;
+            }
+        }
+    }
+}
+
+void net_clamp_ref(const int8_t *x, int8_t *y, uint32_t n, int8_t low, int8_t high) {
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = (int8_t)net_clamp(x[i], low, high);
+    }
+}
