@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Convolution in plain C: the reference of every faster kernel. */
+#include "net_order.h"
 #include "net_store.h"
 
 /* Taps first <= t < end of a kernel that lie inside [0, size) from `at` on. */
@@ -9,10 +10,27 @@ static void inside(int32_t at, uint32_t taps, uint32_t size, uint32_t *first, ui
     *end = room < (int32_t)taps ? (room < 0 ? 0 : (uint32_t)room) : taps;
 }
 
-static int32_t dot(const int8_t *x, const int8_t *w, uint32_t n, int32_t zero) {
+/* A matrix of weights, and the row in it that a sum takes. */
+typedef struct {
+    const int8_t *row;
+    uint32_t step, depth;
+} weights;
+
+/* The row of output channel c; `channels` of each tap lie in this matrix. */
+static weights row_of(const net_conv_args *k, const int8_t *w, uint32_t c, uint32_t channels) {
+    uint32_t rows = (uint32_t)k->cout / k->groups, group = c / rows;
+    uint32_t depth = channels * k->kh * k->kw;
+    if (!depth) {
+        return (weights){ w, 4, 0 };
+    }
+    w += group * net_rows_bytes(rows, depth) + net_row_start(c % rows, depth);
+    return (weights){ w, net_row_step(rows, c % rows), channels };
+}
+
+static int32_t dot(const int8_t *x, const weights *w, uint32_t tap, int32_t zero) {
     int32_t sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        sum += (x[i] - zero) * w[i];
+    for (uint32_t i = 0, at = tap * w->depth; i < w->depth; i++, at++) {
+        sum += (x[i] - zero) * w->row[net_in_row(w->step, at)];
     }
     return sum;
 }
@@ -20,19 +38,17 @@ static int32_t dot(const int8_t *x, const int8_t *w, uint32_t n, int32_t zero) {
 /* The sum of one output element; x points at the group's first channel. */
 static int32_t element(const net_conv_args *k, uint32_t c, int32_t top, int32_t left,
     const int8_t *x, uint32_t depth) {
-    uint32_t r0, r1, c0, c1, rest = depth - k->split;
+    uint32_t r0, r1, c0, c1;
     inside(top, k->kh, k->h, &r0, &r1);
     inside(left, k->kw, k->w_in, &c0, &c1);
+    weights trained = row_of(k, k->wt, c, k->split), frozen = row_of(k, k->w, c, depth - k->split);
     int32_t sum = k->bias[c];
     for (uint32_t r = r0; r < r1; r++) {
         for (uint32_t t = c0; t < c1; t++) {
             const int8_t *at = x + (top + (int32_t)r) * k->x_pitch
                 + (left + (int32_t)t) * k->x_step;
-            uint32_t tap = (c * k->kh + r) * k->kw + t;
-            if (k->split) {
-                sum += dot(at, k->wt + tap * k->split, k->split, k->zero_x);
-            }
-            sum += dot(at + k->split, k->w + tap * rest, rest, k->zero_x);
+            sum += dot(at, &trained, r * k->kw + t, k->zero_x);
+            sum += dot(at + k->split, &frozen, r * k->kw + t, k->zero_x);
         }
     }
     return sum;

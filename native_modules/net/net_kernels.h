@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of a network. Tensors lie as height, width, channels; weights as output channel,
- * kernel row, kernel column, input channel of the group. Names *_ref are the plain C; an
- * architecture replaces a kernel by defining its name without _ref before this file's end. */
+ * The kernels of a network. Tensors lie as height, width, channels; weights as paired rows
+ * (net_order.h) of kernel row, kernel column, input channel of the group. Names *_ref are the
+ * plain C; an architecture replaces a kernel by defining its name without _ref before this
+ * file's end. */
 #ifndef NET_KERNELS_H
 #define NET_KERNELS_H
 
@@ -21,7 +22,7 @@ typedef struct {
     const int8_t *x;
     int8_t *y;
     uint8_t *mask; /* or NULL; bit (row * ow + column) * cout + channel, lowest first */
-    const int8_t *w; /* [cout][kh][kw][cin / groups - split]; depthwise: [cout - split][kh][kw] */
+    const int8_t *w; /* rows: [kh][kw][cin / groups - split]; depthwise: [cout - split][kh][kw] */
     const int8_t *wt; /* the first `split` input channels (depthwise: channels), or NULL */
     const int32_t *bias, *multiplier;
     const int8_t *shift;

@@ -20,30 +20,33 @@
 #include <stdint.h>
 
 /* Bytes of one row, and of a matrix. */
-static inline int32_t net_row_bytes(int32_t depth) {
-    return (depth + 3) & ~3;
+static inline uint32_t net_row_bytes(uint32_t depth) {
+    return (depth + 3) & ~3u;
 }
 
-static inline int32_t net_rows_bytes(int32_t rows, int32_t depth) {
+static inline uint32_t net_rows_bytes(uint32_t rows, uint32_t depth) {
     return rows * net_row_bytes(depth);
 }
 
-/* Whether a row lies alone, and the step from one of its words to the next, in bytes. */
-static inline int32_t net_row_step(int32_t rows, int32_t row) {
+/* From one word of a row to its next, in bytes. */
+static inline uint32_t net_row_step(uint32_t rows, uint32_t row) {
     return (row | 1) < rows ? 8 : 4;
 }
 
-/* Where a row begins; its word i lies i * net_row_step(rows, row) further. */
-static inline int32_t net_row_start(int32_t rows, int32_t row, int32_t depth) {
-    int32_t second = row & 1;
-    (void)rows;
+/* Where a row begins. */
+static inline uint32_t net_row_start(uint32_t row, uint32_t depth) {
+    uint32_t second = row & 1;
     return (row - second) * net_row_bytes(depth) + 4 * second;
 }
 
+/* Where weight k lies, from the beginning of its row. */
+static inline uint32_t net_in_row(uint32_t step, uint32_t k) {
+    return (k >> 2) * step + (k & 3);
+}
+
 /* Where the weight (row, k) lies. */
-static inline int32_t net_weight_at(int32_t rows, int32_t row, int32_t depth, int32_t k) {
-    int32_t words = (k >> 2) * net_row_step(rows, row);
-    return net_row_start(rows, row, depth) + words + (k & 3);
+static inline uint32_t net_weight_at(uint32_t rows, uint32_t row, uint32_t depth, uint32_t k) {
+    return net_row_start(row, depth) + net_in_row(net_row_step(rows, row), k);
 }
 
 #endif

@@ -14,8 +14,8 @@ from acclimate_host.paths import repository
 SHAPES = [(1, 1), (1, 9), (2, 4), (3, 6), (5, 27), (16, 3), (7, 40)]
 SOURCE = """
 #include "net_order.h"
-int32_t at(int32_t n, int32_t r, int32_t d, int32_t k) { return net_weight_at(n, r, d, k); }
-int32_t size(int32_t n, int32_t d) { return net_rows_bytes(n, d); }
+uint32_t at(uint32_t n, uint32_t r, uint32_t d, uint32_t k) { return net_weight_at(n, r, d, k); }
+uint32_t size(uint32_t n, uint32_t d) { return net_rows_bytes(n, d); }
 """
 
 
