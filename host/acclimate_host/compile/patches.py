@@ -39,7 +39,7 @@ def _front(graph):
         chained = i == 0 or node.inputs[0] == graph.nodes[i - 1].outputs[0]
         plain = node.op in ("conv", "conv_depthwise") and len(node.outputs) == 1
         alone = all(len(readers[name]) == 1 for name in node.outputs)
-        if not (chained and plain):
+        if not (chained and plain and all(_square(conv) for conv in convs_of(node))):
             break
         is_large = max(graph[node.inputs[0]].shape[1:]) > LARGE_EDGE
         # A pointwise layer behind the front has no halo and hands on a smaller tensor.
@@ -49,6 +49,11 @@ def _front(graph):
         if not alone:
             break
     return count if large else 0
+
+
+def _square(conv):
+    """Say whether one number each describes kernel, stride and padding."""
+    return all(isinstance(conv[key], int) for key in ("kernel", "stride", "pad"))
 
 
 def convs_of(node):

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from ..model.graph import Node
+from ..model.graph import GraphError, Node
 
 
 def prune(graph, scheme):
@@ -13,6 +13,7 @@ def prune(graph, scheme):
     others, in flash; of the layer's input those channels alone are kept, as `L.keep`.
     """
     cut = _Cut(graph, scheme)
+    cut.check_reach()
     nodes = [cut.forward_or_backward(node) for node in graph.nodes if cut.wanted(node)]
     nodes = [node for group in nodes for node in group]
     return drop_dead(graph.with_nodes(nodes, cut.tensors.values()))
@@ -68,6 +69,13 @@ class _Cut:
             tensor = replace(tensor, shape=tuple(rest))
             self.splits[layer] = count
         self.tensors[weight] = tensor
+
+    def check_reach(self):
+        """Refuse a scheme whose layers no gradient reaches."""
+        reached = {n.attrs["layer"] for n in self.graph.nodes if n.phase == "update"}
+        for layer in [*self.channels, *sorted(self.biases)]:
+            if layer not in reached:
+                raise GraphError(f"{layer}: no gradient reaches it; train only later layers")
 
     def wanted(self, node):
         if node.phase != "update" or node.attrs["layer"] not in self._layers():

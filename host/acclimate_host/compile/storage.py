@@ -70,7 +70,7 @@ def _may_take(graph, node, position, which, readers):
 
 
 def buffers(graph, taken, with_input=False):
-    """Return the buffers of a graph; trained tensors live from the first node to the last.
+    """Return the buffers of a graph; trained tensors and windows live all the time.
 
     :param taken: from `share_in_place`; empty: each tensor has a buffer of its own
     :param with_input: whether the caller's input lies in the arena too
@@ -81,7 +81,7 @@ def buffers(graph, taken, with_input=False):
     for name, tensor in graph.tensors.items():
         if tensor.kind not in IN_ARENA and not (with_input and tensor.kind == "input"):
             continue
-        if tensor.kind == "trained":
+        if tensor.kind in ("trained", "state"):
             first, last = 0, end
         else:
             first = producer.get(name, 0)

@@ -24,7 +24,8 @@ def differentiate(graph, gradient_dtype="int8"):
     step.gradients[losses[0].inputs[0]] = losses[0].outputs[1]
     for node in reversed(graph.nodes):
         if node.phase == "forward" and node.outputs[0] in step.gradients:
-            getattr(step, node.op)(node, step.gradients[node.outputs[0]])
+            # Behind an operator without a gradient nothing is trained; `prune` says so.
+            getattr(step, node.op, step.blocked)(node, step.gradients[node.outputs[0]])
     return step.finished()
 
 
@@ -66,7 +67,7 @@ class _Step:
     def _layer(self, node, gradient):
         x, weight, bias = node.inputs
         layer = node.attrs["layer"]
-        if self.graph[x].kind != "input":
+        if self.graph[x].kind not in ("input", "state"):
             shape = self.graph[x].shape
             self._arrived(x, self._run(
                 "input_gradient", (gradient, weight), f"{layer}.gx", shape, self.dtype, node.attrs
@@ -82,6 +83,9 @@ class _Step:
             self.updates.append(
                 Node("apply", (name,), (), "update", (target,), {"layer": layer})
             )
+
+    def blocked(self, node, gradient):
+        """Form no gradient of this node's inputs."""
 
     def conv(self, node, gradient):
         y, mask = node.outputs

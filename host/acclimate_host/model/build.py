@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Builds forward graphs, one layer a call, and works out every shape."""
 
-from .graph import Graph, GraphError, Node, Tensor
+from .graph import Graph, GraphError, Node, Tensor, geometry, plain
 
 
 class Builder:
@@ -24,31 +24,48 @@ class Builder:
         self.tensors[name] = Tensor(name, tuple(shape), dtype, kind)
         return name
 
-    def conv(self, name, x, outputs, kernel=1, stride=1, groups=1, relu=True, pad=None):
+    def conv(
+        self, name, x, outputs, kernel=1, stride=1, groups=1, relu=True, pad=None, limit=None
+    ):  # fmt: skip
         """Add a convolution with bias and clamp; return the name of its output.
 
-        :param kernel: odd edge length; `pad` on each side, kernel // 2 where it is None
-        :param relu: clamp to [0, 6]; else only to the range of the stored type
+        :param kernel: edge length, or (height, width); `stride` likewise
+        :param pad: on each side, or (top, left, bottom, right); kernel // 2 where it is None
+        :param relu: clamp to [0, limit]; else only to the range of the stored type
+        :param limit: of the ReLU, in real units; 6 where it is None, math.inf for a plain one
         """
-        channels, height, width = self.tensors[x].shape
+        channels = self.tensors[x].shape[0]
         if channels % groups or outputs % groups:
             raise GraphError(f"{name}: {channels} -> {outputs} channels: no multiple of {groups}")
-        pad = kernel // 2 if pad is None else pad
-        shape = [(edge + 2 * pad - kernel) // stride + 1 for edge in (height, width)]
-        if min(shape) < 1:
-            raise GraphError(f"{name}: kernel {kernel} is larger than the padded {height}x{width}")
-        weight = (outputs, channels // groups, kernel, kernel)
+        attrs, shape = self._sliding(name, x, kernel, stride, pad)
+        attrs.update(groups=groups, relu=relu)
+        if limit is not None:
+            attrs["limit"] = limit
         inputs = (
             x,
-            self._tensor(name + ".w", weight, "int8", "frozen"),
+            self._tensor(
+                name + ".w", (outputs, channels // groups, *geometry(attrs).kernel), kind="frozen"
+            ),
             self._tensor(name + ".b", (outputs,), "int32", "frozen"),
         )
         y = self._tensor(name + ".y", (outputs, *shape))
         mask = self._tensor(name + ".mask", (outputs, *shape), "bit", "mask")
-        attrs = {"layer": name, "kernel": kernel, "stride": stride, "pad": pad}
-        attrs.update(groups=groups, relu=relu)
         self.nodes.append(Node("conv", inputs, (y, mask), attrs=attrs))
         return y
+
+    def _sliding(self, name, x, kernel, stride, pad):
+        """Return the attrs of something that slides over `x`, and its output's edges."""
+        kernel, edges = plain(kernel), self.tensors[x].shape[1:]
+        if pad is None:
+            half = [edge // 2 for edge in kernel] if isinstance(kernel, tuple) else [kernel // 2]
+            pad = half * 2
+        attrs = {"layer": name, "kernel": kernel, "stride": plain(stride), "pad": plain(pad)}
+        shape = geometry(attrs).output(edges)
+        if min(shape) < 1:
+            raise GraphError(
+                f"{name}: kernel {kernel} is larger than the padded {edges[0]}x{edges[1]}"
+            )
+        return attrs, shape
 
     def add(self, name, left, right):
         """Add two tensors of the same shape."""
@@ -64,20 +81,62 @@ class Builder:
         self.nodes.append(Node("pool", (x,), (y,), attrs={"layer": name}))
         return y
 
-    def classify(self, x, classes, name="fc"):
-        """Add a dense layer, softmax and cross-entropy; return the finished graph."""
-        features = self.tensors[x].elements
+    def sliding_pool(self, op, name, x, kernel, stride, pad=0):
+        """Add an "average_pool" or "max_pool" over windows; padding takes no part in either."""
+        attrs, shape = self._sliding(name, x, kernel, stride, pad)
+        y = self._tensor(name + ".y", (self.tensors[x].shape[0], *shape))
+        self.nodes.append(Node(op, (x,), (y,), attrs=attrs))
+        return y
+
+    def pad(self, name, x, pad):
+        """Add (top, left, bottom, right) rows and columns of zeros."""
+        channels, height, width = self.tensors[x].shape
+        shape = (channels, height + pad[0] + pad[2], width + pad[1] + pad[3])
+        y = self._tensor(name + ".y", shape)
+        self.nodes.append(Node("pad", (x,), (y,), attrs={"layer": name, "pad": plain(pad)}))
+        return y
+
+    def lookup(self, name, x):
+        """Add a table of 256 bytes that gives each stored value another: y = table[x + 128]."""
+        table = self._tensor(name + ".table", (256,), kind="frozen")
+        y = self._tensor(name + ".y", self.tensors[x].shape)
+        self.nodes.append(Node("lookup", (x, table), (y,), attrs={"layer": name}))
+        return y
+
+    def window(self, name, x, rows):
+        """Keep the last `rows` rows of a stream, of which `x` holds the newest at the bottom."""
+        channels, height, width = self.tensors[x].shape
+        if height > rows:
+            raise GraphError(f"{name}: a window of {rows} rows; {x} brings {height} at once")
+        y = self._tensor(name + ".y", (channels, rows, width), kind="state")
+        self.nodes.append(Node("window", (x,), (y,), attrs={"layer": name}))
+        return y
+
+    def dense(self, name, x, outputs):
+        """Add a dense layer over all of `x`; its weight has the shape of `x` for each output."""
         inputs = (
             x,
-            self._tensor(name + ".w", (classes, features, 1, 1), "int8", "frozen"),
-            self._tensor(name + ".b", (classes,), "int32", "frozen"),
+            self._tensor(name + ".w", (outputs, *self.tensors[x].shape), kind="frozen"),
+            self._tensor(name + ".b", (outputs,), "int32", "frozen"),
         )
-        logits = self._tensor(name + ".y", (classes, 1, 1))
-        self.nodes.append(Node("dense", inputs, (logits,), attrs={"layer": name}))
+        y = self._tensor(name + ".y", (outputs, 1, 1))
+        self.nodes.append(Node("dense", inputs, (y,), attrs={"layer": name}))
+        return y
+
+    def finish(self, *outputs):
+        """Return the graph that only predicts `outputs`."""
+        return Graph(self.name, self.tensors, tuple(self.nodes), outputs)
+
+    def classify(self, x, classes, name="fc"):
+        """Add a dense layer, softmax and cross-entropy; return the finished graph."""
+        return self.train(self.dense(name, x, classes))
+
+    def train(self, logits):
+        """Add softmax and cross-entropy on `logits`; return the finished graph."""
         label = self._tensor("label", (1,), "int32", "label")
         outputs = (
             self._tensor("loss", (1,), "int32", "loss"),
-            self._tensor(logits + ".g", (classes, 1, 1), "int8", "gradient"),
+            self._tensor(logits + ".g", self.tensors[logits].shape, "int8", "gradient"),
         )
         self.nodes.append(Node("softmax_loss", (logits, label), outputs, "loss"))
         return Graph(self.name, self.tensors, tuple(self.nodes), (logits, "loss"))

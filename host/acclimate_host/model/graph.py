@@ -12,9 +12,12 @@ from ..errors import AcclimateError
 
 BITS = {"bit": 1, "int8": 8, "int16": 16, "int32": 32, "float32": 32}
 PHASES = ("forward", "loss", "backward", "update")
-# input and label: the caller's buffers; frozen: flash; trained: RAM from step to step.
-KINDS = ("input", "label", "frozen", "trained", "activation", "mask", "gradient", "loss")
-IN_ARENA = ("trained", "activation", "mask", "gradient", "loss")
+# input and label: the caller's buffers; frozen: flash; trained and state (the windows of a
+# stream): RAM from step to step.
+KINDS = (
+    "input", "label", "frozen", "trained", "state", "activation", "mask", "gradient", "loss",
+)  # fmt: skip
+IN_ARENA = ("trained", "state", "activation", "mask", "gradient", "loss")
 
 
 class GraphError(AcclimateError):
@@ -93,6 +96,39 @@ class Graph:
         used = {name for node in nodes for name in node.reads + node.outputs}
         used.update(self.outputs)
         return replace(self, nodes=nodes, tensors={k: v for k, v in known.items() if k in used})
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Edges (height, width) of a kernel and its stride, and rows and columns added around."""
+
+    kernel: tuple
+    stride: tuple
+    pad: tuple  # top, left, bottom, right
+
+    def output(self, edges):
+        """Return the (height, width) of the output for an input of these edges."""
+        return tuple(
+            (edges[i] + self.pad[i] + self.pad[i + 2] - self.kernel[i]) // self.stride[i] + 1
+            for i in (0, 1)
+        )
+
+
+def geometry(attrs):
+    """Return the Geometry of a convolution or pool; in `attrs` one number stands for all."""
+    def spread(value, count):
+        return tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
+
+    return Geometry(
+        spread(attrs["kernel"], 2), spread(attrs["stride"], 2), spread(attrs["pad"], 4)
+    )
+
+
+def plain(value):
+    """Return `value` as one number where all its numbers are the same."""
+    if isinstance(value, (tuple, list)):
+        return value[0] if len(set(value)) == 1 else tuple(value)
+    return value
 
 
 def check(graph):
