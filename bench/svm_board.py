@@ -35,6 +35,7 @@ import {module} as core
 from array import array
 gc.collect()
 m1 = gc.mem_alloc()
+{functions}
 T = qboard.ticks
 raw = memoryview(qboard.Flash({start}, 65536))
 X = array('b', raw[:{x_bytes}])
@@ -42,15 +43,15 @@ rows = array('h', bytes(raw[{x_bytes}:{x_bytes} + 2 * {n}]))
 par = array('{type}', {par})
 w = array('{type}', [0] * ({d} + 2))
 out = array('{type}', [0])
-work = bytearray(4 * core.work_words({n}, {is_float}, {slots}))
+work = bytearray(4 * {words})
 """
 _TRAIN = """
 e = T()
 e = T() - e
 t = T()
-s = core.start(work, X, rows, par)
+s = start(work, X, rows, par)
 while s == 0:
-    s = core.step(work, X, rows, par, 100000)
+    s = step(work, X, rows, par, 100000)
 t = (T() - t - e) & 0x3fffffff
 gc.collect()
 size = len(work) + 4 * len(par) + len(X) + 2 * len(rows)
@@ -58,7 +59,7 @@ head = array('{type}', bytes(work[:8]))
 print([t, s, int(head[1]), size, m1 - m0, gc.mem_alloc() - m0])
 """
 _DECIDE = """
-core.collapse(w, work, X, rows, par)
+collapse(w, work, X, rows, par)
 if {is_float}:
     w = integer_weights(w, {d})
     out = array('i', [0])
@@ -67,12 +68,12 @@ none = array('b')
 b = []
 for k in range({n}, {total}):
     row[:] = array('b', raw[{test_at} + (k - {n}) * {d}:{test_at} + (k - {n} + 1) * {d}])
-    core.linear(out, 0, w, row, 0)
+    linear(out, 0, w, row, 0)
     b.append(1 if out[0] > 0 else -1)
 def cost(r):
-    core.linear(out, 0, w, r, 0)
+    linear(out, 0, w, r, 0)
     t = T()
-    core.linear(out, 0, w, r, 0)
+    linear(out, 0, w, r, 0)
     return T() - t
 print([cost(row), cost(none), b])
 """
@@ -97,6 +98,18 @@ while still < 10 and passes < 4000:
     still = 0 if k else still + 1
     passes += 1
 print([total, last, passes])
+"""
+
+
+_FUNCTIONS = """
+start, step, collapse, linear = core.start, core.step, core.collapse, core.linear
+"""
+_ONE_FUNCTION = """
+start = step = core.call
+def collapse(w, *rest):
+    core.call(*rest, None, w)
+def linear(out, pos, w, row, xtype):
+    out[pos] = core.call(w, row, xtype)
 """
 
 
@@ -125,9 +138,15 @@ def train(name, task, native, module, is_float, slots):
     blob = x + task.rows().tobytes()
     test_at = len(blob)
     blob += np.ascontiguousarray(task.x[n:], np.int8).tobytes()
+    words = f"core.work_words({n}, {is_float}, {slots})"
+    if module == "_svm_linear":
+        half = (n + 1) // 2
+        words = 8 + 2 * n + half + slots * (half + 1)
     names = {
+        "functions": _ONE_FUNCTION if module == "_svm_linear" else _FUNCTIONS,
+        "words": words,
         "module": module, "start": RAW_START[name], "x_bytes": len(x), "n": n, "d": task.d,
-        "type": "f" if is_float else "i", "is_float": is_float, "slots": slots,
+        "type": "f" if is_float else "i", "is_float": is_float,
         "par": list(task.par(is_float)), "total": len(task.x), "test_at": test_at,
     }  # fmt: skip
     board = _open(name, blob, native, module)

@@ -3,8 +3,8 @@
 #   MODULE            name of the module on the device, such as _svm
 #   SRC               C files: the core and *_mod.c, the wrapper
 #   CFLAGS_MODULE     flags for all builds             CFLAGS_<arch>    for one architecture
-#   VARIANTS_<arch>   smaller builds MODULE_<variant> for one architecture, with
-#   CFLAGS_<variant>  its flags, and SRC_<variant>, its files where they differ from SRC
+#   VARIANTS_<arch>   other builds MODULE_<variant> for one architecture, with
+#   CFLAGS_<variant>  its flags
 # Run with make ARCH=x64|armv6m|armv7emsp|xtensawin; results land in out/native/<arch>/.
 
 NATIVE_DIR := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
@@ -56,9 +56,6 @@ else
 # In the work folder: MicroPython's own rules, with the sources found through VPATH.
 VPATH = $(MODULE_DIR)
 BUILD = build
-ifneq ($(and $(VARIANT),$(SRC_$(VARIANT))),)
-SRC := $(SRC_$(VARIANT))
-endif
 
 CFLAGS_EXTRA += -ffp-contract=off -I$(MODULE_DIR) -I$(NATIVE_DIR)/common
 CFLAGS_EXTRA += $(CFLAGS_MODULE) $(CFLAGS_$(ARCH)) $(if $(VARIANT),$(CFLAGS_$(VARIANT)))

@@ -157,20 +157,20 @@ def trusted(n):
 def collapse(w, work, X, rows, par):
     """w = [shift, bias, int16 pairs ...]; see `_svm_py.collapse`."""
     d = par[0]
-    largest = total = 0
+    most = 0
     for t in range(d):
-        s = abs(_weight(work, X, rows, d, t))
-        largest = max(largest, s)
-        total += (s >> 8) + 1
+        one = _weight(work, X, rows, d, t)
+        most = max(most, one if one >= 0 else ~one)
     bias = work[3]
-    top = par[6] - 8 if par[1] == 2 else par[6]  # `linear` cuts sums of int16 products by 8
-    limit = 7968 if par[1] == 1 else 16128  # 2 ** 29 / largest |x| / 256, less rounding
+    size = bias if bias >= 0 else ~bias
+    up = par[6] - 16 - (8 if par[1] == 2 else 0)  # `linear` cuts sums of int16 products by 8
+    limit = min(32766, (1 << (21 if par[1] == 1 else 22)) // d - 1)
     by = 0
-    while not _fits(largest >> by, total >> by, bias, top - by, limit):
+    while most >> by > limit or up > 29 or (up > 0 and size >> (29 - up)):
         by += 1
-    shift = top - by - 16
-    w[0] = top - by
-    w[1] = 0 if shift > 31 else bias << shift if shift >= 0 else bias >> min(31, -shift)
+        up -= 1
+    w[0] = up + 16
+    w[1] = bias << up if up >= 0 else bias >> min(31, -up)
     add = 1 << (by - 1) if by else 0
     pair = 0
     for t in range(d):
@@ -190,10 +190,3 @@ def _weight(work, X, rows, d, t):
             r = rows[k]
             total += b * X[(r if r >= 0 else ~r) * d + t]
     return total
-
-
-def _fits(largest, total, bias, shift, limit):
-    """Weights in 16 bits, and weights times inputs plus bias below 2 ** 30."""
-    if largest > 32766 or total > limit:
-        return False
-    return shift <= 16 or abs(bias) < (1 << 29) >> min(31, shift - 16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The linear two-class machine for boards with 32 KB of RAM: 2 KB of code beside the solver.
+"""The linear two-class machine for boards with 32 KB of RAM: 5 KB of code in all.
 
     >>> from acclimate.svm_small import SmallSVM
     >>> m = SmallSVM(C=1.0)
@@ -9,7 +9,7 @@
     5
 
 Same numbers as ``SVM(state="fixed")``, whose checks of single values, other kernels, files and
-scaling it leaves out: samples are flat buffers of whole numbers, which cannot hold a NaN.
+scaling it leaves out: samples are flat buffers of bytes, which cannot hold a NaN.
 """
 
 from array import array
@@ -17,29 +17,43 @@ from array import array
 from acclimate import _native
 
 # Loaded at once: native code needs one free block, which later there may not be.
-core = None
-for _name in ("svm_linear", "svm_q16"):  # builds with fixed point only, where there are such
-    core = core or _native.load(_name)
-core = core or _native.load("svm")
-native = core is not None
-if not native:
-    from acclimate import _svm_py as core
+_native_core = _native.load("svm_linear")
+native = _native_core is not None
+if native:
+    _call = _native_core.call
+else:
+    from acclimate import _svm_py
+
+    def _call(work, X, rows, par=None, steps=None, w=None):
+        """As the native function: by its arguments decide, start, step or collapse."""
+        if par is None:
+            _svm_py.linear(_value, 0, work, X, rows)
+            return _value[0]
+        if w is not None:
+            return _svm_py.collapse(w, work, X, rows, par)
+        if steps is None:
+            return _svm_py.start(work, X, rows, par)
+        return _svm_py.step(work, X, rows, par, steps)
+
+    _value = array("i", (0,))
 
 
 class SmallSVM:
-    """Linear machine over whole numbers, in fixed point.
+    """Linear machine over bytes, in fixed point.
 
     :param float C: penalty of an error, > 0
     :param float tol: optimality gap at which training ends, > 0
     :param int max_iter: cap on solver steps
-    :param str items: type code of the samples: ``"b"``, ``"B"`` or ``"h"``
+    :param str items: type code of the samples: ``"b"`` or ``"B"``
     :param arena: ``bytearray`` for the solver state; native code only
     """
 
     def __init__(self, C=1.0, tol=1e-3, max_iter=10000, items="B", arena=None):
         if not C > 0 or not tol > 0 or not max_iter > 0:
             raise ValueError("C, tol, max_iter: expected > 0, got %s, %s, %s" % (C, tol, max_iter))
-        self.xtype = "bBh".index(items)
+        if items not in ("b", "B"):
+            raise ValueError("items: expected 'b' or 'B', got %r" % (items,))
+        self.xtype = 1 if items == "B" else 0
         scale = 0
         while C * 2.0**scale < 1 << 29:
             scale += 1
@@ -53,11 +67,13 @@ class SmallSVM:
         self.arena = arena
         self.w = None
         self.n_iter = self.gap_q16 = self.n_support = 0
-        self._out = array("i", (0,))
 
     def bytes_needed(self, n, slots=2):
         """Bytes of solver state for `n` samples; `slots=n` holds the whole kernel matrix."""
-        return 4 * core.work_words(n, False, slots)
+        if not native:
+            return 4 * _svm_py.work_words(n, False, slots)
+        half = (n + 1) // 2
+        return 4 * (8 + 2 * n + half + slots * (half + 1))
 
     def fit(self, X, y):
         """Train to the end; True when converged."""
@@ -84,14 +100,14 @@ class SmallSVM:
         rows = array("h", (r if y[r] == low else ~r for r in range(n)))
         par = array("i", self.par)
         par[0] = d
-        status = core.start(work, X, rows, par)
+        status = _call(work, X, rows, par)
         while status == 0:
-            status = core.step(work, X, rows, par, steps)
+            status = _call(work, X, rows, par, steps)
             yield status
         if status < 0 or status == 3:
             raise ValueError("fit: expected numbers inside the solver's range, status %d" % status)
         w = array("i", bytes(8 + 4 * ((d + 1) // 2)))
-        core.collapse(w, work, X, rows, par)
+        _call(work, X, rows, par, None, w)
         head = work if isinstance(work, array) else array("i", bytes(work[:20]))
         self.n_iter, self.gap_q16, self.n_support = head[1], head[2], head[4]
         self.converged = status == 1
@@ -101,12 +117,14 @@ class SmallSVM:
 
     def predict(self, row):
         """Label of a row, a buffer of the samples' type. Does not allocate on native code."""
-        if self.w is None or len(row) != self.d:
-            raise ValueError("row: expected a fitted machine and its width, got %d" % len(row))
-        core.linear(self._out, 0, self.w, row, self.xtype)
-        return self.labels[0 if self._out[0] > 0 else 1]
+        return self.labels[0 if self._decide(row) > 0 else 1]
 
     def decision(self, row):
         """Decision value; at or above 0 is the higher label."""
-        self.predict(row)
-        return -self._out[0] / (1 << self.w[0]) if self.w[0] >= 0 else -self._out[0] << -self.w[0]
+        value, shift = self._decide(row), self.w[0]
+        return -value / (1 << shift) if shift >= 0 else -value << -shift
+
+    def _decide(self, row):
+        if self.w is None or len(row) != self.d:
+            raise ValueError("row: expected a fitted machine and its width, got %d" % len(row))
+        return _call(self.w, row, self.xtype)

@@ -73,11 +73,6 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
     if ((words & 3) || ((uintptr_t)p->rows & 1) || (type == SVM_INT16 && (stored & 1))) {
         return SVM_UNALIGNED;
     }
-#if defined(SVM_LINEAR_ONLY)
-    if (kind != SVM_LINEAR) {
-        return SVM_UNSUPPORTED;
-    }
-#endif
     if ((uint32_t)(d - 1) > 32766 || (uint32_t)type > SVM_FLOAT32 || (uint32_t)kind > SVM_RBF
         || (uint32_t)p->n > 32767 || (uint32_t)degree > 16) {
         return SVM_BAD_ARGUMENT;
@@ -132,7 +127,6 @@ int32_t svm_collapse(svm_problem *p, void *w, int32_t w_bytes) {
     return 0;
 }
 
-#if !defined(SVM_LINEAR_ONLY)
 int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
     void *out) {
     int32_t bad = check(p, row, out);
@@ -166,7 +160,6 @@ int32_t svm_vote(const int32_t *decisions, int32_t n_classes) {
     }
     return best;
 }
-#endif
 
 #if !defined(SVM_MODULE) /* the host's twin only: saves 200 bytes on a board */
 int32_t svm_kernel(svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,

@@ -32,7 +32,6 @@ static int64_t raw(const svm_problem *p, const void *a, const void *b) {
     return p->type == SVM_UINT8 ? svm_dot_u8(a, b, p->d) : svm_dot_s16(a, b, p->d);
 }
 
-#if !defined(SVM_LINEAR_ONLY)
 /* 2^14 exp(-gamma squared) as 2^-z: z in Q12, fraction by a quartic in Q15. */
 static int32_t fixed_exp(const int32_t *par, int64_t squared) {
     int32_t shift = par[P_GAMMA_SHIFT] - par[P_K_SHIFT] - 12;
@@ -67,7 +66,6 @@ static int32_t fixed_power(const int32_t *par, int32_t base) {
 static int64_t coefficient(const int32_t *par) {
     return par[P_COEF0] * ((int64_t)1 << par[P_GAMMA]);
 }
-#endif
 
 static int32_t narrow(int64_t v, int32_t shift) {
     v >>= shift;
@@ -81,16 +79,12 @@ int64_t svm_fixed_square(const svm_problem *p, const void *a) {
 int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b, int64_t aa) {
     const int32_t *par = p->par;
     int64_t v = raw(p, a, b);
-#if !defined(SVM_LINEAR_ONLY)
     if (p->kind == SVM_RBF) {
         return fixed_exp(par, aa + raw(p, b, b) - 2 * v);
     }
     if (p->kind == SVM_POLY) {
         return fixed_power(par, narrow(v + coefficient(par), par[P_K_SHIFT]));
     }
-#else
-    (void)aa;
-#endif
     return narrow(v, par[P_K_SHIFT]);
 }
 
@@ -106,7 +100,6 @@ static void prepare(const svm_problem *p) {
         int64_t v = raw(p, a, a);
         top = v > top ? v : top;
     }
-#if !defined(SVM_LINEAR_ONLY)
     if (p->kind == SVM_POLY) {
         int64_t c = coefficient(par);
         top += c < 0 ? -c : c;
@@ -116,15 +109,12 @@ static void prepare(const svm_problem *p) {
             shift++;
         }
         exponent = -14;
-    } else
-#endif
-    {
+    } else {
         while (top >> shift > 32767) {
             shift++;
         }
         exponent = shift;
     }
-#if !defined(SVM_LINEAR_ONLY)
     if (p->kind == SVM_POLY) {
         int32_t first = (int32_t)(top >> shift), value = first;
         exponent = shift * par[P_DEGREE];
@@ -135,7 +125,6 @@ static void prepare(const svm_problem *p) {
             exponent += by;
         }
     }
-#endif
     par[P_K_SHIFT] = shift;
     par[P_K_STEPS] = steps;
     par[P_K_EXP] = exponent;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Using a fitted machine in the fixed-point state. */
 
-#if !defined(SVM_LINEAR_ONLY)
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out) {
     const int32_t *beta = p->work;
     const int32_t *par = p->par;
@@ -21,7 +20,6 @@ void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias
     total += *bias;
     *out = total > BIG - 1 ? BIG - 1 : total < 1 - BIG ? 1 - BIG : (int32_t)total;
 }
-#endif
 
 static int64_t weight(const svm_problem *p, int32_t t) {
     const int32_t *beta = (const int32_t *)p->work + SVM_HEAD;
@@ -35,36 +33,27 @@ static int64_t weight(const svm_problem *p, int32_t t) {
 }
 
 /* Weights in 16 bits, and weights times inputs plus bias below 2^30. */
-static int32_t fits(int64_t largest, int64_t total256, int32_t bias, int32_t shift,
-    int32_t limit) {
-    if (largest > 32766 || total256 > limit) {
-        return 0;
-    }
-    bias = bias < 0 ? -bias : bias;
-    return shift <= 16 || bias < ((1 << 29) >> (shift > 47 ? 31 : shift - 16));
-}
-
 void svm_fixed_collapse(const svm_problem *p, int32_t *w) {
     const int32_t *work = p->work;
     const int32_t *par = p->par;
     int32_t d = p->d, bias = work[W_BIAS], by = 0;
     /* svm_linear cuts sums of int16 products by 8. */
-    int32_t scale = par[P_SCALE] - (p->type == SVM_INT16 ? 8 : 0);
-    int32_t limit = p->type == SVM_UINT8 ? 7968 : 16128;
-    int64_t largest = 0, total256 = 0;
+    int32_t up = par[P_SCALE] - 16 - (p->type == SVM_INT16 ? 8 : 0);
+    uint32_t size = (uint32_t)(bias ^ (bias >> 31));
+    uint32_t limit = svm_quotient(p->type == SVM_UINT8 ? 1 << 21 : 1 << 22, (uint32_t)d) - 1;
+    uint64_t most = 0;
+    limit = limit < 32766 ? limit : 32766;
     for (int32_t t = 0; t < d; t++) {
-        int64_t s = weight(p, t);
-        s = s < 0 ? -s : s;
-        largest = s > largest ? s : largest;
-        total256 += (s >> 8) + 1;
+        int64_t one = weight(p, t);
+        uint64_t now = (uint64_t)(one ^ (one >> 63));
+        most = now > most ? now : most;
     }
-    while (!fits(largest >> by, total256 >> by, bias, scale - by, limit)) {
-        by++;
+    for (; most > limit || up > 29 || (up > 0 && size >> (29 - up)); by++) {
+        most >>= 1;
+        up--;
     }
-    int32_t shift = scale - by - 16;
-    w[0] = scale - by;
-    w[1] = shift > 31 ? 0 : shift >= 0 ? (int32_t)((uint32_t)bias << shift)
-           : bias >> (shift < -31 ? 31 : -shift);
+    w[0] = up + 16;
+    w[1] = up >= 0 ? (int32_t)((uint32_t)bias << up) : bias >> (up < -31 ? 31 : -up);
     int64_t add = by ? (int64_t)1 << (by - 1) : 0;
     int16_t *weights = (int16_t *)(w + 2);
     weights[d - 1 + (d & 1)] = 0;

@@ -81,7 +81,6 @@ static mp_obj_t svm_mod_linear(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(linear_obj, 5, 5, svm_mod_linear);
 
-#if !defined(SVM_LINEAR_ONLY)
 /* out, pos, beta, rows, X, x, par, bias */
 static mp_obj_t svm_mod_decide(size_t n_args, const mp_obj_t *args) {
     svm_problem p;
@@ -113,7 +112,6 @@ static mp_obj_t svm_mod_vote(mp_obj_t decisions, mp_obj_t n_classes) {
     return mp_obj_new_int(svm_vote(at, (int32_t)classes));
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(vote_obj, svm_mod_vote);
-#endif
 
 mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
     MP_DYNRUNTIME_INIT_ENTRY
@@ -122,9 +120,7 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_step, MP_OBJ_FROM_PTR(&step_obj));
     mp_store_global(MP_QSTR_collapse, MP_OBJ_FROM_PTR(&collapse_obj));
     mp_store_global(MP_QSTR_linear, MP_OBJ_FROM_PTR(&linear_obj));
-#if !defined(SVM_LINEAR_ONLY)
     mp_store_global(MP_QSTR_decide, MP_OBJ_FROM_PTR(&decide_obj));
     mp_store_global(MP_QSTR_vote, MP_OBJ_FROM_PTR(&vote_obj));
-#endif
     MP_DYNRUNTIME_INIT_EXIT
 }

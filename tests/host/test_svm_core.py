@@ -187,9 +187,7 @@ def test_votes_prefer_the_lowest_class_in_a_tie(core):
     [
         ("armv6m", "_svm", 6144),
         ("armv7emsp", "_svm", 5120),
-        pytest.param(
-            "armv6m", "_svm_linear", 2560, marks=pytest.mark.xfail(reason="4.8 KB so far")
-        ),
+        ("armv6m", "_svm_linear", 2560),
     ],
 )
 def test_module_size_stays_inside_its_limit(arch, name, limit):

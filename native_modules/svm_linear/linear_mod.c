@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * MicroPython wrapper `_svm_linear`. One function, told apart by its number of arguments, as
+ * each name in a module takes 40 bytes:
+ *   call(w, row, xtype)                   decision value
+ *   call(work, X, rows, par)              start
+ *   call(work, X, rows, par, steps)       solver steps
+ *   call(work, X, rows, par, None, w)     the fitted machine, into w */
+#include "py/dynruntime.h"
+#include "linear.h"
+
+static void *get(mp_obj_t o, int32_t *bytes) {
+    mp_buffer_info_t info;
+    mp_get_buffer_raise(o, &info, MP_BUFFER_READ);
+    *bytes = (int32_t)info.len;
+    return info.buf;
+}
+
+static mp_obj_t call(size_t n_args, const mp_obj_t *args) {
+    lin_buffers in;
+    int32_t *w = NULL, steps = -1, bytes = 0, result;
+    if (n_args == 3) {
+        const void *row = get(args[1], &in.bytes[1]);
+        w = get(args[0], &bytes);
+        result = lin_decide((const int16_t *)(w + 2), bytes - 8, row, in.bytes[1], mp_obj_get_int(args[2]));
+    } else {
+        for (int k = 0; k < 4; k++) {
+            in.at[k] = get(args[k], &in.bytes[k]);
+        }
+        if (n_args == 5) {
+            steps = mp_obj_get_int(args[4]);
+        } else if (n_args == 6) {
+            w = get(args[5], &bytes);
+        }
+        result = lin_run(&in, steps, w, bytes);
+    }
+    return mp_obj_new_int(result);
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(call_obj, 3, 6, call);
+
+mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
+    MP_DYNRUNTIME_INIT_ENTRY
+    mp_store_global(MP_QSTR_call, MP_OBJ_FROM_PTR(&call_obj));
+    MP_DYNRUNTIME_INIT_EXIT
+}
