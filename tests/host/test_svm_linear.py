@@ -5,10 +5,10 @@ import random
 from array import array
 
 import pytest
-from harness.linear_core import LinearCore, compare, words
 
 from acclimate import _svm_par as p
 from acclimate_host.paths import built
+from harness.linear_core import LinearCore, compare, words
 
 LIBRARY = built("twin", "libacclimate_svm_linear.so")
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="make twin has not built the core")
