@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""The one source of the network program's format: header, layer record, state and opcodes.
+
+From it come the C header, the device's constants and the tables of docs/numerics.md:
+
+    python -m acclimate_host.compile.program_format          # write them all
+    python -m acclimate_host.compile.program_format --check  # exit status 1 when one differs
+
+All numbers are little-endian.
+"""
+
+import sys
+from dataclasses import dataclass
+
+from acclimate_host.capsules.layout import Field, Record
+from acclimate_host.paths import repository
+
+HEADER = Record(
+    "Program header",
+    "P",
+    (
+        Field("magic", 4, "`ANET`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("dtype", 1, "0 int8, 1 float32"),
+        Field("optimizer", 1, "see Optimizers"),
+        Field("input_zero", 1, "zero point of the input (int8)"),
+        Field("arena_bytes", 4, "whole arena, a multiple of 4"),
+        Field("weights_bytes", 4, "length of the weights section"),
+        Field("weights_crc", 4, "CRC-32 of the weights section"),
+        Field("input_bytes", 4, "length of one input"),
+        Field("output", 4, "arena offset of the outputs (logits)"),
+        Field("outputs", 2, "how many outputs"),
+        Field("slots", 2, "how many gradient exponents"),
+        Field("state", 4, "arena offset of the state"),
+        Field("table", 4, "weights offset of the exponentials of section 4, 0 for none"),
+        Field("forward", 2, "bytes of code up to the outputs"),
+        Field("training", 2, "bytes of code after them, 0 for inference only"),
+        Field("trained", 2, "entries of the table of trained parts behind the code"),
+        Field("output_zero", 1, "zero point of the outputs (int8)"),
+        Field("input_shape", 3, "reserved, 0"),
+        Field("input_scale", 4, "scale of the input (float32)"),
+        Field("output_scale", 4, "scale of the outputs (float32)"),
+    ),
+)
+LAYER = Record(
+    "Layer record",
+    "L",
+    (
+        Field("cin", 2, "input channels"),
+        Field("cout", 2, "output channels"),
+        Field("groups", 2, "groups; = cin = cout > 1: depthwise"),
+        Field("split", 2, "trained input channels (depthwise: channels)"),
+        Field("kh", 1, "kernel rows"),
+        Field("kw", 1, "kernel columns"),
+        Field("stride_h", 1, "rows from one output to the next"),
+        Field("stride_w", 1, "columns from one output to the next"),
+        Field("zero_x", 1, "zero point of the input (int8)"),
+        Field("zero_y", 1, "zero point of the output (int8)"),
+        Field("low", 1, "least output (int8)"),
+        Field("high", 1, "largest output (int8)"),
+        Field("w", 4, "weights offset of the weights that are not trained"),
+        Field("wt", 4, "arena offset of the trained ones"),
+        Field("bias", 4, "2 * weights offset, or 2 * arena offset + 1 where trained"),
+        Field("requant", 4, "weights offset: int32 multipliers, then int8 shifts"),
+        Field("ratio", 4, "weights offset of the scale ratios r (uint16), 0 for none"),
+        Field("exponent", 2, "ew of section 5 (int16)"),
+        Field("fold", 2, "t of section 5"),
+        Field("x_mantissa", 2, "x_m of section 6"),
+        Field("x_exponent", 2, "x_e (int16)"),
+        Field("i_mantissa", 2, "i_m"),
+        Field("i_exponent", 2, "i_e (int16)"),
+    ),
+)
+ADD = Record(
+    "Addition record",
+    "A",
+    (
+        Field("multiplier_a", 4, "of the first operand (int32)"),
+        Field("multiplier_b", 4, "of the second"),
+        Field("multiplier_y", 4, "of the sum"),
+        Field("shift_a", 1, "int8"),
+        Field("shift_b", 1, "int8"),
+        Field("shift_y", 1, "int8"),
+        Field("zero_a", 1, "int8"),
+        Field("zero_b", 1, "int8"),
+        Field("zero_y", 1, "int8"),
+        Field("low", 1, "int8"),
+        Field("high", 1, "int8"),
+    ),
+)
+STATE = Record(
+    "State, in the arena",
+    "S",
+    (
+        Field("seed", 4, "state of the draws, never 0"),
+        Field("rate_mantissa", 4, "l_m of section 6; a float32 program: the rate itself"),
+        Field("rate_exponent", 4, "l_e (int32)"),
+        Field("momentum", 4, "mu, in 1/256"),
+        Field("move", 4, "accumulation: 1 in the step that ends a group"),
+        Field("share", 4, "the label's share in 1/32768; a float32 program: the loss"),
+        Field("rails", 4, "parameters that a clamp held back"),
+        Field("moved", 4, "parameters that changed"),
+        Field("dead", 4, "updates of dead channels that were left out"),
+        Field("exponents", 0, "int16 for each slot"),
+    ),
+)
+RECORDS = (HEADER, LAYER, ADD, STATE)
+
+
+@dataclass(frozen=True)
+class Op:
+    """One instruction: an opcode byte and its operands, numbers of 7 bits a byte, low first."""
+
+    name: str
+    code: int
+    operands: str
+    text: str
+
+
+WINDOW = "h w oh ow top left"
+POOL = f"x y channels {WINDOW} kh kw sh sw low high"
+OPS = (
+    Op("END", 0, "", "ends the code"),
+    Op("CONV", 1, f"layer mask x {WINDOW} y work bytes", "convolution or dense layer"),
+    Op("CONV_ADD", 2, f"layer mask x {WINDOW} y work bytes rule other", "and adds `other`"),
+    Op(
+        "CONV_DEPTHWISE", 3, f"layer mask x {WINDOW} plane layer mask oh ow top left y work bytes",
+        "channel by channel through one plane",
+    ),
+    Op("DEPTHWISE_IN_PLACE", 4, f"layer mask x {WINDOW} plane", "y lies where x does"),
+    Op("PITCH", 5, "x y", "elements from row to row of the next convolution's x and y"),
+    Op("ADD", 6, "rule a b y n", "section 3"),
+    Op("AVERAGE_POOL", 7, POOL, "section 3"),
+    Op("MAX_POOL", 8, POOL, "section 3"),
+    Op("PAD", 9, POOL, "section 3; `low` is what fills"),
+    Op("LOOKUP", 10, "table x y n", "y = table[x + 128]"),
+    Op("COPY", 11, "x y rows n xpitch ypitch", "n bytes of each row"),
+    Op("KEEP", 12, "x y rows n xpitch ypitch", "COPY in training, nothing else"),
+    Op("LOSS", 16, "x n g slot work", "section 4"),
+    Op("CLAMP_GRADIENT", 17, "g mask y n slot slot", "section 5"),
+    Op("INPUT_GRADIENT", 18, f"layer g y {WINDOW} slot slot work bytes", "section 5"),
+    Op("POOL_GRADIENT", 19, "g y pixels channels m k slot slot", "section 5"),
+    Op("SUM_GRADIENTS", 20, "a b y n slot slot slot", "section 5"),
+    Op("BIAS_UPDATE", 21, "layer g pixels slot v", "section 6"),
+    Op("WEIGHT_UPDATE", 22, f"layer x g {WINDOW} slot v work bytes", "section 6"),
+    Op("PAGE_OUT", 24, "page at n", "stop: the caller writes arena bytes to a page"),
+    Op("PAGE_IN", 25, "page at n", "stop: the caller reads a page into the arena"),
+    Op("FREE", 26, "at n", "nobody reads these bytes any more"),
+)
+OPTIMIZERS = {"PLAIN": 0, "MOMENTUM16": 1, "MOMENTUM8": 2, "ACCUMULATE": 3, "WIDE": 4}
+STATUS = {"DONE": 0, "MORE": 1, "PAGE": 2, "BAD_CODE": -1, "BAD_PLACE": -2, "NOT_FINITE": -3,
+          "NO_KERNEL": -4}  # fmt: skip
+FORMAT = 1
+
+
+def code(name):
+    """Return the opcode of an instruction."""
+    return next(op.code for op in OPS if op.name == name)
+
+
+def constants():
+    """Return every constant by name: offsets, lengths, opcodes, optimizers, statuses."""
+    named = {"FORMAT": FORMAT}
+    for record in RECORDS:
+        for field in record.fields:
+            named[f"{record.prefix}_{field.name.upper()}"] = record.offset(field.name)
+        named[f"{record.prefix}_BYTES"] = record.bytes
+    named.update({f"OP_{op.name}": op.code for op in OPS})
+    named.update({f"OPT_{name}": value for name, value in OPTIMIZERS.items()})
+    named.update(STATUS)
+    return named
+
+
+def c_header():
+    """Return the text of native_modules/net/net_format.h."""
+    lines = [
+        "/* SPDX-License-Identifier: MIT",
+        " * Generated by acclimate_host.compile.program_format. */",
+        "#ifndef NET_FORMAT_H",
+        "#define NET_FORMAT_H",
+        "",
+    ]
+    for name, value in constants().items():
+        lines.append(f"#define NET_{name} {value if value >= 0 else f'({value})'}")
+    return "\n".join([*lines, "", "#endif", ""])
+
+
+def tables():
+    """Return the tables of the documentation, in Markdown."""
+    parts = []
+    for record in RECORDS:
+        parts += [f"### {record.name} ({record.bytes} bytes)", ""]
+        parts += ["| offset | bytes | field | meaning |", "|---|---|---|---|"]
+        for field in record.fields:
+            at = record.offset(field.name)
+            parts.append(f"| {at} | {field.bytes or ''} | {field.name} | {field.text} |")
+        parts.append("")
+    parts += ["### Instructions", "", "| code | name | operands | meaning |", "|---|---|---|---|"]
+    parts += [f"| {op.code} | {op.name} | {op.operands} | {op.text} |" for op in OPS]
+    listed = ", ".join(f"{value} {name.lower()}" for name, value in OPTIMIZERS.items())
+    return "\n".join([*parts, "", f"Optimizers: {listed}.", ""])
+
+
+BEGIN, END = "<!-- program: begin -->\n", "<!-- program: end -->"
+DEVICE_BEGIN, DEVICE_END = "# program: begin\n", "# program: end\n"
+
+
+def _with_tables(text):
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + tables() + END + rest.split(END)[1]
+
+
+def _with_constants(text):
+    """Return a device file with the constants that it lists brought up to date."""
+    before, rest = text.split(DEVICE_BEGIN)
+    block, after = rest.split(DEVICE_END)
+    values = constants()
+    names = [line.split(" = ")[0].removeprefix("_") for line in block.splitlines()]
+    lines = "".join(f"_{name} = const({values[name]})\n" for name in names)
+    return before + DEVICE_BEGIN + lines + DEVICE_END + after
+
+
+def targets():
+    """Yield (path, text that it holds, text that it should hold) of all that is generated."""
+    root = repository()
+    header = root / "native_modules" / "net" / "net_format.h"
+    yield header, header.read_text() if header.exists() else "", c_header()
+    document = root / "docs" / "numerics.md"
+    text = document.read_text(encoding="utf-8")
+    yield document, text, _with_tables(text)
+    for path in sorted((root / "device" / "acclimate").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if DEVICE_BEGIN in text:
+            yield path, text, _with_constants(text)
+
+
+def main(arguments):
+    differ = [(path, wanted) for path, found, wanted in targets() if found != wanted]
+    for path, wanted in differ:
+        if "--check" in arguments:
+            print(f"{path.name} differs: run python -m acclimate_host.compile.program_format")
+        else:
+            path.write_text(wanted, encoding="utf-8")
+            print(f"wrote {path.name}")
+    return 1 if differ and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Gradients of a layer's input in plain C: the reference of every faster kernel. */
+#include "net_block.h"
+#include "net_kernels.h"
+
+/* Whether output `at` (before division by the stride) exists; *index is its number. */
+static int has_output(int32_t at, int32_t stride, int32_t count, int32_t *index) {
+    *index = at / stride;
+    return at >= 0 && *index * stride == at && *index < count;
+}
+
+static void spread(int32_t *sums, const int8_t *w, uint32_t n, int32_t h) {
+    for (uint32_t i = 0; i < n; i++) {
+        sums[i] += h * w[i];
+    }
+}
+
+/* Add what one output pixel gives to an input pixel through one tap. */
+static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap, int32_t *sums) {
+    const net_conv_args *k = a->layer;
+    uint32_t taps = (uint32_t)k->kh * k->kw, depth = (uint32_t)k->cin / k->groups;
+    uint32_t per_group = (uint32_t)k->cout / k->groups, rest = depth - k->split;
+    for (uint32_t c = 0; c < k->cout; c++) {
+        int32_t h = net_fold(g[c], a->ratio[c], a->fold);
+        int32_t *to = sums + c / per_group * depth;
+        uint32_t row = c * taps + tap;
+        if (k->split) {
+            spread(to, k->wt + row * k->split, k->split, h);
+        }
+        spread(to + k->split, k->w + row * rest, rest, h);
+    }
+}
+
+static void pixel(const net_gradient_args *a, int32_t row, int32_t column) {
+    const net_conv_args *k = a->layer;
+    int32_t r, t;
+    for (uint32_t c = 0; c < k->cin; c++) {
+        a->work[c] = 0;
+    }
+    for (int32_t i = 0; i < k->kh; i++) {
+        if (!has_output(row + k->pad_top - i, k->stride_h, k->oh, &r)) {
+            continue;
+        }
+        for (int32_t j = 0; j < k->kw; j++) {
+            if (has_output(column + k->pad_left - j, k->stride_w, k->ow, &t)) {
+                add_tap(a, a->g + ((uint32_t)r * k->ow + (uint32_t)t) * k->cout,
+                    (uint32_t)(i * k->kw + j), a->work);
+            }
+        }
+    }
+}
+
+int net_input_gradient_ref(const net_gradient_args *a) {
+    const net_conv_args *k = a->layer;
+    int s = 0;
+    int8_t *at = a->gx;
+    for (int32_t row = 0; row < k->h; row++) {
+        for (int32_t column = 0; column < k->w_in; column++, at += k->cin) {
+            pixel(a, row, column);
+            s = net_store_block(a->work, k->cin, at, 1, s, a->gx, 1, (uint32_t)(at - a->gx), 0);
+        }
+    }
+    return s;
+}
+
+/* The sums of one channel over the whole input. */
+static void plane(const net_gradient_args *a, uint32_t c) {
+    const net_conv_args *k = a->layer;
+    uint32_t taps = (uint32_t)k->kh * k->kw, pixels = (uint32_t)k->h * k->w_in;
+    const int8_t *w = c < k->split ? k->wt + c * taps : k->w + (c - k->split) * taps;
+    const int8_t *g = a->g + c;
+    for (uint32_t i = 0; i < pixels; i++) {
+        a->work[i] = 0;
+    }
+    for (int32_t r = 0; r < k->oh; r++) {
+        for (int32_t t = 0; t < k->ow; t++, g += k->cout) {
+            int32_t h = net_fold(*g, a->ratio[c], a->fold);
+            for (int32_t i = 0; i < k->kh; i++) {
+                int32_t row = r * k->stride_h - k->pad_top + i;
+                for (int32_t j = 0; j < k->kw; j++) {
+                    int32_t column = t * k->stride_w - k->pad_left + j;
+                    if (row >= 0 && row < k->h && column >= 0 && column < k->w_in) {
+                        a->work[row * k->w_in + column] += h * w[i * k->kw + j];
+                    }
+                }
+            }
+        }
+    }
+}
+
+int net_depthwise_gradient_ref(const net_gradient_args *a) {
+    const net_conv_args *k = a->layer;
+    uint32_t pixels = (uint32_t)k->h * k->w_in;
+    int s = 0;
+    for (uint32_t c = 0; c < k->cin; c++) {
+        plane(a, c);
+        s = net_store_block(a->work, pixels, a->gx + c, k->cin, s, a->gx, pixels, c, k->cin);
+    }
+    return s;
+}
+
+void net_clamp_gradient_ref(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = mask[i >> 3] >> (i & 7) & 1 ? g[i] : 0;
+    }
+}
+
+int net_pool_gradient_ref(const int8_t *g, int8_t *y, uint32_t pixels, uint32_t channels,
+    int32_t m) {
+    uint32_t most = 0;
+    for (uint32_t c = 0; c < channels; c++) {
+        most = net_magnitude(g[c]) > most ? net_magnitude(g[c]) : most;
+    }
+    int s = net_gradient_shift((int32_t)most * m);
+    for (uint32_t p = 0; p < pixels; p++, y += channels) {
+        for (uint32_t c = 0; c < channels; c++) {
+            y[c] = (int8_t)net_even_shift(g[c] * m, s);
+        }
+    }
+    return s;
+}
+
+int32_t net_sum_gradients_ref(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,
+    int32_t eb) {
+    int32_t apart = ea - eb, e = apart < 0 ? ea : eb, fa = 1, fb = 1;
+    uint32_t most = 0;
+    if (apart > 16 || apart < -16) {
+        e = apart < 0 ? eb : ea;
+        fa = apart > 0;
+        fb = apart < 0;
+    } else {
+        fa = apart > 0 ? 1 << apart : 1;
+        fb = apart < 0 ? 1 << -apart : 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t size = net_magnitude(a[i] * fa + b[i] * fb);
+        most = size > most ? size : most;
+    }
+    int s = net_gradient_shift((int32_t)most);
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = (int8_t)net_even_shift(a[i] * fa + b[i] * fb, s);
+    }
+    return e + s;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * Blocks of gradients with one power-of-two exponent: section 5 of docs/numerics.md. */
+#ifndef NET_BLOCK_H
+#define NET_BLOCK_H
+
+#include "net_math.h"
+
+static inline int32_t net_fold(int32_t g, uint32_t ratio, int fold) {
+    return (g * (int32_t)ratio + (1 << (fold - 1))) >> fold;
+}
+
+/* The largest magnitude of n sums. */
+static inline int32_t net_most(const int32_t *sums, uint32_t n) {
+    int32_t most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t size = sums[i] < 0 ? -sums[i] : sums[i];
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+/* Halve `runs` runs of `run` stored gradients, `pitch` apart. */
+static inline void net_halve(int8_t *g, uint32_t runs, uint32_t run, uint32_t pitch) {
+    for (uint32_t i = 0; i < runs; i++, g += pitch) {
+        for (uint32_t j = 0; j < run; j++) {
+            g[j] = (int8_t)net_even_shift(g[j], 1);
+        }
+    }
+}
+
+/* Store n sums `step` apart at `at`, after what lies from `g` on (net_halve's arguments). */
+static inline int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step,
+    int s, int8_t *g, uint32_t runs, uint32_t run, uint32_t pitch) {
+    int32_t most = net_most(sums, n);
+    while (net_even_shift(most, s) > 127) {
+        net_halve(g, runs, run, pitch);
+        s++;
+    }
+    for (uint32_t i = 0; i < n; i++, at += step) {
+        *at = (int8_t)net_even_shift(sums[i], s);
+    }
+    return s;
+}
+
+#endif

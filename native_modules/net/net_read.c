@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ * Reads instructions and finds what they name, within bounds. */
+#include "net_read.h"
+
+#define MOST (1u << 28)
+
+static void *out_of_place(net_reader *r) {
+    r->fault = NET_BAD_PLACE;
+    return 0;
+}
+
+uint32_t net_number(net_reader *r) {
+    uint32_t value = 0;
+    for (int shift = 0; shift < 35; shift += 7) {
+        if (r->code >= r->end) {
+            break;
+        }
+        uint32_t byte = *r->code++;
+        value |= (byte & 127) << shift;
+        if (byte < 128) {
+            return value;
+        }
+    }
+    r->fault = NET_BAD_CODE;
+    return 0;
+}
+
+uint32_t net_times(net_reader *r, uint32_t a, uint32_t b) {
+    uint64_t product = (uint64_t)a * b;
+    if (product > MOST) {
+        out_of_place(r);
+        return MOST;
+    }
+    return (uint32_t)product;
+}
+
+static int fits(uint32_t at, uint32_t bytes, uint32_t size) {
+    return at <= size && bytes <= size - at;
+}
+
+uint8_t *net_arena(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
+    if ((at & (align - 1)) || !fits(at, bytes, r->call->arena_bytes)) {
+        return out_of_place(r);
+    }
+    return r->call->arena + at;
+}
+
+const void *net_constant(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
+    if ((at & (align - 1)) || !fits(at, bytes, r->call->weights_bytes)) {
+        return out_of_place(r);
+    }
+    return r->call->weights + at;
+}
+
+const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes) {
+    uint32_t at = place >> 1;
+    if (!(place & 1)) {
+        return (const int8_t *)net_arena(r, at, bytes, 1);
+    }
+    if (!fits(at, bytes, r->call->input_bytes)) {
+        return out_of_place(r);
+    }
+    return (const int8_t *)r->call->input + at;
+}
+
+void *net_optional(net_reader *r, uint32_t bytes, uint32_t align) {
+    uint32_t at = net_number(r);
+    return at ? net_arena(r, at - 1, bytes, align) : 0;
+}
+
+int16_t *net_slot(net_reader *r) {
+    uint32_t slot = net_number(r);
+    return slot < r->slots ? r->state->exponents + slot : out_of_place(r);
+}
+
+int net_is_depthwise(const net_layer *layer) {
+    return layer->groups > 1 && layer->groups == layer->cin && layer->cin == layer->cout;
+}
+
+static int is_sound(const net_layer *layer) {
+    uint32_t groups = layer->groups;
+    if (!groups || !layer->cin || !layer->kh || !layer->kw || !layer->stride_h
+        || !layer->stride_w || layer->cin % groups || layer->cout % groups) {
+        return 0;
+    }
+    return layer->split <= (net_is_depthwise(layer) ? layer->cout : layer->cin / groups);
+}
+
+const net_layer *net_get_layer(net_reader *r) {
+    const net_layer *layer = net_constant(r, net_times(r, net_number(r), 4),
+        sizeof(net_layer), 4);
+    return layer && !is_sound(layer) ? out_of_place(r) : layer;
+}
+
+/* Bytes of the weights that lie in flash (trained 0) or in the arena. */
+static uint32_t weight_bytes(net_reader *r, const net_layer *layer, int trained) {
+    int deep = !net_is_depthwise(layer);
+    uint32_t whole = deep ? (uint32_t)layer->cin / layer->groups : layer->cout;
+    uint32_t part = trained ? layer->split : whole - layer->split;
+    return net_times(r, net_times(r, part, (uint32_t)layer->kh * layer->kw),
+        (deep ? layer->cout : 1u) * NET_ELEMENT);
+}
+
+void net_get_conv(net_reader *r, const net_layer *layer, net_conv_args *k) {
+    k->h = (uint16_t)net_number(r);
+    k->w_in = (uint16_t)net_number(r);
+    k->oh = (uint16_t)net_number(r);
+    k->ow = (uint16_t)net_number(r);
+    k->pad_top = (int16_t)net_number(r);
+    k->pad_left = (int16_t)net_number(r);
+    k->add = 0;
+    k->other = 0;
+    k->work = 0;
+    k->work_bytes = 0;
+    if (r->fault) {
+        return;
+    }
+    k->cin = layer->cin;
+    k->cout = layer->cout;
+    k->groups = layer->groups;
+    k->split = layer->split;
+    k->kh = layer->kh;
+    k->kw = layer->kw;
+    k->stride_h = layer->stride_h;
+    k->stride_w = layer->stride_w;
+    k->zero_x = layer->zero_x;
+    k->zero_y = layer->zero_y;
+    k->low = layer->low;
+    k->high = layer->high;
+    k->x_step = layer->cin;
+    k->y_step = layer->cout;
+    k->x_pitch = (int32_t)(r->x_pitch ? r->x_pitch : (uint32_t)k->w_in * k->cin);
+    k->y_pitch = (int32_t)(r->y_pitch ? r->y_pitch : (uint32_t)k->ow * k->cout);
+    k->w = net_constant(r, layer->w, weight_bytes(r, layer, 0), NET_ELEMENT);
+    k->wt = layer->split
+        ? (int8_t *)net_arena(r, layer->wt, weight_bytes(r, layer, 1), NET_ELEMENT) : 0;
+    uint32_t bias_bytes = 4u * layer->cout;
+    k->bias = layer->bias & 1 ? (void *)net_arena(r, layer->bias >> 1, bias_bytes, 4)
+        : net_constant(r, layer->bias >> 1, bias_bytes, 4);
+    k->multiplier = net_constant(r, layer->requant, NET_REQUANT_BYTES(layer->cout), 4);
+    k->shift = (const int8_t *)k->multiplier + bias_bytes;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * Reads instructions and finds what they name, within bounds. */
+#ifndef NET_READ_H
+#define NET_READ_H
+
+#include "net.h"
+#include "net_kernels.h"
+#include "net_layer.h"
+
+/* Bytes of an element, and of what follows a layer's bias: see NET_FLOAT. */
+#if defined(NET_FLOAT)
+#define NET_ELEMENT 4u
+typedef float net_element;
+#define NET_REQUANT_BYTES(cout) 8u
+#else
+#define NET_ELEMENT 1u
+typedef int8_t net_element;
+#define NET_REQUANT_BYTES(cout) (5u * (cout))
+#endif
+
+typedef struct {
+    const net_call *call;
+    const uint8_t *code, *end; /* of the code section */
+    net_state *state;
+    uint32_t slots, optimizer, table;
+    uint32_t x_pitch, y_pitch; /* from PITCH, 0: rows lie close */
+    int32_t fault;
+} net_reader;
+
+/* One operand. */
+uint32_t net_number(net_reader *r);
+
+/* a * b, or a fault where it is above 2^28. */
+uint32_t net_times(net_reader *r, uint32_t a, uint32_t b);
+
+/* `bytes` of the arena, of the weights section, or of the place of a forward input. The result
+ * is valid only where r->fault is 0 afterwards. */
+uint8_t *net_arena(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);
+const void *net_constant(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);
+const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes);
+
+/* Instructions after the outputs; 0 where `op` is none of them. */
+int net_train(net_reader *r, uint32_t op);
+
+/* An operand that is 0 for none, else offset + 1. */
+void *net_optional(net_reader *r, uint32_t bytes, uint32_t align);
+
+int16_t *net_slot(net_reader *r);
+const net_layer *net_get_layer(net_reader *r);
+int net_is_depthwise(const net_layer *layer);
+
+/* A layer's parameters and its window (h w oh ow top left) into k; x, y, mask stay open. */
+void net_get_conv(net_reader *r, const net_layer *layer, net_conv_args *k);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ * Runs a program: the loop and the instructions of the forward pass. */
+#include "net_read.h"
+
+/* Elements from the first to the last of a region of rows. */
+static uint32_t region(net_reader *r, uint32_t rows, uint32_t pitch, uint32_t row) {
+    if (!rows) {
+        r->fault = NET_BAD_PLACE;
+        return 0;
+    }
+    return net_times(r, net_times(r, rows - 1, pitch) + row, NET_ELEMENT);
+}
+
+static uint32_t elements(net_reader *r, uint32_t a, uint32_t b, uint32_t c) {
+    return net_times(r, net_times(r, a, b), c);
+}
+
+/* The mask of a convolution, cleared; `at` is its operand. */
+static uint8_t *get_mask(net_reader *r, uint32_t at, const net_conv_args *k) {
+    if (!at || !r->call->par[NET_TRAINING]) {
+        return 0;
+    }
+    uint32_t bytes = (elements(r, k->oh, k->ow, k->cout) + 7) >> 3;
+    uint8_t *mask = net_arena(r, at - 1, bytes, 1);
+    for (uint32_t i = 0; i < bytes && !r->fault; i++) {
+        mask[i] = 0;
+    }
+    return mask;
+}
+
+/* layer mask x window, as all convolutions begin. */
+static const net_layer *get_first(net_reader *r, net_conv_args *k) {
+    const net_layer *layer = net_get_layer(r);
+    uint32_t mask = net_number(r), x = net_number(r);
+    if (!r->fault) {
+        net_get_conv(r, layer, k);
+        k->x = net_input(r, x, region(r, k->h, (uint32_t)k->x_pitch, (uint32_t)k->w_in * k->cin));
+        k->mask = get_mask(r, mask, k);
+    }
+    return layer;
+}
+
+/* y work bytes, as most end. */
+static void get_last(net_reader *r, net_conv_args *k) {
+    uint32_t y = net_number(r), work = net_number(r);
+    k->work_bytes = net_number(r);
+    k->y = (int8_t *)net_arena(r, y,
+        region(r, k->oh, (uint32_t)k->y_pitch, (uint32_t)k->ow * k->cout), NET_ELEMENT);
+    k->work = work ? (int16_t *)net_arena(r, work - 1, k->work_bytes, 4) : 0;
+    k->work_bytes = work ? k->work_bytes : 0;
+}
+
+static void convolve(const net_layer *layer, const net_conv_args *k) {
+    if (net_is_depthwise(layer)) {
+        net_depthwise(k, 0, k->cout);
+    } else {
+        net_conv(k, 0, k->cout);
+    }
+}
+
+static void run_conv(net_reader *r, int adds) {
+    net_conv_args k;
+    const net_layer *layer = get_first(r, &k);
+    if (r->fault) {
+        return;
+    }
+    get_last(r, &k);
+    if (adds) {
+        uint32_t rule = net_times(r, net_number(r), 4);
+        k.add = net_constant(r, rule, NET_A_BYTES, 4);
+        k.other = (int8_t *)net_arena(r, net_number(r),
+            region(r, k.oh, (uint32_t)k.y_pitch, (uint32_t)k.ow * k.cout), NET_ELEMENT);
+    }
+    if (!r->fault) {
+        convolve(layer, &k);
+    }
+}
+
+/* A convolution hands its channels, as many at a time as fit in the plane, to a depthwise one. */
+static void run_conv_depthwise(net_reader *r) {
+    net_conv_args a, b;
+    uint32_t y_pitch = r->y_pitch;
+    r->y_pitch = 0;
+    get_first(r, &a);
+    uint32_t plane_at = net_number(r);
+    const net_layer *layer = net_get_layer(r);
+    uint32_t mask = net_number(r);
+    if (r->fault) {
+        return;
+    }
+    r->y_pitch = y_pitch;
+    r->x_pitch = 0;
+    net_get_conv(r, layer, &b);
+    uint32_t plane = (uint32_t)a.oh * a.ow;
+    b.mask = get_mask(r, mask, &b);
+    a.y = (int8_t *)net_arena(r, plane_at, net_times(r, plane, NET_ELEMENT), NET_ELEMENT);
+    get_last(r, &b);
+    if (b.cin != a.cout || b.h != a.oh || b.w_in != a.ow || !net_is_depthwise(layer)) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (r->fault) {
+        return;
+    }
+    a.work = b.work;
+    a.work_bytes = b.work_bytes;
+    b.work = 0;
+    b.work_bytes = 0;
+    a.y_step = b.x_step = 1;
+    a.y_pitch = b.x_pitch = a.ow;
+    b.x = a.y;
+    for (uint32_t c = 0; c < a.cout; c++, b.y += NET_ELEMENT) {
+        net_conv(&a, c, c + 1);
+        net_depthwise(&b, c, c + 1);
+    }
+}
+
+static void run_depthwise_in_place(net_reader *r) {
+    net_conv_args k;
+    const net_layer *layer = get_first(r, &k);
+    uint32_t plane_at = net_number(r);
+    if (r->fault) {
+        return;
+    }
+    uint32_t pixels = net_times(r, k.oh, k.ow);
+    k.y = (int8_t *)net_arena(r, plane_at, net_times(r, pixels, NET_ELEMENT), NET_ELEMENT);
+    if (!net_is_depthwise(layer) || pixels > (uint32_t)k.h * k.w_in) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (r->fault) {
+        return;
+    }
+    k.y_step = 1;
+    k.y_pitch = k.ow;
+    for (uint32_t c = 0; c < k.cout; c++, k.x += NET_ELEMENT) {
+        net_depthwise(&k, c, c + 1);
+        net_element *to = (net_element *)k.x;
+        for (uint32_t p = 0; p < pixels; p++, to += k.cout) {
+            *to = ((net_element *)k.y)[p];
+        }
+    }
+}
+
+static void run_add(net_reader *r) {
+    const net_add_rule *rule = net_constant(r, net_times(r, net_number(r), 4), NET_A_BYTES, 4);
+    uint32_t a = net_number(r), b = net_number(r), y = net_number(r), n = net_number(r);
+    uint32_t bytes = net_times(r, n, NET_ELEMENT);
+    const int8_t *from = net_input(r, a, bytes), *other = net_input(r, b, bytes);
+    int8_t *to = (int8_t *)net_arena(r, y, bytes, NET_ELEMENT);
+    if (!r->fault) {
+        net_add(rule, from, other, to, n);
+    }
+}
+
+static void run_pool(net_reader *r, uint32_t op) {
+    net_pool_args k;
+    uint32_t x = net_number(r), y = net_number(r);
+    k.channels = (uint16_t)net_number(r);
+    k.h = (uint16_t)net_number(r);
+    k.w = (uint16_t)net_number(r);
+    k.oh = (uint16_t)net_number(r);
+    k.ow = (uint16_t)net_number(r);
+    k.pad_top = (int16_t)net_number(r);
+    k.pad_left = (int16_t)net_number(r);
+    k.kh = (uint16_t)net_number(r);
+    k.kw = (uint16_t)net_number(r);
+    k.stride_h = (uint16_t)net_number(r);
+    k.stride_w = (uint16_t)net_number(r);
+    k.low = (int8_t)(net_number(r) - 128);
+    k.high = (int8_t)(net_number(r) - 128);
+    k.x = net_input(r, x, net_times(r, elements(r, k.h, k.w, k.channels), NET_ELEMENT));
+    k.y = (int8_t *)net_arena(r, y, net_times(r, elements(r, k.oh, k.ow, k.channels),
+        NET_ELEMENT), NET_ELEMENT);
+    if (r->fault) {
+        return;
+    }
+    if (op == NET_OP_AVERAGE_POOL) {
+        net_average_pool(&k);
+    } else if (op == NET_OP_MAX_POOL) {
+        net_max_pool(&k);
+    } else {
+        net_pad(&k);
+    }
+}
+
+static void run_lookup(net_reader *r) {
+    const int8_t *table = net_constant(r, net_times(r, net_number(r), 4), 256, 1);
+    uint32_t x = net_number(r), y = net_number(r), n = net_number(r);
+    const int8_t *from = net_input(r, x, n);
+    int8_t *to = (int8_t *)net_arena(r, y, n, 1);
+    for (uint32_t i = 0; i < n && !r->fault; i++) {
+        to[i] = table[from[i] + 128];
+    }
+}
+
+static void run_copy(net_reader *r, int wanted) {
+    uint32_t x = net_number(r), y = net_number(r), rows = net_number(r);
+    uint32_t n = net_times(r, net_number(r), NET_ELEMENT);
+    uint32_t x_pitch = net_times(r, net_number(r), NET_ELEMENT);
+    uint32_t y_pitch = net_times(r, net_number(r), NET_ELEMENT);
+    uint32_t last = rows ? rows - 1 : 0;
+    const int8_t *from = net_input(r, x, net_times(r, last, x_pitch) + n);
+    uint8_t *to = net_arena(r, y, net_times(r, last, y_pitch) + n, 1);
+    for (uint32_t row = 0; row < rows && wanted && !r->fault; row++) {
+        for (uint32_t i = 0; i < n; i++) {
+            to[i] = (uint8_t)from[i];
+        }
+        from += x_pitch;
+        to += y_pitch;
+    }
+}
+
+/* Runs one instruction; returns 0 where the caller must act first. */
+static int run_one(net_reader *r) {
+    int32_t *par = r->call->par;
+    uint32_t op = *r->code++;
+    if (op == NET_OP_PITCH) {
+        r->x_pitch = net_number(r);
+        r->y_pitch = net_number(r);
+        op = r->code < r->end ? *r->code++ : NET_OP_END;
+    }
+    switch (op) {
+        case NET_OP_CONV:
+        case NET_OP_CONV_ADD:
+            run_conv(r, op == NET_OP_CONV_ADD);
+            break;
+        case NET_OP_CONV_DEPTHWISE:
+            run_conv_depthwise(r);
+            break;
+        case NET_OP_DEPTHWISE_IN_PLACE:
+            run_depthwise_in_place(r);
+            break;
+        case NET_OP_ADD:
+            run_add(r);
+            break;
+        case NET_OP_AVERAGE_POOL:
+        case NET_OP_MAX_POOL:
+        case NET_OP_PAD:
+            run_pool(r, op);
+            break;
+        case NET_OP_LOOKUP:
+            run_lookup(r);
+            break;
+        case NET_OP_COPY:
+        case NET_OP_KEEP:
+            run_copy(r, op == NET_OP_COPY || par[NET_TRAINING]);
+            break;
+        case NET_OP_PAGE_OUT:
+        case NET_OP_PAGE_IN:
+            par[NET_PAGE_OP] = (int32_t)op;
+            for (uint32_t i = NET_PAGE_NUMBER; i <= NET_PAGE_N; i++) {
+                par[i] = (int32_t)net_number(r);
+            }
+            net_arena(r, (uint32_t)par[NET_PAGE_AT], (uint32_t)par[NET_PAGE_N], 1);
+            r->x_pitch = r->y_pitch = 0;
+            return 0;
+        case NET_OP_FREE:
+            net_number(r);
+            net_number(r);
+            break;
+        default:
+            if (!net_train(r, op)) {
+                r->fault = NET_BAD_CODE;
+            }
+    }
+    r->x_pitch = r->y_pitch = 0;
+    return 1;
+}
+
+static uint32_t word(const uint8_t *at, uint32_t bytes) {
+    uint32_t value = 0;
+    while (bytes--) {
+        value = value << 8 | at[bytes];
+    }
+    return value;
+}
+
+/* Finds the code, from NET_AT to NET_UNTIL, and the state. */
+static void open_program(net_reader *r, const net_call *call) {
+    const uint8_t *head = call->program;
+    int32_t *par = call->par;
+    r->fault = NET_BAD_CODE;
+    if (call->program_bytes < NET_P_BYTES || par[NET_AT] < 0 || par[NET_UNTIL] < par[NET_AT]
+        || (uint32_t)par[NET_UNTIL] > call->program_bytes - NET_P_BYTES
+        || (((uintptr_t)call->weights | (uintptr_t)call->arena) & 3)
+        || head[NET_P_DTYPE] != (NET_ELEMENT == 4)) {
+        return;
+    }
+    r->fault = 0;
+    r->code = head + NET_P_BYTES + par[NET_AT];
+    r->end = head + NET_P_BYTES + par[NET_UNTIL];
+    r->optimizer = head[NET_P_OPTIMIZER];
+    r->slots = word(head + NET_P_SLOTS, 2);
+    r->table = word(head + NET_P_TABLE, 4);
+    r->state = (net_state *)net_arena(r, word(head + NET_P_STATE, 4),
+        NET_S_BYTES + 2 * r->slots, 4);
+}
+
+int32_t net_run(const net_call *call) {
+    net_reader r;
+    r.call = call;
+    r.x_pitch = r.y_pitch = 0;
+    open_program(&r, call);
+    int32_t *par = call->par, left = par[NET_BUDGET], paged = 0;
+    while (!r.fault && r.code < r.end) {
+        if (left-- <= 0 || paged) {
+            return paged ? NET_PAGE : NET_MORE;
+        }
+        paged = !run_one(&r);
+        if (!r.fault) {
+            par[NET_AT] = (int32_t)(r.code - call->program) - NET_P_BYTES;
+        }
+    }
+    return r.fault ? r.fault : paged ? NET_PAGE : NET_DONE;
+}
