@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate import _svm_par
+from acclimate.svm_model import integer_weights
 from acclimate_host.connect import open_board
 
 SHIFT = 10
@@ -155,7 +155,7 @@ def train(name, task, native, module, is_float, slots):
         answer = ast.literal_eval(board.exec(_TRAIN.format(**names), 120))
         ticks, status, iterations, data_bytes, code_bytes, heap_bytes = answer
         if is_float:  # what a program does once, so that decisions are integer from then on
-            source = inspect.getsource(_svm_par.integer_weights)
+            source = inspect.getsource(integer_weights)
             board.exec("from math import floor\n" + source)
         row, none, decisions = ast.literal_eval(board.exec(_DECIDE.format(**names), 60))
         return {

@@ -114,34 +114,3 @@ def fill_fixed(
             shift -= 1
         par[GAMMA] = int(value)
         par[GAMMA_SHIFT] = shift
-
-
-def integer_weights(w, d, x_top=128):
-    """Collapsed float weights as the integer row of the fixed state: `linear` is then integer.
-
-    For integer rows of |x| <= x_top. Returns array("i"): shift, bias, int16 pairs; the decision
-    is `linear` / 2**shift, rounded to 15 bits of the largest weight.
-    """
-    from array import array
-
-    largest = total = 0.0
-    for k in range(d):
-        v = abs(w[2 + k])
-        largest = max(largest, v)
-        total += v
-    shift = 0
-    room = abs(w[1]) + total * x_top
-    while shift < 40 and largest * 2.0 ** (shift + 1) < 32766 and room * 2.0**shift < 1 << 28:
-        shift += 1
-    while largest * 2.0**shift > 32766 or room * 2.0**shift > 1 << 29:
-        shift -= 1
-    q = array("i", bytes(4 * (2 + (d + 1) // 2)))
-    q[0] = shift
-    q[1] = floor(w[1] * 2.0**shift + 0.5)
-    for k in range(d):
-        v = floor(w[2 + k] * 2.0**shift + 0.5)
-        if k & 1:
-            q[2 + (k >> 1)] = (q[2 + (k >> 1)] & 0xFFFF) | (v << 16)
-        else:
-            q[2 + (k >> 1)] = v & 0xFFFF
-    return q

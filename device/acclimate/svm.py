@@ -162,6 +162,7 @@ class SVM:
 
     def _take(self, model):
         """Use `model` from now on, and show its state."""
+        model.settle()
         self._model = model
         self.n_iter = model.n_iter
         self.gap = model.gap

@@ -6,6 +6,7 @@ All that a board needs to predict. The arithmetic is the native module's where i
 """
 
 from array import array
+from math import floor
 
 LINEAR, POLY, RBF = 0, 1, 2
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
@@ -72,6 +73,35 @@ def use(core):
     _cores.clear()
 
 
+def integer_weights(w, d, x_top=128):
+    """Collapsed float weights as the integer row of the fixed state: `linear` is then integer.
+
+    For integer rows of |x| <= x_top. Returns array("i"): shift, bias, int16 pairs; the decision
+    is `linear` / 2**shift, rounded to 15 bits of the largest weight.
+    """
+    largest = total = 0.0
+    for k in range(d):
+        v = abs(w[2 + k])
+        largest = max(largest, v)
+        total += v
+    shift = 0
+    room = abs(w[1]) + total * x_top
+    while shift < 40 and largest * 2.0 ** (shift + 1) < 32766 and room * 2.0**shift < 1 << 28:
+        shift += 1
+    while largest * 2.0**shift > 32766 or room * 2.0**shift > 1 << 29:
+        shift -= 1
+    q = array("i", bytes(4 * (2 + (d + 1) // 2)))
+    q[0] = shift
+    q[1] = floor(w[1] * 2.0**shift + 0.5)
+    for k in range(d):
+        v = floor(w[2 + k] * 2.0**shift + 0.5)
+        if k & 1:
+            q[2 + (k >> 1)] = (q[2 + (k >> 1)] & 0xFFFF) | (v << 16)
+        else:
+            q[2 + (k >> 1)] = v & 0xFFFF
+    return q
+
+
 class Pair:
     """Decision function of one pair: `w` (linear), or rows of the store with signed alphas."""
 
@@ -108,6 +138,15 @@ class Model:
         self._xtype = CODES.index(code)
         self._row = array(code, (0 for _ in range(d)))
         self._out = array("i" if fixed else "f", (0 for _ in range(k * (k - 1) // 2)))
+        self._rounded = None  # integer weights of the pairs, where rows are bytes
+
+    def settle(self):
+        """Make ready to predict: rows of bytes are weighed in integers, on every runtime alike."""
+        if self.fixed or self.kind != LINEAR or self.code not in "bB" or self._rounded:
+            return
+        top = 255 if self.code == "B" else 128
+        self._rounded = [integer_weights(pair.w, self.d, top) for pair in self.pairs]
+        self._out = array("i", (0 for _ in self._out))
 
     def _enter(self, row):
         """`row` as the solver takes it: as it is when its type is right, or a checked copy."""
@@ -144,7 +183,8 @@ class Model:
             if pair.w is None:
                 bad = core.decide(out, p, pair.beta, pair.rows, self.x, row, pair.par, pair.bias)
             else:
-                bad = core.linear(out, p, pair.w, row, self._xtype)
+                w = self._rounded[p] if self._rounded else pair.w
+                bad = core.linear(out, p, w, row, self._xtype)
             if bad:
                 self._refuse(bad)
             p += 1
@@ -160,6 +200,8 @@ class Model:
 
     def real(self, p, raw):
         """Raw value of pair `p` as a number whose margin is 1."""
+        if self._rounded:
+            return raw * 2.0 ** -self._rounded[p][0]
         if self.fixed:
             w = self.pairs[p].w
             return raw * 2.0 ** -(16 if w is None else w[0])
@@ -186,6 +228,6 @@ class Model:
     def predict(self, row):
         """Label with most votes; the lowest label wins a tie (the rule of libsvm)."""
         out = self.values(row)
-        if len(self.classes) == 2 and self.fixed:
-            return self.classes[0 if out[0] > 0 else 1]  # a build for two classes cannot vote
+        if len(self.classes) == 2:
+            return self.classes[0 if out[0] > 0 else 1]
         return self.classes[self.core.vote(out, len(self.classes))]

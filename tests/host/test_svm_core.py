@@ -14,6 +14,7 @@ from svm_cases import Fit, random_problem, same_everywhere
 
 from acclimate import _svm_par as p
 from acclimate import _svm_py
+from acclimate.svm_model import integer_weights
 from acclimate_host import twin_svm
 from acclimate_host.paths import built
 
@@ -86,7 +87,7 @@ def test_integer_weights_decide_as_the_float_ones(core):
     x, rows = random_problem(generator, p.INT8, 30, 7)
     fit = Fit(core, x, rows, 7, p.INT8, p.LINEAR, True)
     w = fit.weights()
-    q = p.integer_weights(w, 7)
+    q = integer_weights(w, 7)
     out = array("i", [0])
     for _ in range(50):
         row = [generator.randint(-128, 127) for _ in range(7)]
