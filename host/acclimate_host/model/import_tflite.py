@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: MIT
+"""Quantized networks from .tflite files (int8 activations, per-channel weights).
+
+Streams are understood as TensorFlow writes them: a variable is read, joined with the new rows,
+used, and its last rows are assigned back. That is one `window` here. A split of channels whose
+parts meet depthwise layers of different heights and are joined again becomes one depthwise layer
+whose shorter kernels begin with zeros: the same sums.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from .build import Builder
+from .import_tflite_streams import Streams
+from .importing import FUNCTIONS, OPERATORS, Problems, dilate, same_padding, table
+from .network import Network, check_values, with_scales
+from .tflite_file import read_tflite
+
+_LOOKUPS = {"LOGISTIC": "sigmoid", "TANH": "tanh", "RELU": "relu", "RELU6": "relu6",
+            "HARD_SWISH": "hard_swish", "QUANTIZE": "identity"}  # fmt: skip
+_RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+# Fused activation by number: (relu, limit).
+_ACTIVATIONS = {0: (False, None), 1: (True, math.inf), 3: (True, None)}
+
+
+def import_tflite(path):
+    """Return the quantized Network of a .tflite file.
+
+    Inputs and outputs are int8; where the file ends with uint8 the output holds value - 128.
+    A softmax at the output is left out: its input orders the classes just so.
+
+    :raises ModelImportError: one line with every operator that is not supported and the
+        nearest form that is
+    """
+    path = Path(path)
+    return network_from_tflite(path.read_bytes(), path.name)
+
+
+def network_from_tflite(data, source="model"):
+    """As `import_tflite`, from the bytes of the file."""
+    graphs = read_tflite(data, source)
+    return _Lowering(graphs, source).run()
+
+
+class _Lowering:
+    """Goes through the operators in order; `made` maps a file's tensor to one of the graph."""
+
+    def __init__(self, graphs, source):
+        self.graphs, self.file, self.source = graphs, graphs[0], source
+        self.problems = Problems(source)
+        self.made, self.values, self.scales, self.counts = {}, {}, {}, {}
+        self.notes = []
+        self.build = None
+        self.streams = Streams(self)
+
+    def run(self):
+        handlers = {
+            "CONV_2D": self._conv, "DEPTHWISE_CONV_2D": self._depthwise, "ADD": self._add,
+            "FULLY_CONNECTED": self._dense, "AVERAGE_POOL_2D": self._pool,
+            "MAX_POOL_2D": self._pool, "MEAN": self._mean, "PAD": self._pad,
+            "SOFTMAX": self._softmax, **self.streams.handlers,
+            **dict.fromkeys(_LOOKUPS, self._lookup), **dict.fromkeys(_RESHAPES, self._reshape),
+        }  # fmt: skip
+        for op in self.file.ops:
+            if op.name not in handlers:
+                self.problems.add(op.name, f"nearest are {OPERATORS}")
+        self._start()
+        self.problems.check()
+        for op in self.file.ops:
+            if all(self._known(i) for i in op.inputs):
+                handlers[op.name](op)
+        self.problems.check()
+        return self._finished()
+
+    # ---- tensors ---------------------------------------------------------------------------
+
+    def tensor(self, index):
+        return self.file.tensors[index]
+
+    def _known(self, index):
+        """Say whether a tensor is there; it is not behind an operator that was noted."""
+        return (
+            index < 0 or index in self.made or self.tensor(index).data is not None
+            or self.streams.knows(index)
+        )  # fmt: skip
+
+    def _start(self):
+        if len(self.file.inputs) != 1:
+            self.problems.add(f"{len(self.file.inputs)} inputs", "one input")
+            return
+        if len(self.file.outputs) != 1:
+            self.problems.add(f"{len(self.file.outputs)} outputs", "one output")
+        index = self.file.inputs[0]
+        given = self.tensor(index)
+        reshaped = [op for op in self.file.ops
+                    if op.name in _RESHAPES and op.inputs[0] == index]  # fmt: skip
+        shape = self.tensor(reshaped[0].outputs[0]).shape if reshaped else given.shape
+        if given.dtype != "INT8" or given.scale is None:
+            self.problems.add(
+                f"input of type {given.dtype}", "int8; convert with full integer quantization"
+            )
+        elif not 2 <= len(shape) <= 4 or shape[0] != 1:
+            self.problems.add(f"input of shape {shape}", "(1, height, width, channels)")
+        else:
+            self.build = Builder(self.source.rsplit(".", 1)[0], chw(shape))
+            self.place(index, self.build.x)
+            if reshaped:
+                self.place(reshaped[0].outputs[0], self.build.x)
+
+    def place(self, index, name):
+        """Say that the graph's tensor `name` is the file's tensor `index`."""
+        self.made[index] = name
+        tensor = self.tensor(index)
+        if tensor.scale is not None and len(tensor.scale) == 1:
+            self.scales[name] = (float(tensor.scale[0]), self.zero_point(index))
+
+    def zero_point(self, index):
+        tensor = self.tensor(index)
+        return int(tensor.zero_point[0]) - (128 if tensor.dtype == "UINT8" else 0)
+
+    def new(self, kind):
+        """Return a name that is not taken yet."""
+        self.counts[kind] = self.counts.get(kind, -1) + 1
+        return f"{kind}{self.counts[kind]}"
+
+    def activation(self, op):
+        """Return (relu, limit) of a fused activation; None after it was noted."""
+        number = op.options.get("FusedActivationFunction", 0)
+        if number not in _ACTIVATIONS:
+            self.problems.add(f"{op.name} with activation {number}", "none, ReLU or ReLU6")
+            return None
+        return _ACTIVATIONS[number]
+
+    def padding(self, op, edges, kernel):
+        stride = (op.options["StrideH"], op.options["StrideW"])
+        if op.options["Padding"] == 1:
+            return stride, (0, 0, 0, 0)
+        rows, columns = (same_padding(*three) for three in zip(edges, kernel, stride, strict=True))
+        return stride, (rows[0], columns[0], rows[1], columns[1])
+
+    def parameters(self, name, op, weight, x):
+        """Keep weight and bias of a layer, with the scales of both."""
+        self.values[name + ".w"] = np.ascontiguousarray(weight, np.int8)
+        outputs = len(weight)
+        bias = self.tensor(op.inputs[2]).data if len(op.inputs) > 2 and op.inputs[2] >= 0 else None
+        bias = np.zeros(outputs, np.int32) if bias is None else np.ravel(bias).astype(np.int32)
+        self.values[name + ".b"] = bias
+        found = self.tensor(op.inputs[1])
+        if found.zero_point is not None and found.zero_point.any():
+            self.problems.add(f"{op.name} weights with a zero point", "symmetric int8 weights")
+        scale = np.broadcast_to(found.scale, (outputs,))
+        self.scales[name + ".w"] = (tuple(scale.tolist()), 0)
+        self.scales[name + ".b"] = (tuple((scale * self.scales[x][0]).tolist()), 0)
+
+    # ---- layers ----------------------------------------------------------------------------
+
+    def _weights(self, op):
+        """Return the weight of a layer, or None after it was noted."""
+        found = self.tensor(op.inputs[1])
+        if found.data is None or found.dtype != "INT8" or found.scale is None:
+            self.problems.add(f"{op.name} with {found.dtype} weights", "constant int8 weights")
+            return None
+        return found.data
+
+    def _conv(self, op):
+        weight = self._weights(op)
+        if weight is not None:
+            depth = self.build.tensors[self.made[op.inputs[0]]].shape[0]
+            self.convolution(op, weight.transpose(0, 3, 1, 2), depth // weight.shape[3])
+
+    def _depthwise(self, op):
+        weight = self._weights(op)
+        if weight is None or self.streams.depthwise_of_part(op, weight):
+            return
+        depth = self.build.tensors[self.made[op.inputs[0]]].shape[0]
+        self.convolution(op, weight.transpose(3, 0, 1, 2), depth)
+
+    def convolution(self, op, weight, groups):
+        """Add a convolution of `weight` (outputs, inputs, height, width)."""
+        x, activation = self.made[op.inputs[0]], self.activation(op)
+        if activation is None:
+            return
+        dilation = (op.options.get("DilationHFactor", 1), op.options.get("DilationWFactor", 1))
+        weight = dilate(weight, dilation)
+        kernel = weight.shape[2:]
+        stride, pad = self.padding(op, self.build.tensors[x].shape[1:], kernel)
+        name = self.new("c")
+        relu, limit = activation
+        y = self.build.conv(name, x, len(weight), kernel, stride, groups, relu, pad, limit)
+        self.parameters(name, op, weight, x)
+        self.place(op.outputs[0], y)
+
+    def _dense(self, op):
+        weight, activation = self._weights(op), self.activation(op)
+        if weight is None or activation is None:
+            return
+        x = self.made[op.inputs[0]]
+        channels, height, width = self.build.tensors[x].shape
+        if weight.shape[1] != channels * height * width:
+            self.problems.add(
+                f"FULLY_CONNECTED over {weight.shape[1]} of {channels * height * width} values",
+                "all values of its input at once",
+            )
+            return
+        weight = weight.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
+        name = self.new("fc")
+        if activation[0]:
+            relu, limit = activation
+            y = self.build.conv(name, x, len(weight), (height, width), 1, 1, relu, 0, limit)
+        else:
+            y = self.build.dense(name, x, len(weight))
+        self.parameters(name, op, weight, x)
+        self.place(op.outputs[0], y)
+
+    def _add(self, op):
+        activation = self.activation(op)
+        if not all(i in self.made for i in op.inputs):
+            self.problems.add("ADD of a constant", "add of two activations")
+        elif activation is not None:
+            y = self.build.add(self.new("a"), *(self.made[i] for i in op.inputs))
+            if activation[0]:
+                self.build.nodes[-1].attrs.update(relu=True, limit=activation[1] or 6.0)
+            self.place(op.outputs[0], y)
+
+    def _pool(self, op):
+        activation, x = self.activation(op), self.made[op.inputs[0]]
+        if activation is None:
+            return
+        kernel = (op.options["FilterHeight"], op.options["FilterWidth"])
+        edges = self.build.tensors[x].shape[1:]
+        stride, pad = self.padding(op, edges, kernel)
+        if op.name == "AVERAGE_POOL_2D" and kernel == edges and not any(pad):
+            y = self.build.pool(self.new("p"), x)
+        else:
+            kind = "average_pool" if op.name == "AVERAGE_POOL_2D" else "max_pool"
+            y = self.build.sliding_pool(kind, self.new("p"), x, kernel, stride, pad)
+        if activation[0]:
+            self.build.nodes[-1].attrs.update(relu=True, limit=activation[1] or 6.0)
+        self.place(op.outputs[0], y)
+
+    def _mean(self, op):
+        axes = sorted(np.ravel(self.tensor(op.inputs[1]).data).tolist())
+        if axes not in ([1, 2], [-3, -2]):
+            self.problems.add(f"MEAN over axes {axes}", "mean over height and width")
+            return
+        x = self.made[op.inputs[0]]
+        y = self.build.pool(self.new("p"), x)
+        self.scales[y] = self.scales[x]
+        self._with_table(op, "identity", y)
+
+    def _pad(self, op):
+        amounts = self.tensor(op.inputs[1]).data
+        if amounts is None or amounts.shape != (4, 2) or amounts[[0, 3]].any():
+            self.problems.add("PAD of batch or channels", "pad of height and width")
+            return
+        (top, bottom), (left, right) = amounts[1:3].tolist()
+        x = self.made[op.inputs[0]]
+        y = self.build.pad(self.new("pad"), x, (top, left, bottom, right))
+        self.place(op.outputs[0], y)
+
+    def _softmax(self, op):
+        if op.outputs[0] != self.file.outputs[0]:
+            self.problems.add("SOFTMAX within the network", "softmax at the output")
+            return
+        self.notes.append("softmax at the output left out: outputs are its inputs")
+        self.made[op.outputs[0]] = self.made[op.inputs[0]]
+
+    def _lookup(self, op):
+        self._with_table(op, _LOOKUPS[op.name], self.made[op.inputs[0]])
+
+    def _with_table(self, op, function, x):
+        """Map `x` to the file's tensor; no table where it would change no byte."""
+        index = op.outputs[0]
+        given = self.tensor(index)
+        if given.scale is None or given.dtype not in ("INT8", "UINT8"):
+            self.problems.add(f"{op.name} to {given.dtype}", "int8 inside, int8 at the output")
+            return
+        target = (float(given.scale[0]), self.zero_point(index))
+        if given.dtype == "UINT8":
+            self.notes.append("output is uint8 in the file, here int8: value - 128")
+        if function == "identity" and target == self.scales[x]:
+            self.made[index] = x
+            return
+        name = self.new("t")
+        self.values[name + ".table"] = table(FUNCTIONS[function], self.scales[x], target)
+        y = self.build.lookup(name, x)
+        self.scales[name + ".table"] = target
+        self.place(index, y)
+
+    def _reshape(self, op):
+        if op.outputs[0] in self.made:  # the input's own
+            return
+        x = self.made[op.inputs[0]]
+        old, shape = self.build.tensors[x].shape, self.tensor(op.outputs[0]).shape
+        size = math.prod(old)
+        flat = [edge for edge in shape if edge != 1] in ([size], [-1], [])
+        if not flat and chw(shape) != old:
+            self.problems.add(f"{op.name} to {shape}", "flatten before a dense layer")
+            return
+        self.made[op.outputs[0]] = x
+
+    def _finished(self):
+        y = self.made[self.file.outputs[0]]
+        graph = with_scales(self.build.finish(y), self.scales)
+        network = Network(graph, self.values, tuple(dict.fromkeys(self.notes)))
+        check_values(network)
+        return network
+
+
+def chw(shape):
+    """Return (channels, height, width) of a file's shape (1, ..., channels)."""
+    edges = shape[1:]
+    return (edges[-1], *((1,) * (3 - len(edges))), *edges[:-1])

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""What the importers share: errors that name everything at once, values, tables, padding."""
+
+import math
+
+import numpy as np
+
+from .graph import GraphError
+
+OPERATORS = (
+    "conv2d, depthwise, pointwise, dense, ReLU, ReLU6, add, max/average/global pool, flatten, "
+    "pad, softmax at the output, element-wise functions of int8 values"
+)
+
+
+class ModelImportError(GraphError):
+    """A model that cannot be brought in; one line that names every reason."""
+
+
+class Problems:
+    """Collects what a model has that networks here do not, to tell it all at once."""
+
+    def __init__(self, source):
+        self.source, self.found = source, {}
+
+    def add(self, operator, why):
+        """Note an operator (its name and place) and the nearest supported form."""
+        self.found.setdefault((operator, why), 0)
+        self.found[operator, why] += 1
+
+    def check(self):
+        """Raise ModelImportError if anything was noted."""
+        if self.found:
+            parts = []
+            for (operator, why), count in self.found.items():
+                times = f" ({count} times)" if count > 1 else ""
+                parts.append(f"{operator}{times}: {why}")
+            raise ModelImportError(f"{self.source}: not supported: " + "; ".join(parts))
+
+
+def same_padding(edge, kernel, stride):
+    """Return (before, after) so that the output has ceil(edge / stride) places."""
+    total = max((math.ceil(edge / stride) - 1) * stride + kernel - edge, 0)
+    return total // 2, total - total // 2
+
+
+def dilate(weight, dilation):
+    """Return a weight (.., height, width) with zeros between its taps."""
+    if tuple(dilation) == (1, 1):
+        return weight
+    height, width = ((e - 1) * d + 1 for e, d in zip(weight.shape[2:], dilation, strict=True))
+    wide = np.zeros((*weight.shape[:2], height, width), weight.dtype)
+    wide[:, :, :: dilation[0], :: dilation[1]] = weight
+    return wide
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+FUNCTIONS = {
+    "sigmoid": sigmoid,
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0),
+    "relu6": lambda x: np.clip(x, 0, 6),
+    "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "identity": lambda x: x,
+}
+
+
+def table(function, x, y):
+    """Return the 256 bytes of an element-wise function between two (scale, zero point)."""
+    stored = np.arange(-128, 128)
+    real = function((stored - x[1]) * np.float64(x[0])) / y[0]
+    real = np.sign(real) * np.floor(np.abs(real) + 0.5) + y[1]
+    return np.clip(real, -128, 127).astype(np.int8)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Runs a quantized network forward over a batch with numpy, byte for byte as a board does.
+
+docs/numerics.md, sections 1 to 3. For the host's own work (accuracy, calibration, importers);
+boards and their twin run the C core.
+"""
+
+import numpy as np
+
+from .factors import multiplier, multipliers, requantize
+from .graph import GraphError
+from .network import clamp_limits
+from .slide import conv, windows
+
+
+class Int8Run:
+    """The forward pass of a quantized Network; windows of streams go on from call to call."""
+
+    def __init__(self, network):
+        if not network.quantized:
+            raise GraphError(f"{network.graph.name}: its numbers are float; quantize it first")
+        self.network, self.graph = network, network.graph
+        self.nodes = [node for node in self.graph.nodes if node.phase == "forward"]
+        self.state = {}
+
+    def __call__(self, x):
+        """Return {tensor: int8 array} for int8 inputs (batch, channels, height, width)."""
+        made = {self.network.input: np.asarray(x, np.int8)}
+        for node in self.nodes:
+            made[node.outputs[0]] = getattr(self, "_" + node.op)(node, made)
+        return made
+
+    def predict(self, x, batch=256):
+        """Return the stored outputs, (samples, outputs), of int8 inputs."""
+        found = [self(x[i : i + batch])[self.network.output] for i in range(0, len(x), batch)]
+        return np.concatenate(found).reshape(len(x), -1)
+
+    def sums(self, node, made):
+        """Return the int64 sums of a layer, bias included."""
+        x, weight, bias = node.inputs[:3]
+        real = made[x].astype(np.float64) - self.graph[x].zero_point
+        weight = self.network.values[weight].astype(np.float64)
+        bias = self.network.values[bias].astype(np.int64)
+        if node.op == "dense":
+            found = real.reshape(len(real), -1) @ weight.reshape(len(weight), -1).T
+            found = found[:, :, None, None]
+        else:
+            found = conv(real, weight, node.attrs)
+        return found.astype(np.int64) + bias[:, None, None]
+
+    def _conv(self, node, made):
+        x, weight = (self.graph[name] for name in node.inputs[:2])
+        y = self.graph[node.outputs[0]]
+        m, shift = multipliers(layer_factors(x, weight, y))
+        stored = requantize(self.sums(node, made), m[:, None, None], shift[:, None, None])
+        return np.clip(stored + y.zero_point, *clamp_limits(self.graph, node)).astype(np.int8)
+
+    _dense = _conv
+
+    def _add(self, node, made):
+        a, b = (self.graph[name] for name in node.inputs)
+        y = self.graph[node.outputs[0]]
+        twice = 2 * max(a.scale, b.scale)
+        total = np.int64(0)
+        for tensor in (a, b):
+            part = (made[tensor.name].astype(np.int64) - tensor.zero_point) << 20
+            total = total + requantize(part, *multiplier(tensor.scale / twice))
+        stored = requantize(total, *multiplier(twice / (2**20 * y.scale))) + y.zero_point
+        return np.clip(stored, *clamp_limits(self.graph, node)).astype(np.int8)
+
+    def _pool(self, node, made):
+        x = made[node.inputs[0]].astype(np.int64)
+        count = x.shape[2] * x.shape[3]
+        return _share(x.sum(axis=(2, 3), keepdims=True), count).astype(np.int8)
+
+    def _average_pool(self, node, made):
+        x = made[node.inputs[0]].astype(np.int64)
+        total = windows(x, node.attrs).sum(axis=(4, 5))
+        count = windows(np.ones_like(x), node.attrs).sum(axis=(4, 5))
+        stored = _share(total, count)
+        return np.clip(stored, *clamp_limits(self.graph, node)).astype(np.int8)
+
+    def _max_pool(self, node, made):
+        stored = windows(made[node.inputs[0]], node.attrs, -128).max(axis=(4, 5))
+        return np.clip(stored, *clamp_limits(self.graph, node)).astype(np.int8)
+
+    def _pad(self, node, made):
+        x = self.graph[node.inputs[0]]
+        pad = node.attrs["pad"]
+        top, left, bottom, right = pad if isinstance(pad, tuple) else (pad,) * 4
+        around = ((0, 0), (0, 0), (top, bottom), (left, right))
+        return np.pad(made[x.name], around, constant_values=x.zero_point)
+
+    def _lookup(self, node, made):
+        x, table = node.inputs
+        return self.network.values[table][made[x].astype(np.int64) + 128]
+
+    def _window(self, node, made):
+        x, name = made[node.inputs[0]], node.outputs[0]
+        first = np.broadcast_to(self.network.values[name], (len(x), *self.graph[name].shape))
+        old = self.state.get(name, first)
+        if len(old) != len(x):
+            raise GraphError(f"{name}: a stream of {len(old)} at once goes on with {len(x)}")
+        self.state[name] = np.concatenate([old[:, :, x.shape[2] :], x], axis=2)
+        return self.state[name]
+
+
+def layer_factors(x, weight, y):
+    """Return the real factor of each output channel of a layer: s_x * s_w / s_y."""
+    per_channel = np.broadcast_to(np.asarray(weight.scale, np.float64), weight.shape[:1])
+    return x.scale * per_channel / y.scale
+
+
+
+
+def _share(total, count):
+    """Return total / count to the nearest, halves away from zero."""
+    half = count // 2
+    return np.sign(total) * ((np.abs(total) + half) // count)
+
+
+def accuracy(network, x, labels):
+    """Return the share of int8 samples whose largest output is that of their label."""
+    return float((Int8Run(network).predict(x).argmax(axis=1) == labels).mean())

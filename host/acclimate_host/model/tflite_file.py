@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""A .tflite file as plain records; the flatbuffer is read by the `tflite` package."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .importing import ModelImportError
+
+_DTYPES = {"FLOAT32": np.float32, "INT32": np.int32, "UINT8": np.uint8, "INT8": np.int8,
+           "INT16": np.int16, "INT64": np.int64, "BOOL": np.bool_}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FileTensor:
+    """`data` is the constant's array or None; scale and zero point are arrays or None."""
+
+    name: str
+    shape: tuple
+    dtype: str
+    scale: object
+    zero_point: object
+    data: object
+
+
+@dataclass(frozen=True)
+class FileOp:
+    """One operator; tensors by index, -1 for one that is left out."""
+
+    name: str
+    inputs: tuple
+    outputs: tuple
+    options: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FileGraph:
+    tensors: tuple
+    ops: tuple
+    inputs: tuple
+    outputs: tuple
+
+
+def read_tflite(data, source="model"):
+    """Return the FileGraphs of a .tflite file's bytes; the first is the main one.
+
+    :raises ModelImportError: where the bytes are no such file, or `tflite` is not installed
+    """
+    try:
+        import tflite
+    except ImportError:
+        raise ModelImportError(
+            "reading .tflite needs the tflite package: pip install acclimate[net]"
+        ) from None
+    if len(data) < 8 or bytes(data[4:8]) != b"TFL3":
+        raise ModelImportError(f"{source}: no TFLite file (its bytes 4..7 are not TFL3)")
+    try:
+        model = tflite.Model.GetRootAs(data, 0)
+        return tuple(_graph(tflite, model, i) for i in range(model.SubgraphsLength()))
+    except ModelImportError:
+        raise
+    except Exception as error:  # the reader raises whatever a broken offset leads to
+        raise ModelImportError(f"{source}: damaged TFLite file ({error})") from None
+
+
+def _names(enumeration):
+    return {value: key for key, value in vars(enumeration).items() if isinstance(value, int)}
+
+
+def _list(length, array):
+    return tuple(int(value) for value in array()) if length() else ()
+
+
+def _graph(tflite, model, index):
+    graph = model.Subgraphs(index)
+    names, kinds = _names(tflite.BuiltinOperator), _names(tflite.TensorType)
+    tensors = tuple(
+        _tensor(model, graph.Tensors(i), kinds) for i in range(graph.TensorsLength())
+    )
+    ops = []
+    for i in range(graph.OperatorsLength()):
+        op = graph.Operators(i)
+        code = model.OperatorCodes(op.OpcodeIndex())
+        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        name = names.get(number, f"operator {number}")
+        ops.append(FileOp(
+            name, _list(op.InputsLength, op.InputsAsNumpy),
+            _list(op.OutputsLength, op.OutputsAsNumpy), _options(tflite, op),
+        ))  # fmt: skip
+    inputs = _list(graph.InputsLength, graph.InputsAsNumpy)
+    outputs = _list(graph.OutputsLength, graph.OutputsAsNumpy)
+    return FileGraph(tensors, tuple(ops), inputs, outputs)
+
+
+def _tensor(model, tensor, kinds):
+    quantization = tensor.Quantization()
+    scale = zero_point = data = None
+    if quantization is not None and quantization.ScaleLength():
+        scale = np.array(quantization.ScaleAsNumpy(), np.float64)
+        zero_point = np.zeros(len(scale), np.int64)
+        if quantization.ZeroPointLength():
+            zero_point = np.array(quantization.ZeroPointAsNumpy(), np.int64)
+    shape = _list(tensor.ShapeLength, tensor.ShapeAsNumpy)
+    kind = kinds[tensor.Type()]
+    buffer = model.Buffers(tensor.Buffer())
+    if buffer is not None and buffer.DataLength() and kind in _DTYPES:
+        data = np.frombuffer(buffer.DataAsNumpy().tobytes(), _DTYPES[kind]).reshape(shape)
+    name = (tensor.Name() or b"").decode("utf-8", "replace")
+    return FileTensor(name, shape, kind, scale, zero_point, data)
+
+
+_OPTIONS = {
+    "Conv2DOptions": ("Padding", "StrideH", "StrideW", "DilationHFactor", "DilationWFactor",
+                      "FusedActivationFunction"),
+    "DepthwiseConv2DOptions": ("Padding", "StrideH", "StrideW", "DilationHFactor",
+                               "DilationWFactor", "FusedActivationFunction"),
+    "Pool2DOptions": ("Padding", "StrideH", "StrideW", "FilterHeight", "FilterWidth",
+                      "FusedActivationFunction"),
+    "FullyConnectedOptions": ("FusedActivationFunction", "WeightsFormat"),
+    "AddOptions": ("FusedActivationFunction",),
+    "ConcatenationOptions": ("Axis", "FusedActivationFunction"),
+    "StridedSliceOptions": ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask",
+                            "ShrinkAxisMask"),
+    "VarHandleOptions": ("SharedName",),
+    "CallOnceOptions": ("InitSubgraphIndex",),
+    "LeakyReluOptions": ("Alpha",),
+}  # fmt: skip
+
+
+def _options(tflite, op):
+    kind = _names(tflite.BuiltinOptions).get(op.BuiltinOptionsType())
+    if kind not in _OPTIONS or op.BuiltinOptions() is None:
+        return {}
+    options = getattr(tflite, kind)()
+    options.Init(op.BuiltinOptions().Bytes, op.BuiltinOptions().Pos)
+    return {name: getattr(options, name)() for name in _OPTIONS[kind]}
