@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Convolution in plain C: the reference of every faster kernel. */
-#include "net_order.h"
+#include "net_rows.h"
 #include "net_store.h"
 
 /* Taps first <= t < end of a kernel that lie inside [0, size) from `at` on. */
@@ -10,24 +10,7 @@ static void inside(int32_t at, uint32_t taps, uint32_t size, uint32_t *first, ui
     *end = room < (int32_t)taps ? (room < 0 ? 0 : (uint32_t)room) : taps;
 }
 
-/* A matrix of weights, and the row in it that a sum takes. */
-typedef struct {
-    const int8_t *row;
-    uint32_t step, depth;
-} weights;
-
-/* The row of output channel c; `channels` of each tap lie in this matrix. */
-static weights row_of(const net_conv_args *k, const int8_t *w, uint32_t c, uint32_t channels) {
-    uint32_t rows = (uint32_t)k->cout / k->groups, group = c / rows;
-    uint32_t depth = channels * k->kh * k->kw;
-    if (!depth) {
-        return (weights){ w, 4, 0 };
-    }
-    w += group * net_rows_bytes(rows, depth) + net_row_start(c % rows, depth);
-    return (weights){ w, net_row_step(rows, c % rows), channels };
-}
-
-static int32_t dot(const int8_t *x, const weights *w, uint32_t tap, int32_t zero) {
+static int32_t dot(const int8_t *x, const net_row *w, uint32_t tap, int32_t zero) {
     int32_t sum = 0;
     for (uint32_t i = 0, at = tap * w->depth; i < w->depth; i++, at++) {
         sum += (x[i] - zero) * w->row[net_in_row(w->step, at)];
@@ -41,7 +24,8 @@ static int32_t element(const net_conv_args *k, uint32_t c, int32_t top, int32_t 
     uint32_t r0, r1, c0, c1;
     inside(top, k->kh, k->h, &r0, &r1);
     inside(left, k->kw, k->w_in, &c0, &c1);
-    weights trained = row_of(k, k->wt, c, k->split), frozen = row_of(k, k->w, c, depth - k->split);
+    net_row trained = net_row_of(k, k->wt, c, k->split);
+    net_row frozen = net_row_of(k, k->w, c, depth - k->split);
     int32_t sum = k->bias[c];
     for (uint32_t r = r0; r < r1; r++) {
         for (uint32_t t = c0; t < c1; t++) {

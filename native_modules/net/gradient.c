@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Gradients of a layer's input in plain C: the reference of every faster kernel. */
 #include "net_block.h"
-#include "net_kernels.h"
+#include "net_rows.h"
 
 /* Whether output `at` (before division by the stride) exists; *index is its number. */
 static int has_output(int32_t at, int32_t stride, int32_t count, int32_t *index) {
@@ -9,25 +9,24 @@ static int has_output(int32_t at, int32_t stride, int32_t count, int32_t *index)
     return at >= 0 && *index * stride == at && *index < count;
 }
 
-static void spread(int32_t *sums, const int8_t *w, uint32_t n, int32_t h) {
-    for (uint32_t i = 0; i < n; i++) {
-        sums[i] += h * w[i];
+/* sums += h times the weights of one tap. */
+static void spread(int32_t *sums, const net_row *w, uint32_t tap, int32_t h) {
+    for (uint32_t i = 0, at = tap * w->depth; i < w->depth; i++, at++) {
+        sums[i] += h * w->row[net_in_row(w->step, at)];
     }
 }
 
 /* Add what one output pixel gives to an input pixel through one tap. */
-static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap, int32_t *sums) {
+static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
     const net_conv_args *k = a->layer;
-    uint32_t taps = (uint32_t)k->kh * k->kw, depth = (uint32_t)k->cin / k->groups;
-    uint32_t per_group = (uint32_t)k->cout / k->groups, rest = depth - k->split;
+    uint32_t depth = (uint32_t)k->cin / k->groups, per_group = (uint32_t)k->cout / k->groups;
     for (uint32_t c = 0; c < k->cout; c++) {
         int32_t h = net_fold(g[c], a->ratio[c], a->fold);
-        int32_t *to = sums + c / per_group * depth;
-        uint32_t row = c * taps + tap;
-        if (k->split) {
-            spread(to, k->wt + row * k->split, k->split, h);
-        }
-        spread(to + k->split, k->w + row * rest, rest, h);
+        int32_t *to = a->work + c / per_group * depth;
+        net_row trained = net_row_of(k, k->wt, c, k->split);
+        net_row frozen = net_row_of(k, k->w, c, depth - k->split);
+        spread(to, &trained, tap, h);
+        spread(to + k->split, &frozen, tap, h);
     }
 }
 
@@ -44,7 +43,7 @@ static void pixel(const net_gradient_args *a, int32_t row, int32_t column) {
         for (int32_t j = 0; j < k->kw; j++) {
             if (has_output(column + k->pad_left - j, k->stride_w, k->ow, &t)) {
                 add_tap(a, a->g + ((uint32_t)r * k->ow + (uint32_t)t) * k->cout,
-                    (uint32_t)(i * k->kw + j), a->work);
+                    (uint32_t)(i * k->kw + j));
             }
         }
     }

@@ -97,8 +97,8 @@ static uint32_t weight_bytes(net_reader *r, const net_layer *layer, int trained)
     int deep = !net_is_depthwise(layer);
     uint32_t whole = deep ? (uint32_t)layer->cin / layer->groups : layer->cout;
     uint32_t part = trained ? layer->split : whole - layer->split;
-    return net_times(r, net_times(r, part, (uint32_t)layer->kh * layer->kw),
-        (deep ? layer->cout : 1u) * NET_ELEMENT);
+    uint32_t row = net_times(r, part, (uint32_t)layer->kh * layer->kw);
+    return deep ? net_times(r, layer->cout, NET_ROW_BYTES(row)) : row * NET_ELEMENT;
 }
 
 void net_get_conv(net_reader *r, const net_layer *layer, net_conv_args *k) {

@@ -6,16 +6,19 @@
 #include "net.h"
 #include "net_kernels.h"
 #include "net_layer.h"
+#include "net_order.h"
 
 /* Bytes of an element, and of what follows a layer's bias: see NET_FLOAT. */
 #if defined(NET_FLOAT)
 #define NET_ELEMENT 4u
 typedef float net_element;
 #define NET_REQUANT_BYTES(cout) 8u
+#define NET_ROW_BYTES(depth) (4u * (depth))
 #else
 #define NET_ELEMENT 1u
 typedef int8_t net_element;
 #define NET_REQUANT_BYTES(cout) (5u * (cout))
+#define NET_ROW_BYTES(depth) net_row_bytes(depth)
 #endif
 
 typedef struct {

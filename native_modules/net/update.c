@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Updates of weights and biases in place, from gradients that exist one channel at a time. */
 #include "net_format.h"
-#include "net_kernels.h"
 #include "net_math.h"
+#include "net_rows.h"
 
 typedef struct {
     int32_t c;
@@ -165,11 +165,13 @@ void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *a
             continue;
         }
         factor f = channel_factor(rule, rule->ratio[c], state_bits(rule));
+        net_row row = net_row_of(k, k->wt, c, k->split);
         for (uint32_t tap = 0; tap < taps; tap++) {
             tap_sums(a, c, tap, c / per_group * k->split, k->split,
                 (uint32_t)k->split * k->groups);
             for (uint32_t i = 0; i < k->split; i++, at++) {
-                move_weight(rule, (int8_t *)k->wt + at, at, a->work[i], f);
+                uint32_t in_row = net_in_row(row.step, tap * k->split + i);
+                move_weight(rule, (int8_t *)row.row + in_row, at, a->work[i], f);
             }
         }
     }
