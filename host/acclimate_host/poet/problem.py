@@ -37,11 +37,24 @@ class Node:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits; None means none. The deadline is in seconds."""
+    """Limits; None means none. The deadline is in seconds.
+
+    erase_budget: blocks of erase_block_bytes that the page store may erase in one step; a
+    page-out erases the blocks that its tensor fills. 0 bytes: a store that is not erased.
+    """
 
     ram_bytes: int
     deadline: float | None = None
     aux_bytes: int | None = None
+    erase_budget: int | None = None
+    erase_block_bytes: int = 0
+
+    def __post_init__(self):
+        for name in ("ram_bytes", "deadline", "aux_bytes", "erase_budget", "erase_block_bytes"):
+            value = getattr(self, name)
+            optional = name not in ("ram_bytes", "erase_block_bytes")
+            if not (_is_amount(value) or (optional and value is None)):
+                raise PlanError(f"budget: {name} is {value!r}; it must be finite and >= 0")
 
 
 @dataclass(frozen=True)
@@ -92,15 +105,27 @@ def check_budget(graph, budget):
 
 
 def to_json(graph, budget, plan=(), claim=None):
-    """The one object (dict) of the file format."""
-    nodes = [dict(asdict(node), deps=list(node.deps)) for node in graph.nodes]
+    """The one object (dict) of the file format.
+
+    recomputable, pageable, erase_budget and erase_block_bytes stand there only where they
+    differ from what they are without being named.
+    """
     return {
-        "nodes": nodes,
+        "nodes": [_without_defaults(node, ("recomputable", "pageable"), {"deps": list(node.deps)})
+                  for node in graph.nodes],
         "resident_bytes": graph.resident_bytes,
-        "budget": asdict(budget),
+        "budget": _without_defaults(budget, ("erase_budget", "erase_block_bytes"), {}),
         "plan": [list(step) for step in plan],
         "claim": dict(claim or {}),
     }
+
+
+def _without_defaults(value, names, changed):
+    data = dict(asdict(value), **changed)
+    for name in names:
+        if data[name] == type(value).__dataclass_fields__[name].default:
+            del data[name]
+    return data
 
 
 def from_json(data):
@@ -110,6 +135,8 @@ def from_json(data):
         graph = Graph(nodes, data.get("resident_bytes", 0))
         budget = Budget(**data["budget"])
         plan = tuple((kind, name) for kind, name in data.get("plan", ()))
-    except (KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
+        raise PlanError(f"not a planning problem: {error} is missing") from None
+    except (TypeError, AttributeError, ValueError) as error:
         raise PlanError(f"not a planning problem: {error}") from None
     return graph, budget, plan, data.get("claim", {})

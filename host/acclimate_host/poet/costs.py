@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Cost tables: what a FLOP and a moved byte cost on a board, from boards/costs/*.toml.
+
+>>> profile = load("m4")
+>>> round(profile.compute_energy(1e6), 6), profile.element_bytes
+(0.001724, 4)
+"""
+
+from dataclasses import dataclass
+
+from ..errors import AcclimateError
+from ..paths import boards_folder
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib
+
+# Name -> (smallest, largest) allowed value.
+FIGURES = {
+    "element_bytes": (1, 8),
+    "flop_per_s": (1, 1e15),
+    "compute_power_w": (1e-9, 1e4),
+    "joule_per_flop": (1e-18, 1),
+    "pagein.latency_s": (0, 60),
+    "pagein.bytes_per_s": (1, 1e12),
+    "pagein.power_w": (0, 1e4),
+    "pageout.latency_s": (0, 60),
+    "pageout.bytes_per_s": (1, 1e12),
+    "pageout.power_w": (0, 1e4),
+    "store.erase_block_bytes": (1, 1 << 24),
+    "store.endurance_cycles": (1, 1e9),
+}
+_OPTIONAL = (
+    "compute_power_w", "joule_per_flop", "store.erase_block_bytes", "store.endurance_cycles",
+)  # fmt: skip
+
+
+class CostError(AcclimateError):
+    """A cost table is wrong; the text names the file, the key and what is allowed."""
+
+
+@dataclass(frozen=True)
+class CostProfile:
+    """Costs of one board: figures by the names in FIGURES, and each one's source."""
+
+    name: str
+    title: str
+    kind: str
+    figures: dict
+    sources: dict
+
+    @property
+    def element_bytes(self):
+        """Bytes of one number of a tensor."""
+        return int(self.figures["element_bytes"])
+
+    def compute_time(self, flop):
+        """Seconds for so many floating point operations."""
+        return flop / self.figures["flop_per_s"]
+
+    def compute_energy(self, flop):
+        """Joules for so many floating point operations."""
+        if "joule_per_flop" in self.figures:
+            return flop * self.figures["joule_per_flop"]
+        return self.compute_time(flop) * self.figures["compute_power_w"]
+
+    def transfer_time(self, direction, size_bytes):
+        """Seconds to move a tensor; direction is "pagein" or "pageout"."""
+        speed = self.figures[direction + ".bytes_per_s"]
+        return self.figures[direction + ".latency_s"] + size_bytes / speed
+
+    def transfer_energy(self, direction, size_bytes):
+        """Joules to move a tensor; direction is "pagein" or "pageout"."""
+        return self.transfer_time(direction, size_bytes) * self.figures[direction + ".power_w"]
+
+
+def costs_folder():
+    """Return the folder of the shipped cost tables."""
+    return boards_folder() / "costs"
+
+
+def names():
+    """Names of the shipped cost tables, sorted."""
+    return sorted(path.stem for path in costs_folder().glob("*.toml"))
+
+
+def load(name):
+    """Return the shipped table of that name, or the one in the file of that path."""
+    path = costs_folder() / f"{name}.toml"
+    if str(name).endswith(".toml"):
+        path = path.__class__(name)
+    if not path.is_file():
+        raise CostError(f"no cost table {name!r}; there are {', '.join(names())}, or give a .toml")
+    try:
+        data = tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CostError(f"{path.name}: not TOML: {error}") from None
+    return parse(data, path.name)
+
+
+def parse(data, where="table"):
+    """Return the profile in a dict as a TOML file gives it; raises CostError."""
+    flat, sources = {}, {}
+    texts = {key: str(data.get(key, "")) for key in ("name", "title", "kind")}
+    for key, entry in _flatten(data):
+        if key not in FIGURES:
+            raise CostError(f"{where}: unknown figure {key}")
+        value = entry.get("value")
+        low, high = FIGURES[key]
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not low <= value <= high:
+            raise CostError(f"{where}: {key} is {value!r}; expected {low:g} to {high:g}")
+        if not entry.get("source"):
+            raise CostError(f"{where}: {key} has no source; every figure needs one")
+        flat[key], sources[key] = value, entry["source"]
+    missing = [key for key in FIGURES if key not in flat and key not in _OPTIONAL]
+    if missing:
+        raise CostError(f"{where}: {missing[0]} is missing")
+    if "joule_per_flop" not in flat and "compute_power_w" not in flat:
+        raise CostError(f"{where}: give compute_power_w or joule_per_flop")
+    return CostProfile(texts["name"] or where, texts["title"], texts["kind"], flat, sources)
+
+
+def _flatten(data):
+    for key, entry in data.items():
+        if not isinstance(entry, dict):
+            continue
+        if "value" in entry or "source" in entry:
+            yield key, entry
+        else:
+            for inner, figure in entry.items():
+                yield f"{key}.{inner}", figure if isinstance(figure, dict) else {}
