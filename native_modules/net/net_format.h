@@ -22,7 +22,8 @@
 #define NET_P_TRAINING 42
 #define NET_P_TRAINED 44
 #define NET_P_OUTPUT_ZERO 46
-#define NET_P_INPUT_SHAPE 47
+#define NET_P_ZERO 47
+#define NET_P_SAVED 48
 #define NET_P_INPUT_SCALE 50
 #define NET_P_OUTPUT_SCALE 54
 #define NET_P_BYTES 58

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""The weights section of a program: layer records, requantization factors, weights, tables.
+
+Numbers as in docs/numerics.md; the layout of a record comes from program_format.
+"""
+
+import math
+import struct
+
+import numpy as np
+
+from ..model.factors import multiplier, multipliers
+from ..model.graph import GraphError, geometry
+from ..model.int8 import layer_factors
+from ..model.network import clamp_limits
+from .program_format import ADD
+from .rows import pack_rows, rows_bytes
+
+SUM_LIMIT = 1 << 31
+# Signed fields of the records; all others are unsigned.
+_SIGNED = {
+    "zero_x", "zero_y", "low", "high", "exponent", "x_exponent", "i_exponent", "multiplier_a",
+    "multiplier_b", "multiplier_y", "shift_a", "shift_b", "shift_y", "zero_a", "zero_b",
+}  # fmt: skip
+_CODES = {1: "b", 2: "h", 4: "i"}
+
+
+def pack_record(record, values):
+    """Return the bytes of a record; each field must have a value."""
+    data = b""
+    for field in record.fields:
+        kind = _CODES[field.bytes]
+        kind = kind if field.name in _SIGNED else kind.upper()
+        try:
+            data += struct.pack("<" + kind, values[field.name])
+        except struct.error:
+            raise GraphError(
+                f"{field.name} is {values[field.name]}; a program has {field.bytes} bytes for it"
+            ) from None
+    return data
+
+
+def mantissa(value):
+    """Return (m, e) with m * 2^e closest to a positive value, 2^14 <= m < 2^15."""
+    if not (0 < value < math.inf):
+        raise GraphError(f"scale: expected a positive number, got {value!r}")
+    fraction, exponent = math.frexp(value)
+    m = math.floor(fraction * 32768 + 0.5)
+    if m == 32768:
+        m, exponent = 16384, exponent + 1
+    return m, exponent - 15
+
+
+def ratios(scales):
+    """Return (r as uint16 array, ew) of per-channel weight scales: section 5."""
+    scales = np.asarray(scales, np.float64)
+    most = float(scales.max())
+    if not (0 < most < math.inf):
+        raise GraphError(f"weight scale: expected a positive number, got {most!r}")
+    fraction, exponent = math.frexp(most)
+    exponent -= fraction == 0.5
+    return np.floor(scales * 2.0 ** (15 - exponent) + 0.5).astype(np.uint16), exponent
+
+
+def fold(terms):
+    """Return t of section 5 for sums over `terms` products."""
+    for t in range(9, 24):
+        if terms * 128 * (((127 << 15) >> t) + 1) < SUM_LIMIT:
+            return t
+    raise GraphError(f"a gradient over {terms} products leaves int32; use fewer channels")
+
+
+def exponentials(scale):
+    """Return the 64 bytes of section 4's table for logits of a scale."""
+    steps = np.concatenate([16 * np.arange(16), np.arange(16)])
+    return np.floor(32768 * np.exp(-steps * scale) + 0.5).astype("<u2").tobytes()
+
+
+class Blob:
+    """Bytes of the weights section; what is added twice lies there once."""
+
+    def __init__(self):
+        self.data, self.known = bytearray(), {}
+
+    def add(self, data):
+        """Append bytes at a multiple of 4 and return where."""
+        data = bytes(data)
+        if data not in self.known:
+            self.data += bytes(-len(self.data) % 4)
+            self.known[data] = len(self.data)
+            self.data += data
+        return self.known[data]
+
+
+def add_rule(graph, node, a, b, blob):
+    """Return the offset of the record of an addition of tensors a and b."""
+    y = graph[node.outputs[0]]
+    twice = 2 * max(a.scale, b.scale)
+    values = {}
+    factors = (("a", a.scale / twice), ("b", b.scale / twice), ("y", twice / (2**20 * y.scale)))
+    for name, factor in factors:
+        values["multiplier_" + name], values["shift_" + name] = multiplier(factor)
+    values.update(zero_a=a.zero_point, zero_b=b.zero_point, zero_y=y.zero_point)
+    values["low"], values["high"] = clamp_limits(graph, node)
+    return blob.add(pack_record(ADD, values))
+
+
+def matrix(weight, groups, depthwise):
+    """Return a weight (outputs, inputs, height, width) in the order of a board's memory."""
+    rows = np.ascontiguousarray(weight.transpose(0, 2, 3, 1)).reshape(len(weight), -1)
+    if rows.dtype != np.int8:
+        return rows.astype("<f4").tobytes()
+    if depthwise:
+        return rows.tobytes()
+    return b"".join(pack_rows(part) for part in np.split(rows, groups))
+
+
+def matrix_bytes(shape, groups, depthwise, is_float):
+    """Return the bytes that `matrix` makes of a weight of this shape (depthwise: unfilled)."""
+    outputs, depth = shape[0], math.prod(shape[1:])
+    if is_float:
+        return 4 * outputs * depth
+    return outputs * depth if depthwise else groups * rows_bytes(outputs // groups, depth)
+
+
+class LayerShape:
+    """What a program knows of one convolution or dense layer, whatever its dtype."""
+
+    def __init__(self, graph, node):
+        self.node, self.name = node, node.attrs["layer"]
+        self.x, self.weight, self.bias = (graph[name] for name in node.inputs[:3])
+        self.y = graph[node.outputs[0]]
+        if node.op == "dense":
+            self.cin, self.groups = self.x.elements, 1
+            self.kernel, self.stride, self.pad = (1, 1), (1, 1), (0, 0)
+        else:
+            shape = geometry(node.attrs)
+            self.cin, self.groups = self.x.shape[0], node.attrs["groups"]
+            self.kernel, self.stride, self.pad = shape.kernel, shape.stride, shape.pad[:2]
+        self.cout = self.y.shape[0]
+        self.depthwise = self.groups == self.cin == self.cout > 1
+
+    @property
+    def window(self):
+        """h, w, oh, ow, top, left of the whole layer."""
+        if self.node.op == "dense":
+            return (1, 1, 1, 1, 0, 0)
+        return (*self.x.shape[1:], *self.y.shape[1:], *self.pad)
+
+    def ordered(self, weight):
+        """Return the weight as (outputs, inputs, height, width) of the program's layer."""
+        if self.node.op == "dense":
+            return weight.transpose(0, 2, 3, 1).reshape(len(weight), -1, 1, 1)
+        return weight
+
+
+def check_sums(layer, bias):
+    """Raise GraphError where a sum of section 2 or 6 could leave int32."""
+    terms = layer.cin // layer.groups * math.prod(layer.kernel)
+    # x - zero lies within 255, a weight within 128.
+    most = int(np.abs(bias.astype(np.int64)).max())
+    if terms * 255 * 128 + most >= SUM_LIMIT:
+        raise GraphError(f"{layer.name}: a sum over {terms} products leaves int32; split it")
+
+
+def layer_values(graph, layer, blob, is_float):
+    """Return the record's fields that say what the layer computes."""
+    values = {
+        "cin": layer.cin, "cout": layer.cout, "groups": layer.groups, "kh": layer.kernel[0],
+        "kw": layer.kernel[1], "stride_h": layer.stride[0], "stride_w": layer.stride[1],
+        "zero_x": 0, "zero_y": 0, "low": -128, "high": 127, "ratio": 0, "exponent": 0, "fold": 9,
+        "x_mantissa": 0, "x_exponent": 0, "i_mantissa": 0, "i_exponent": 0,
+    }  # fmt: skip
+    if is_float:
+        attrs = layer.node.attrs
+        limit = attrs.get("limit", 6.0) if attrs.get("relu") else math.inf
+        low = 0.0 if attrs.get("relu") else -math.inf
+        values["requant"] = blob.add(struct.pack("<2f", low, limit))
+        return values
+    factors = layer_factors(layer.x, layer.weight, layer.y)
+    m, shift = multipliers(factors)
+    values["requant"] = blob.add(m.astype("<i4").tobytes() + shift.astype("i1").tobytes())
+    values["low"], values["high"] = clamp_limits(graph, layer.node)
+    values.update(zero_x=layer.x.zero_point, zero_y=layer.y.zero_point)
+    return values
+
+
+def training_values(layer, blob):
+    """Return the record's fields that the backward pass needs: sections 5 and 6."""
+    scales = np.broadcast_to(np.asarray(layer.weight.scale, np.float64), (layer.cout,))
+    r, exponent = ratios(scales)
+    x, inverse = mantissa(layer.x.scale), mantissa(1 / layer.x.scale)
+    terms = layer.cout // layer.groups * math.prod(layer.kernel)
+    return {
+        "ratio": blob.add(r.astype("<u2").tobytes()), "exponent": exponent, "fold": fold(terms),
+        "x_mantissa": x[0], "x_exponent": x[1], "i_mantissa": inverse[0], "i_exponent": inverse[1],
+    }  # fmt: skip

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: MIT
+"""Turns the nodes of a step into instructions; one method for each operator."""
+
+import math
+
+from ..model.graph import GraphError, geometry
+from ..model.network import clamp_limits
+from .patches import convs_of, patch_regions
+from .program_format import code
+
+
+def number(value):
+    """Return an operand: 7 bits a byte, the lowest first.
+
+    >>> number(300).hex()
+    'ac02'
+    """
+    if value < 0:
+        raise GraphError(f"operand: expected a number of 0 or more, got {value}")
+    data = bytearray()
+    while value > 127:
+        data.append(value & 127 | 128)
+        value >>= 7
+    data.append(value)
+    return bytes(data)
+
+
+class Emitter:
+    """Writes the code of one step into `code`.
+
+    `plan` knows offsets (`at`), work areas, records of layers; `graph` is the step's,
+    `network` holds values, `forward` the tensors of the graph before any fusion.
+    """
+
+    def __init__(self, plan):
+        self.plan, self.graph, self.forward = plan, plan.graph, plan.network.graph
+        self.code, self.slots, self.position = bytearray(), {}, 0
+
+    def write(self, op, *operands):
+        self.code.append(code(op))
+        for operand in operands:
+            self.code += number(operand)
+
+    def node(self, position, node):
+        self.position = position
+        getattr(self, "_" + node.op, self._unknown)(node)
+
+    def _unknown(self, node):
+        raise GraphError(f"{node.op} has no instruction; update the compiler or leave it out")
+
+    # ---- operands --------------------------------------------------------------------------
+
+    def at(self, name):
+        return self.plan.at(name)
+
+    def place(self, name):
+        """An operand of the forward pass: in the arena or in the caller's input."""
+        if self.graph[name].kind == "input" and not self.plan.has(name):
+            return 1
+        return 2 * self.at(name)
+
+    def mask(self, name):
+        return self.at(name) + 1
+
+    def slot(self, name):
+        return self.slots.setdefault(name, len(self.slots))
+
+    def work(self, name="work"):
+        """Offset + 1 and bytes of a work area of this node, 0 and 0 for none."""
+        found = self.plan.work(self.position, name)
+        return (found[0] + 1, found[1]) if found else (0, 0)
+
+    def plane(self):
+        return self.plan.work(self.position, "plane")[0]
+
+    def layer(self, name):
+        return self.plan.records[name] // 4
+
+    # ---- forward ---------------------------------------------------------------------------
+
+    def _conv(self, node, rule=None):
+        name = node.attrs["layer"]
+        masks = [n for n in node.outputs[1:] if self.graph[n].kind == "mask"]
+        mask = self.mask(masks[0]) if masks else 0
+        first = (self.layer(name), mask, self.place(node.inputs[0]))
+        window = self.plan.layers[name].window
+        y = node.outputs[0]
+        taken = self.plan.taken.get(y)
+        if rule is None and taken is not None and taken == node.inputs[0]:
+            self.write("DEPTHWISE_IN_PLACE", *first, *window, self.plane())
+            return
+        more = () if rule is None else (rule // 4, self.at(node.inputs[-1]))
+        op = "CONV" if rule is None else "CONV_ADD"
+        self.write(op, *first, *window, self.at(y), *self.work(), *more)
+
+    def _dense(self, node):
+        self._conv(node)
+
+    def _conv_add(self, node):
+        name = node.attrs["layer"]
+        original = self.plan.layers[name].node.outputs[0]
+        add = next(n for n in self.forward.nodes if n.outputs[0] == node.outputs[0])
+        sides = [self.forward[original], self.forward[node.inputs[-1]]]
+        self._conv(node, self.plan.rule(add, *sides))
+
+    def _conv_depthwise(self, node):
+        steps = [attrs["layer"] for attrs in node.attrs["steps"]]
+        masks = iter([n for n in node.outputs[1:] if self.graph[n].kind == "mask"])
+        found = [self.mask(next(masks)) if has else 0 for has in node.attrs["masks"]]
+        first, second = (self.plan.layers[name] for name in steps)
+        self.write(
+            "CONV_DEPTHWISE", self.layer(steps[0]), found[0], self.place(node.inputs[0]),
+            *first.window, self.plane(), self.layer(steps[1]), found[1], *second.window,
+            self.at(node.outputs[0]), *self.work(),
+        )  # fmt: skip
+
+    def _add(self, node):
+        a, b = node.inputs
+        rule = self.plan.rule(node, self.forward[a], self.forward[b])
+        elements = self.graph[a].elements
+        self.write(
+            "ADD", rule // 4, self.place(a), self.place(b), self.at(node.outputs[0]), elements
+        )
+
+    def _pooled(self, op, node, window, kernel, stride, limits):
+        x, y = node.inputs[0], node.outputs[0]
+        self.write(
+            op, self.place(x), self.at(y), self.graph[x].shape[0], *window, *kernel, *stride,
+            limits[0] + 128, limits[1] + 128,
+        )  # fmt: skip
+
+    def _limits(self, node):
+        return (-128, 127) if self.plan.is_float else clamp_limits(self.forward, node)
+
+    def _pool(self, node):
+        height, width = self.graph[node.inputs[0]].shape[1:]
+        window, kernel = (height, width, 1, 1, 0, 0), (height, width)
+        self._pooled("AVERAGE_POOL", node, window, kernel, (1, 1), self._limits(node))
+
+    def _sliding(self, op, node):
+        shape, x = geometry(node.attrs), self.graph[node.inputs[0]]
+        window = (*x.shape[1:], *self.graph[node.outputs[0]].shape[1:], *shape.pad[:2])
+        self._pooled(op, node, window, shape.kernel, shape.stride, self._limits(node))
+
+    def _average_pool(self, node):
+        self._sliding("AVERAGE_POOL", node)
+
+    def _max_pool(self, node):
+        self._sliding("MAX_POOL", node)
+
+    def _pad(self, node):
+        pad, x = node.attrs["pad"], self.forward[node.inputs[0]]
+        top, left = (pad, pad) if isinstance(pad, int) else pad[:2]
+        window = (*x.shape[1:], *self.graph[node.outputs[0]].shape[1:], top, left)
+        fill = 0 if self.plan.is_float else x.zero_point
+        self._pooled("PAD", node, window, (1, 1), (1, 1), (fill, 127))
+
+    def _lookup(self, node):
+        x, table = node.inputs
+        elements = self.graph[x].elements
+        self.write(
+            "LOOKUP", self.plan.tables[table] // 4, self.place(x), self.at(node.outputs[0]),
+            elements,
+        )  # fmt: skip
+
+    def _window(self, node):
+        """Rows move up, and the new ones come last."""
+        x, y = node.inputs[0], node.outputs[0]
+        channels, rows, width = self.graph[y].shape
+        row, new = channels * width, self.graph[x].shape[1]
+        start, size = self.at(y), self.plan.element_bytes
+        if rows > new:
+            self.write(
+                "COPY", 2 * (start + new * row * size), start, rows - new, row, row, row
+            )
+        last = start + (rows - new) * row * size
+        self.write("COPY", self.place(x), last, new, row, row, row)
+
+    def _keep(self, node):
+        x, y = node.inputs[0], node.outputs[0]
+        channels, height, width = self.graph[x].shape
+        count = node.attrs["count"]
+        self.write("KEEP", self.place(x), self.at(y), height * width, count, channels, count)
+
+    # ---- patches ---------------------------------------------------------------------------
+
+    def _patches(self, node):
+        grid = node.attrs["grid"]
+        for row in range(grid):
+            for column in range(grid):
+                self._patch(node, (row, column), grid)
+
+    def _patch(self, node, where, grid):
+        """One patch: results lie in turn at the bottom and at the top of the work area."""
+        steps = node.attrs["steps"]
+        layers = [self.plan.layers[conv["layer"]] for step in steps for conv in convs_of(step)]
+        regions = Regions(layers, where, grid)
+        base, size = self.plan.work(self.position, "plane")
+        source, bottom, position = None, True, 0
+        for step in steps:
+            count = len(convs_of(step))
+            is_last = step is steps[-1]
+            room = 0 if is_last else self.plan.element_bytes * regions.elements(position + count)
+            target = None if is_last else base if bottom else base + (size - room) // 4 * 4
+            held = self.plan.element_bytes * regions.elements(position) if source == base else 0
+            plane = base + -(-max(held, room if bottom else 0) // 4) * 4
+            self._pitch(node, regions, position, count, source, target)
+            ends = (self._from(node, regions, source), self._to(node, regions, target))
+            self._patch_step(step, regions, position, ends, plane)
+            source, bottom, position = target, not bottom, position + count
+
+    def _pitch(self, node, regions, position, count, source, target):
+        """Rows of the whole input and output lie further apart than those of a patch."""
+        x, y = self.graph[node.inputs[0]], self.graph[node.outputs[0]]
+        pitches = (
+            x.shape[0] * x.shape[2] if source is None else 0,
+            y.shape[0] * y.shape[2] if target is None else 0,
+        )
+        if any(pitches):
+            self.write("PITCH", *pitches)
+
+    def _from(self, node, regions, source):
+        if source is not None:
+            return 2 * source
+        x = self.graph[node.inputs[0]]
+        return self.place(x.name) + 2 * self.plan.element_bytes * regions.first(0, x.shape)
+
+    def _to(self, node, regions, target):
+        if target is not None:
+            return target
+        y = self.graph[node.outputs[0]]
+        return self.at(y.name) + self.plan.element_bytes * regions.first(-1, y.shape)
+
+    def _patch_step(self, step, regions, position, ends, plane):
+        layers = [self.layer(conv["layer"]) for conv in convs_of(step)]
+        windows = [regions.window(position + i) for i in range(len(layers))]
+        if step.op == "conv":
+            self.write("CONV", layers[0], 0, ends[0], *windows[0], ends[1], *self.work())
+        else:
+            self.write(
+                "CONV_DEPTHWISE", layers[0], 0, ends[0], *windows[0], plane, layers[1], 0,
+                *windows[1], ends[1], *self.work(),
+            )  # fmt: skip
+
+    # ---- loss and backward -----------------------------------------------------------------
+
+    def _softmax_loss(self, node):
+        logits, gradient = node.inputs[0], node.outputs[1]
+        self.write(
+            "LOSS", self.place(logits), self.graph[logits].elements, self.at(gradient),
+            self.slot(gradient), self.work()[0] - 1,
+        )  # fmt: skip
+
+    def _clamp_gradient(self, node):
+        g, mask = node.inputs
+        y = node.outputs[0]
+        self.write(
+            "CLAMP_GRADIENT", self.at(g), self.at(mask), self.at(y), self.graph[g].elements,
+            self.slot(g), self.slot(y),
+        )  # fmt: skip
+
+    def _input_gradient(self, node):
+        g, y, name = node.inputs[0], node.outputs[0], node.attrs["layer"]
+        self.write(
+            "INPUT_GRADIENT", self.layer(name), self.at(g), self.at(y),
+            *self.plan.layers[name].window, self.slot(g), self.slot(y), *self.work(),
+        )  # fmt: skip
+
+    def _pool_gradient(self, node):
+        g, y = node.inputs[0], node.outputs[0]
+        channels, height, width = self.graph[y].shape
+        j = int(math.log2(height * width))
+        m = int(2 ** (15 + j) / (height * width) + 0.5)
+        self.write(
+            "POOL_GRADIENT", self.at(g), self.at(y), height * width, channels, m, 64 - 15 - j,
+            self.slot(g), self.slot(y),
+        )  # fmt: skip
+
+    def _sum_gradients(self, node):
+        a, b = node.inputs
+        y = node.outputs[0]
+        self.write(
+            "SUM_GRADIENTS", self.at(a), self.at(b), self.at(y), self.graph[y].elements,
+            self.slot(a), self.slot(b), self.slot(y),
+        )  # fmt: skip
+
+    def _bias_update(self, node):
+        g, bias = node.inputs[0], node.writes[0]
+        pixels = self.graph[g].elements // self.graph[bias].elements
+        self.write(
+            "BIAS_UPDATE", self.layer(node.attrs["layer"]), self.at(g), pixels, self.slot(g),
+            self.plan.optimizer_state(bias),
+        )  # fmt: skip
+
+    def _weight_update(self, node):
+        x, g = node.inputs
+        name = node.attrs["layer"]
+        self.write(
+            "WEIGHT_UPDATE", self.layer(name), self.place(x), self.at(g),
+            *self.plan.layers[name].window, self.slot(g),
+            self.plan.optimizer_state(node.writes[0]), *self.work(),
+        )  # fmt: skip
+
+
+class Regions:
+    """The regions of one patch: of the input, and of each convolution's output after it."""
+
+    def __init__(self, layers, where, grid):
+        self.layers = layers
+        shape, convs = layers[0].x.shape, [layer.node.attrs for layer in layers]
+        self.axes = [patch_regions(shape[1 + a], convs, where[a], grid) for a in (0, 1)]
+        self.channels = [layers[0].x.shape[0]] + [layer.cout for layer in layers]
+
+    def _length(self, axis, position):
+        start, stop = self.axes[axis][position]
+        return stop - start
+
+    def elements(self, position):
+        return self.channels[position] * self._length(0, position) * self._length(1, position)
+
+    def first(self, position, shape):
+        """Return where the region begins in a whole tensor of a shape, in elements."""
+        (top, _), (left, _) = self.axes[0][position], self.axes[1][position]
+        return (top * shape[2] + left) * shape[0]
+
+    def window(self, position):
+        """Return h, w, oh, ow, top, left of one convolution."""
+        layer = self.layers[position]
+        pads = [
+            max(layer.pad[a] - self.axes[a][position + 1][0] * layer.stride[a], 0) for a in (0, 1)
+        ]
+        lengths = [self._length(a, position + i) for i in (0, 1) for a in (0, 1)]
+        return (*lengths, *pads)

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""From a training or inference step and a network's values to a program and its weights.
+
+    program = encode(training_step(network.graph, scheme), network)
+    program.code, program.weights        # bytes; sections of a capsule
+"""
+
+import math
+import struct
+import zlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..model.graph import GraphError
+from .arena import Layout, lay_out
+from .blob import (
+    Blob,
+    LayerShape,
+    add_rule,
+    check_sums,
+    exponentials,
+    layer_values,
+    matrix,
+    matrix_bytes,
+    pack_record,
+    training_values,
+)  # fmt: skip
+from .emit import Emitter, number
+from .program_format import FORMAT, HEADER, LAYER, OPTIMIZERS, STATE
+from .storage import Buffer, buffers, owner
+
+OPTIMIZER_BYTES = {"PLAIN": 0, "MOMENTUM16": 2, "MOMENTUM8": 1, "ACCUMULATE": 2, "WIDE": 1}
+CODE_LIMIT = 65535
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a board needs: `code` (header included) and `weights`; and how it is laid out.
+
+    `trained`: (name, arena offset, weights offset, bytes) of what training changes.
+    """
+
+    code: bytes
+    weights: bytes
+    arena_bytes: int
+    layout: Layout
+    trained: tuple
+
+    @property
+    def training(self):
+        """Whether the program trains."""
+        at = HEADER.offset("training")
+        return self.code[at : at + 2] != b"\0\0"
+
+
+def encode(step, network, optimizer="plain"):
+    """Return the Program of a Step (acclimate_host.compile.step) with a network's values.
+
+    :param optimizer: plain, momentum16, momentum8, accumulate or wide (16-bit weights)
+    :raises GraphError: when the network cannot run in integers, or has no instruction for it
+    """
+    if optimizer.upper() not in OPTIMIZERS:
+        names = ", ".join(name.lower() for name in OPTIMIZERS)
+        raise GraphError(f"optimizer: expected one of {names}, got {optimizer!r}")
+    plan = Plan(step, network, optimizer.upper())
+    emitter = Emitter(plan)
+    forward = None
+    for i, node in enumerate(plan.graph.nodes):
+        if node.phase != "forward" and forward is None:
+            forward = len(emitter.code)
+        emitter.node(i, node)
+    forward = len(emitter.code) if forward is None else forward
+    if len(emitter.code) > CODE_LIMIT:
+        raise GraphError(f"the code has {len(emitter.code)} bytes; a program has {CODE_LIMIT}")
+    table = b"".join(number(v) for row in plan.initial for v in row[1:])
+    head = plan.header(forward, len(emitter.code) - forward, emitter.slots)
+    return Program(
+        head + bytes(emitter.code) + table, bytes(plan.blob.data), plan.layout.size_bytes,
+        plan.layout, tuple(row for row in plan.initial if plan.graph[row[0]].kind == "trained"),
+    )  # fmt: skip
+
+
+class Plan:
+    """Offsets, work areas, records and constants of a program that is being made."""
+
+    def __init__(self, step, network, optimizer):
+        self.network, self.optimizer = network, optimizer
+        self.is_float = not network.quantized
+        self.element_bytes = 4 if self.is_float else 1
+        self.graph = _as_float(step.graph) if self.is_float else step.graph
+        self.taken, self.blob = step.taken, Blob()
+        self.blob.add(bytes(4))  # offset 0 means none
+        self.layers = {
+            node.attrs["layer"]: LayerShape(network.graph, node)
+            for node in network.graph.nodes if node.op in ("conv", "dense")
+        }  # fmt: skip
+        self._works = {i: dict(self._work_areas(n)) for i, n in enumerate(self.graph.nodes)}
+        self.layout = lay_out(self._buffers())
+        self.initial, self.records, self.tables = [], {}, {}
+        for layer in self.layers.values():
+            if any(name in self.graph.tensors for name in self._parameter_names(layer)):
+                self.records[layer.name] = self._record(layer)
+        self._other_values()
+
+    # ---- arena -----------------------------------------------------------------------------
+
+    def at(self, name):
+        return self.layout.offsets[owner(name, self.taken)]
+
+    def has(self, name):
+        return owner(name, self.taken) in self.layout.offsets
+
+    def work(self, position, name):
+        """Return (offset, bytes) of a work area, or None."""
+        size = self._works[position].get(name)
+        return (self.layout.offsets[f"{name} {position}"], size) if size else None
+
+    def optimizer_state(self, name):
+        """Return the operand for a trained tensor's state: 0 for none, else offset + 1."""
+        found = self.layout.offsets.get("state of " + name)
+        return 0 if found is None else found + 1
+
+    def _stored_bytes(self, name):
+        """Bytes of a trained weight as it lies in memory: rows are filled."""
+        layer = self.layers[name.rpartition(".")[0]]
+        shape = self.graph[name].shape
+        if layer.node.op == "dense":
+            shape = (shape[0], math.prod(shape[1:]), 1, 1)
+        return matrix_bytes(shape, layer.groups, layer.depthwise, self.is_float)
+
+    def _buffers(self):
+        found, end = [], len(self.graph.nodes) - 1
+        for buffer in buffers(self.graph, self.taken):
+            tensor = self.graph.tensors.get(buffer.name)
+            if tensor is None:  # workspaces are listed below
+                continue
+            if tensor.kind == "trained" and tensor.name.endswith((".w", ".wt")):
+                buffer = replace(buffer, size_bytes=_up(self._stored_bytes(buffer.name)))
+            found.append(buffer)
+            if tensor.kind == "trained" and self._state_bytes(tensor):
+                size = _up(self._state_bytes(tensor))
+                found.append(Buffer("state of " + tensor.name, size, 0, end))
+        for i, areas in self._works.items():
+            found += [Buffer(f"{name} {i}", _up(size), i, i) for name, size in areas.items()]
+        gradients = sum(t.kind == "gradient" for t in self.graph.tensors.values())
+        found.append(Buffer("state", _up(STATE.bytes + 2 * gradients), 0, end))
+        return found
+
+    def _state_bytes(self, tensor):
+        if tensor.dtype == "int32" or tensor.name.endswith(".b"):
+            return 0 if self.optimizer in ("PLAIN", "WIDE") else 4 * tensor.elements
+        size = 4 if self.is_float else OPTIMIZER_BYTES[self.optimizer]
+        return 0 if self.optimizer == "PLAIN" else size * tensor.elements
+
+    def _work_areas(self, node):
+        """Yield (name, bytes) of what one node needs for itself alone."""
+        size = self.element_bytes
+        if node.op == "patches":
+            yield "plane", _up(size * node.workspace_bytes) + 8
+        elif node.op in ("conv", "conv_depthwise") and node.workspace_bytes:
+            yield "plane", size * node.workspace_bytes
+        if node.op == "softmax_loss":
+            yield "work", 4 * self.graph[node.inputs[0]].elements
+        layer = self.layers.get(node.attrs.get("layer"))
+        if layer is None or self.is_float and node.phase == "forward":
+            return
+        if node.op == "input_gradient":
+            yield "work", self._gradient_work(layer)
+        elif node.op == "weight_update":
+            count = node.attrs.get("split", layer.cin // layer.groups)
+            yield "work", 4 if layer.depthwise else 4 * count
+        elif node.op in ("conv", "conv_add", "conv_depthwise", "dense"):
+            bytes_ = self._forward_work(node)
+            if bytes_:
+                yield "work", bytes_
+
+    @staticmethod
+    def _gradient_work(layer):
+        """Sums of one pixel, or room for what a fast kernel holds of two."""
+        if layer.depthwise:
+            return 4 * layer.x.shape[1] * layer.x.shape[2]
+        return 2 * (4 * layer.cin + 2 * layer.cout)
+
+    def _forward_work(self, node):
+        """Two columns of the input in 16 bits, for kernels that widen it once."""
+        steps = node.attrs.get("steps", (node.attrs,))
+        layer = self.layers[steps[0]["layer"]]
+        depth = layer.cin // layer.groups * math.prod(layer.kernel)
+        return 0 if layer.depthwise else 4 * (_up(depth) + 4)
+
+    # ---- weights ---------------------------------------------------------------------------
+
+    @staticmethod
+    def _parameter_names(layer):
+        return (layer.name + ".w", layer.name + ".wt", layer.name + ".b")
+
+    def _record(self, layer):
+        """Add a layer's parameters and return the offset of its record."""
+        values = layer_values(self.network.graph, layer, self.blob, self.is_float)
+        bias = self.network.values[layer.name + ".b"]
+        if not self.is_float:
+            check_sums(layer, bias)
+            if any(n.phase == "update" for n in self.graph.nodes):
+                values.update(training_values(layer, self.blob))
+        values.update(self._weights(layer))
+        name = layer.name + ".b"
+        data = bias.astype("<f4" if self.is_float else "<i4").tobytes()
+        values["bias"] = 2 * self.blob.add(data)
+        if self.graph[name].kind == "trained":
+            values["bias"] = 2 * self.at(name) + 1
+            self.initial.append((name, self.at(name), self.blob.add(data), len(data)))
+        return self.blob.add(pack_record(LAYER, values))
+
+    def _weights(self, layer):
+        weight = layer.ordered(self.network.values[layer.name + ".w"])
+        axis = 0 if layer.depthwise else 1
+        name, count = layer.name + ".wt", 0
+        if name in self.graph.tensors:
+            count = self.graph[name].shape[axis]
+        elif self.graph.tensors.get(layer.name + ".w") is None:
+            raise GraphError(f"{layer.name}: the step has no weight of this layer")
+        elif self.graph[layer.name + ".w"].kind == "trained":
+            name, count = layer.name + ".w", weight.shape[axis]
+        trained, frozen = np.split(weight, [count], axis=axis)
+        values = {"split": count, "wt": 0, "w": 0}
+        if frozen.size:
+            values["w"] = self.blob.add(matrix(frozen, layer.groups, layer.depthwise))
+        if count:
+            data = matrix(trained, layer.groups, layer.depthwise)
+            values["wt"] = self.at(name)
+            self.initial.append((name, self.at(name), self.blob.add(data), len(data)))
+        return values
+
+    def _other_values(self):
+        """Tables, and the first content of windows, behind what training changes."""
+        for node in self.graph.nodes:
+            if node.op == "lookup":
+                value = self.network.values[node.inputs[1]]
+                self.tables[node.inputs[1]] = self.blob.add(value.astype(np.int8).tobytes())
+            elif node.op == "window":
+                name = node.outputs[0]
+                value = np.broadcast_to(self.network.values[name], self.graph[name].shape)
+                kind = "<f4" if self.is_float else "i1"
+                data = np.ascontiguousarray(value.transpose(1, 2, 0)).astype(kind).tobytes()
+                self.initial.append((name, self.at(name), self.blob.add(data), len(data)))
+
+    def rule(self, node, a, b):
+        """Return the offset of the record of an addition."""
+        if self.is_float:
+            return self.blob.add(bytes(20))
+        return add_rule(self.network.graph, node, a, b, self.blob)
+
+    # ---- header ----------------------------------------------------------------------------
+
+    def header(self, forward, training, slots):
+        graph = self.network.graph
+        x, y = graph[self.network.input], graph[self.network.output]
+        trained = sum(self.graph[row[0]].kind == "trained" for row in self.initial)
+        table = 0 if self.is_float else self.blob.add(exponentials(y.scale))
+        values = {
+            "format": FORMAT, "dtype": int(self.is_float), "optimizer": OPTIMIZERS[self.optimizer],
+            "input_zero": x.zero_point & 255, "arena_bytes": self.layout.size_bytes,
+            "weights_bytes": len(self.blob.data), "weights_crc": zlib.crc32(self.blob.data),
+            "input_bytes": x.elements * self.element_bytes, "output": self.at(y.name),
+            "outputs": y.elements, "slots": len(slots), "state": self.layout.offsets["state"],
+            "table": table, "forward": forward, "training": training,
+            "trained": len(self.initial), "output_zero": y.zero_point & 255, "zero": 0,
+            "saved": trained,
+        }  # fmt: skip
+        values["input_scale"] = _float_bits(1.0 if self.is_float else x.scale)
+        values["output_scale"] = _float_bits(1.0 if self.is_float else y.scale)
+        values["magic"] = struct.unpack("<I", b"ANET")[0]
+        return pack_record(HEADER, values)
+
+
+def _as_float(graph):
+    """Return the graph with float32 wherever the board computes."""
+    tensors = {
+        name: replace(t, dtype="float32") if t.dtype in ("int8", "int32") and t.kind != "label"
+        else t for name, t in graph.tensors.items()
+    }  # fmt: skip
+    return replace(graph, tensors=tensors)
+
+
+def _float_bits(value):
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+def _up(size):
+    return -(-size // 4) * 4
