@@ -14,10 +14,9 @@ PARS = 9
 
 class _Call(ctypes.Structure):
     _fields_ = [
-        ("program", ctypes.c_void_p), ("weights", ctypes.c_void_p), ("input", ctypes.c_void_p),
-        ("arena", ctypes.c_void_p), ("par", ctypes.c_void_p), ("program_bytes", ctypes.c_uint32),
-        ("weights_bytes", ctypes.c_uint32), ("input_bytes", ctypes.c_uint32),
-        ("arena_bytes", ctypes.c_uint32),
+        ("program", ctypes.c_void_p), ("input", ctypes.c_void_p), ("arena", ctypes.c_void_p),
+        ("par", ctypes.c_void_p), ("program_bytes", ctypes.c_uint32),
+        ("input_bytes", ctypes.c_uint32), ("arena_bytes", ctypes.c_uint32),
     ]  # fmt: skip
 
 
@@ -43,22 +42,19 @@ class Twin:
         self._lib.net_run.restype = ctypes.c_int32
         self._copies = {}
 
-    def run(self, program, weights, arena, x, par):
+    def run(self, program, arena, x, par):
         """As `_net.run`: run a part of a program; returns its status."""
         keep, call = [], _Call()
         call.program, call.program_bytes = self._constant(program)
-        call.weights, call.weights_bytes = self._constant(weights)
         call.input, call.input_bytes = _whole(x, keep)
         call.arena, call.arena_bytes = _whole(arena, keep, 4)
         call.par, par_bytes = _whole(par, keep, 4)
         if par_bytes < 4 * PARS:
             raise ValueError("par")
-        is_float = call.program_bytes > 5 and memoryview(program).cast("B")[5] == 1
-        run = self._lib.net_run
-        return run(ctypes.byref(call))
+        return self._lib.net_run(ctypes.byref(call))
 
     def _constant(self, data):
-        """Return (address, bytes) of a program or weights, copied once."""
+        """Return (address, bytes) of a program, copied once."""
         if not isinstance(data, bytes):
             data = bytes(data)
         if data not in self._copies:

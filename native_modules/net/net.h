@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include "net_format.h"
 
-/* Everything that a program works on. program and weights may lie in flash; weights and arena
- * begin at a multiple of 4. par: numbers that the caller sets and reads. */
+/* Everything that a program works on. The program may lie in flash; it and the arena begin at a
+ * multiple of 4. par: numbers that the caller sets and reads. */
 typedef struct {
-    const uint8_t *program, *weights, *input;
+    const uint8_t *program, *input;
     uint8_t *arena;
     int32_t *par;
-    uint32_t program_bytes, weights_bytes, input_bytes, arena_bytes;
+    uint32_t program_bytes, input_bytes, arena_bytes;
 } net_call;
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Records in the weights section and the state in the arena, as net_format.h lists them. */
+ * Records in the constants and the state in the arena, as net_format.h lists them. */
 #ifndef NET_LAYER_H
 #define NET_LAYER_H
 

@@ -10,22 +10,21 @@ static const void *get(mp_obj_t o, uint32_t *bytes, mp_uint_t flags) {
     return info.buf;
 }
 
-/* program, weights, arena, input, par: array('i') of PARS numbers */
+/* program, arena, input, par: array('i') of PARS numbers */
 static mp_obj_t net_mod_run(size_t n_args, const mp_obj_t *args) {
     net_call call;
     uint32_t par_bytes;
     (void)n_args;
     call.program = get(args[0], &call.program_bytes, MP_BUFFER_READ);
-    call.weights = get(args[1], &call.weights_bytes, MP_BUFFER_READ);
-    call.arena = (uint8_t *)get(args[2], &call.arena_bytes, MP_BUFFER_RW);
-    call.input = get(args[3], &call.input_bytes, MP_BUFFER_READ);
-    call.par = (int32_t *)get(args[4], &par_bytes, MP_BUFFER_RW);
+    call.arena = (uint8_t *)get(args[1], &call.arena_bytes, MP_BUFFER_RW);
+    call.input = get(args[2], &call.input_bytes, MP_BUFFER_READ);
+    call.par = (int32_t *)get(args[3], &par_bytes, MP_BUFFER_RW);
     if (par_bytes < NET_PARS * 4) {
         mp_raise_ValueError(MP_ERROR_TEXT("par"));
     }
     return mp_obj_new_int(net_run(&call));
 }
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(run_obj, 5, 5, net_mod_run);
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(run_obj, 4, 4, net_mod_run);
 
 mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
     MP_DYNRUNTIME_INIT_ENTRY

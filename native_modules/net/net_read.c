@@ -46,10 +46,10 @@ uint8_t *net_arena(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
 }
 
 const void *net_constant(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
-    if ((at & (align - 1)) || !fits(at, bytes, r->call->weights_bytes)) {
+    if ((at & (align - 1)) || !fits(at, bytes, r->constants_bytes)) {
         return out_of_place(r);
     }
-    return r->call->weights + at;
+    return r->constants + at;
 }
 
 const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes) {

@@ -23,7 +23,9 @@ typedef int8_t net_element;
 
 typedef struct {
     const net_call *call;
-    const uint8_t *code, *end; /* of the code section */
+    const uint8_t *code, *end; /* what is left to run */
+    const uint8_t *constants;
+    uint32_t constants_bytes;
     net_state *state;
     uint32_t slots, optimizer, table;
     uint32_t x_pitch, y_pitch; /* from PITCH, 0: rows lie close */
@@ -36,7 +38,7 @@ uint32_t net_number(net_reader *r);
 /* a * b, or a fault where it is above 2^28. */
 uint32_t net_times(net_reader *r, uint32_t a, uint32_t b);
 
-/* `bytes` of the arena, of the weights section, or of the place of a forward input. The result
+/* `bytes` of the arena, of the constants, or of the place of a forward input. The result
  * is valid only where r->fault is 0 afterwards. */
 uint8_t *net_arena(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);
 const void *net_constant(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);

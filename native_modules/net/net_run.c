@@ -274,15 +274,22 @@ static uint32_t word(const uint8_t *at, uint32_t bytes) {
     return value;
 }
 
-/* Finds the code, from NET_AT to NET_UNTIL, and the state. */
+/* Finds the code, from NET_AT to NET_UNTIL, the constants and the state. */
 static void open_program(net_reader *r, const net_call *call) {
     const uint8_t *head = call->program;
     int32_t *par = call->par;
     r->fault = NET_BAD_CODE;
-    if (call->program_bytes < NET_P_BYTES || par[NET_AT] < 0 || par[NET_UNTIL] < par[NET_AT]
-        || (uint32_t)par[NET_UNTIL] > call->program_bytes - NET_P_BYTES
-        || (((uintptr_t)call->weights | (uintptr_t)call->arena) & 3)
-        || head[NET_P_DTYPE] != (NET_ELEMENT == 4)) {
+    if (call->program_bytes < NET_P_BYTES || head[NET_P_FORMAT] != NET_FORMAT
+        || head[NET_P_DTYPE] != (NET_ELEMENT == 4)
+        || (((uintptr_t)head | (uintptr_t)call->arena) & 3)) {
+        return;
+    }
+    uint32_t constants = word(head + NET_P_CONSTANTS, 4);
+    r->constants = head + constants;
+    r->constants_bytes = word(head + NET_P_CONSTANTS_BYTES, 4);
+    if ((constants & 3) || constants < NET_P_BYTES || constants > call->program_bytes
+        || r->constants_bytes > call->program_bytes - constants || par[NET_AT] < 0
+        || par[NET_UNTIL] < par[NET_AT] || (uint32_t)par[NET_UNTIL] > constants - NET_P_BYTES) {
         return;
     }
     r->fault = 0;

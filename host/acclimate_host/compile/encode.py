@@ -2,12 +2,11 @@
 """From a training or inference step and a network's values to a program and its weights.
 
     program = encode(training_step(network.graph, scheme), network)
-    program.code, program.weights        # bytes; sections of a capsule
+    program.code, program.weights        # bytes; sections of a capsule: program and weights
 """
 
 import math
 import struct
-import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,22 +35,28 @@ CODE_LIMIT = 65535
 
 @dataclass(frozen=True)
 class Program:
-    """What a board needs: `code` (header included) and `weights`; and how it is laid out.
+    """What a board needs: `code` (header and constants included) and `weights`, which training
+    changes: sections of a capsule.
 
-    `trained`: (name, arena offset, weights offset, bytes) of what training changes.
+    `parts`: (name, offset in the weights, bytes) of each trained tensor.
     """
 
     code: bytes
     weights: bytes
     arena_bytes: int
     layout: Layout
-    trained: tuple
+    parts: tuple
+
+    def field(self, name):
+        """Return a number of the header."""
+        at = HEADER.offset(name)
+        size = next(field.bytes for field in HEADER.fields if field.name == name)
+        return int.from_bytes(self.code[at : at + size], "little")
 
     @property
-    def training(self):
-        """Whether the program trains."""
-        at = HEADER.offset("training")
-        return self.code[at : at + 2] != b"\0\0"
+    def code_bytes(self):
+        """Bytes of the program without its constants."""
+        return self.field("constants")
 
 
 def encode(step, network, optimizer="plain"):
@@ -73,11 +78,13 @@ def encode(step, network, optimizer="plain"):
     forward = len(emitter.code) if forward is None else forward
     if len(emitter.code) > CODE_LIMIT:
         raise GraphError(f"the code has {len(emitter.code)} bytes; a program has {CODE_LIMIT}")
-    table = b"".join(number(v) for row in plan.initial for v in row[1:])
-    head = plan.header(forward, len(emitter.code) - forward, emitter.slots)
+    table = b"".join(number(v) for row in plan.windows for v in row)
+    body = bytes(emitter.code) + table
+    head = plan.header(forward, len(emitter.code) - forward, len(body), emitter.slots)
+    filling = bytes(-len(head + body) % 4)
     return Program(
-        head + bytes(emitter.code) + table, bytes(plan.blob.data), plan.layout.size_bytes,
-        plan.layout, tuple(row for row in plan.initial if plan.graph[row[0]].kind == "trained"),
+        head + body + filling + bytes(plan.blob.data), bytes(plan.trained_bytes),
+        plan.layout.size_bytes, plan.layout, tuple(plan.parts),
     )  # fmt: skip
 
 
@@ -96,8 +103,11 @@ class Plan:
             for node in network.graph.nodes if node.op in ("conv", "dense")
         }  # fmt: skip
         self._works = {i: dict(self._work_areas(n)) for i, n in enumerate(self.graph.nodes)}
+        self.parts = self._trained_parts()
+        self._kept = self._kept_parts()
         self.layout = lay_out(self._buffers())
-        self.initial, self.records, self.tables = [], {}, {}
+        self.trained_bytes = bytearray(_end(self.parts))
+        self.windows, self.records, self.tables = [], {}, {}
         for layer in self.layers.values():
             if any(name in self.graph.tensors for name in self._parameter_names(layer)):
                 self.records[layer.name] = self._record(layer)
@@ -106,7 +116,14 @@ class Plan:
     # ---- arena -----------------------------------------------------------------------------
 
     def at(self, name):
+        """Return the arena offset of a tensor."""
+        if self.graph[name].kind == "trained":
+            return self.layout.offsets["weights"] + self._part(self.parts, name)[1]
         return self.layout.offsets[owner(name, self.taken)]
+
+    @staticmethod
+    def _part(parts, name):
+        return next((part for part in parts if part[0] == name), None)
 
     def has(self, name):
         return owner(name, self.taken) in self.layout.offsets
@@ -118,37 +135,52 @@ class Plan:
 
     def optimizer_state(self, name):
         """Return the operand for a trained tensor's state: 0 for none, else offset + 1."""
-        found = self.layout.offsets.get("state of " + name)
-        return 0 if found is None else found + 1
+        part = self._part(self._kept, name)
+        return 0 if part is None else self.layout.offsets["state"] + part[1] + 1
 
-    def _stored_bytes(self, name):
+    def _trained_parts(self):
+        """Return (name, offset, bytes) of the trained tensors, one behind the other."""
+        parts = []
+        for tensor in self.graph.tensors.values():
+            if tensor.kind == "trained":
+                size = 4 * tensor.elements
+                if not tensor.name.endswith(".b"):
+                    size = self._stored_bytes(tensor)
+                parts.append((tensor.name, _end(parts), size))
+        return parts
+
+    def _kept_parts(self):
+        """Return the same of the state and the optimizer's, the state first."""
+        gradients = sum(t.kind == "gradient" for t in self.graph.tensors.values())
+        parts = [("", 0, STATE.bytes + 2 * gradients)]
+        for name, _, _ in self.parts:
+            size = self._state_bytes(self.graph[name])
+            if size:
+                parts.append((name, _end(parts), size))
+        return parts
+
+    def _stored_bytes(self, tensor):
         """Bytes of a trained weight as it lies in memory: rows are filled."""
-        layer = self.layers[name.rpartition(".")[0]]
-        shape = self.graph[name].shape
+        layer, shape = self.layers[tensor.name.rpartition(".")[0]], tensor.shape
         if layer.node.op == "dense":
             shape = (shape[0], math.prod(shape[1:]), 1, 1)
         return matrix_bytes(shape, layer.groups, layer.depthwise, self.is_float)
 
     def _buffers(self):
-        found, end = [], len(self.graph.nodes) - 1
+        found, end = [], max(0, len(self.graph.nodes) - 1)
         for buffer in buffers(self.graph, self.taken):
             tensor = self.graph.tensors.get(buffer.name)
-            if tensor is None:  # workspaces are listed below
-                continue
-            if tensor.kind == "trained" and tensor.name.endswith((".w", ".wt")):
-                buffer = replace(buffer, size_bytes=_up(self._stored_bytes(buffer.name)))
-            found.append(buffer)
-            if tensor.kind == "trained" and self._state_bytes(tensor):
-                size = _up(self._state_bytes(tensor))
-                found.append(Buffer("state of " + tensor.name, size, 0, end))
+            if tensor is not None and tensor.kind not in ("trained", "loss"):
+                found.append(buffer)
         for i, areas in self._works.items():
             found += [Buffer(f"{name} {i}", _up(size), i, i) for name, size in areas.items()]
-        gradients = sum(t.kind == "gradient" for t in self.graph.tensors.values())
-        found.append(Buffer("state", _up(STATE.bytes + 2 * gradients), 0, end))
+        found.append(Buffer("state", _end(self._kept), 0, end))
+        if self.parts:
+            found.append(Buffer("weights", _end(self.parts), 0, end))
         return found
 
     def _state_bytes(self, tensor):
-        if tensor.dtype == "int32" or tensor.name.endswith(".b"):
+        if tensor.name.endswith(".b"):
             return 0 if self.optimizer in ("PLAIN", "WIDE") else 4 * tensor.elements
         size = 4 if self.is_float else OPTIMIZER_BYTES[self.optimizer]
         return 0 if self.optimizer == "PLAIN" else size * tensor.elements
@@ -206,10 +238,10 @@ class Plan:
         values.update(self._weights(layer))
         name = layer.name + ".b"
         data = bias.astype("<f4" if self.is_float else "<i4").tobytes()
-        values["bias"] = 2 * self.blob.add(data)
         if self.graph[name].kind == "trained":
-            values["bias"] = 2 * self.at(name) + 1
-            self.initial.append((name, self.at(name), self.blob.add(data), len(data)))
+            values["bias"] = 2 * self._train(name, data) + 1
+        else:
+            values["bias"] = 2 * self.blob.add(data)
         return self.blob.add(pack_record(LAYER, values))
 
     def _weights(self, layer):
@@ -227,13 +259,19 @@ class Plan:
         if frozen.size:
             values["w"] = self.blob.add(matrix(frozen, layer.groups, layer.depthwise))
         if count:
-            data = matrix(trained, layer.groups, layer.depthwise)
-            values["wt"] = self.at(name)
-            self.initial.append((name, self.at(name), self.blob.add(data), len(data)))
+            values["wt"] = self._train(name, matrix(trained, layer.groups, layer.depthwise))
         return values
 
+    def _train(self, name, data):
+        """Put the first values of a trained tensor into the weights; return its place."""
+        _, at, size = self._part(self.parts, name)
+        if len(data) != size:
+            raise GraphError(f"{name}: {len(data)} bytes, of which the arena holds {size}")
+        self.trained_bytes[at : at + size] = data
+        return self.at(name)
+
     def _other_values(self):
-        """Tables, and the first content of windows, behind what training changes."""
+        """Add tables, and the first content of windows."""
         for node in self.graph.nodes:
             if node.op == "lookup":
                 value = self.network.values[node.inputs[1]]
@@ -243,7 +281,7 @@ class Plan:
                 value = np.broadcast_to(self.network.values[name], self.graph[name].shape)
                 kind = "<f4" if self.is_float else "i1"
                 data = np.ascontiguousarray(value.transpose(1, 2, 0)).astype(kind).tobytes()
-                self.initial.append((name, self.at(name), self.blob.add(data), len(data)))
+                self.windows.append((self.at(name), self.blob.add(data), len(data)))
 
     def rule(self, node, a, b):
         """Return the offset of the record of an addition."""
@@ -253,25 +291,30 @@ class Plan:
 
     # ---- header ----------------------------------------------------------------------------
 
-    def header(self, forward, training, slots):
-        graph = self.network.graph
+    def header(self, forward, training, body_bytes, slots):
+        graph, offsets = self.network.graph, self.layout.offsets
         x, y = graph[self.network.input], graph[self.network.output]
-        trained = sum(self.graph[row[0]].kind == "trained" for row in self.initial)
         table = 0 if self.is_float else self.blob.add(exponentials(y.scale))
         values = {
-            "format": FORMAT, "dtype": int(self.is_float), "optimizer": OPTIMIZERS[self.optimizer],
+            "magic": int.from_bytes(b"ANET", "little"), "format": FORMAT,
+            "dtype": int(self.is_float), "optimizer": OPTIMIZERS[self.optimizer],
             "input_zero": x.zero_point & 255, "arena_bytes": self.layout.size_bytes,
-            "weights_bytes": len(self.blob.data), "weights_crc": zlib.crc32(self.blob.data),
+            "constants": _up(HEADER.bytes + body_bytes), "constants_bytes": len(self.blob.data),
+            "weights": offsets.get("weights", 0), "weights_bytes": len(self.trained_bytes),
             "input_bytes": x.elements * self.element_bytes, "output": self.at(y.name),
-            "outputs": y.elements, "slots": len(slots), "state": self.layout.offsets["state"],
-            "table": table, "forward": forward, "training": training,
-            "trained": len(self.initial), "output_zero": y.zero_point & 255, "zero": 0,
-            "saved": trained,
+            "outputs": y.elements, "slots": len(slots), "state": offsets["state"],
+            "kept_bytes": _end(self._kept), "table": table, "forward": forward,
+            "training": training, "windows": len(self.windows),
+            "output_zero": y.zero_point & 255, "zero": 0,
         }  # fmt: skip
         values["input_scale"] = _float_bits(1.0 if self.is_float else x.scale)
         values["output_scale"] = _float_bits(1.0 if self.is_float else y.scale)
-        values["magic"] = struct.unpack("<I", b"ANET")[0]
         return pack_record(HEADER, values)
+
+
+def _end(parts):
+    """Return where the next part begins."""
+    return _up(parts[-1][1] + parts[-1][2]) if parts else 0
 
 
 def _as_float(graph):
