@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Builds forward graphs, one layer a call, and works out every shape."""
 
+import math
+from dataclasses import replace
+
 from .graph import Graph, GraphError, Node, Tensor, geometry, plain
 
 
@@ -96,11 +99,15 @@ class Builder:
         self.nodes.append(Node("pad", (x,), (y,), attrs={"layer": name, "pad": plain(pad)}))
         return y
 
-    def lookup(self, name, x):
-        """Add a table of 256 bytes that gives each stored value another: y = table[x + 128]."""
+    def lookup(self, name, x, function):
+        """Add an element-wise function: a table of 256 bytes, y = table[x + 128].
+
+        :param function: its name in `importing.FUNCTIONS`
+        """
         table = self._tensor(name + ".table", (256,), kind="frozen")
         y = self._tensor(name + ".y", self.tensors[x].shape)
-        self.nodes.append(Node("lookup", (x, table), (y,), attrs={"layer": name}))
+        attrs = {"layer": name, "function": function}
+        self.nodes.append(Node("lookup", (x, table), (y,), attrs=attrs))
         return y
 
     def window(self, name, x, rows):
@@ -122,6 +129,26 @@ class Builder:
         y = self._tensor(name + ".y", (outputs, 1, 1))
         self.nodes.append(Node("dense", inputs, (y,), attrs={"layer": name}))
         return y
+
+    def clamp(self, y, limit=math.inf):
+        """Clamp the output `y` of the last node that made it to [0, limit], as ReLU does.
+
+        Returns False, and changes nothing, where its operator has no clamp.
+        """
+        at = next((i for i, node in enumerate(self.nodes) if y in node.outputs), None)
+        if at is None or self.nodes[at].op not in ("conv", "dense", "add"):
+            return False
+        node = self.nodes[at]
+        attrs = {**node.attrs, "relu": True, "limit": limit}
+        if node.op == "dense":
+            kernel = self.tensors[node.inputs[1]].shape[2:]
+            attrs.update(kernel=plain(kernel), stride=1, pad=0, groups=1)
+            mask = self._tensor(
+                attrs["layer"] + ".mask", self.tensors[y].shape, "bit", "mask"
+            )
+            node = replace(node, op="conv", outputs=(y, mask))
+        self.nodes[at] = replace(node, attrs=attrs)
+        return True
 
     def finish(self, *outputs):
         """Return the graph that only predicts `outputs`."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from .build import Builder
 from .import_tflite_streams import Streams
-from .importing import FUNCTIONS, OPERATORS, Problems, dilate, same_padding, table
+from .importing import FUNCTIONS, OPERATORS, Problems, dilate, mean_layer, same_padding, table
 from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
@@ -206,11 +206,9 @@ class _Lowering:
             return
         weight = weight.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
         name = self.new("fc")
+        y = self.build.dense(name, x, len(weight))
         if activation[0]:
-            relu, limit = activation
-            y = self.build.conv(name, x, len(weight), (height, width), 1, 1, relu, 0, limit)
-        else:
-            y = self.build.dense(name, x, len(weight))
+            self.build.clamp(y, activation[1] or 6.0)
         self.parameters(name, op, weight, x)
         self.place(op.outputs[0], y)
 
@@ -221,7 +219,7 @@ class _Lowering:
         elif activation is not None:
             y = self.build.add(self.new("a"), *(self.made[i] for i in op.inputs))
             if activation[0]:
-                self.build.nodes[-1].attrs.update(relu=True, limit=activation[1] or 6.0)
+                self.build.clamp(y, activation[1] or 6.0)
             self.place(op.outputs[0], y)
 
     def _pool(self, op):
@@ -245,10 +243,12 @@ class _Lowering:
         if axes not in ([1, 2], [-3, -2]):
             self.problems.add(f"MEAN over axes {axes}", "mean over height and width")
             return
-        x = self.made[op.inputs[0]]
-        y = self.build.pool(self.new("p"), x)
-        self.scales[y] = self.scales[x]
-        self._with_table(op, "identity", y)
+        x, given = self.made[op.inputs[0]], self.tensor(op.outputs[0])
+        if (float(given.scale[0]), self.zero_point(op.outputs[0])) == self.scales[x]:
+            y = self.build.pool(self.new("p"), x)
+        else:
+            y = mean_layer(self, x)
+        self.place(op.outputs[0], y)
 
     def _pad(self, op):
         amounts = self.tensor(op.inputs[1]).data
@@ -285,7 +285,7 @@ class _Lowering:
             return
         name = self.new("t")
         self.values[name + ".table"] = table(FUNCTIONS[function], self.scales[x], target)
-        y = self.build.lookup(name, x)
+        y = self.build.lookup(name, x, function)
         self.scales[name + ".table"] = target
         self.place(index, y)
 

@@ -74,3 +74,22 @@ def table(function, x, y):
     real = function((stored - x[1]) * np.float64(x[0])) / y[0]
     real = np.sign(real) * np.floor(np.abs(real) + 0.5) + y[1]
     return np.clip(real, -128, 127).astype(np.int8)
+
+
+def mean_layer(low, x):
+    """Add the mean over each channel as a depthwise layer of equal weights; return its output.
+
+    For quantized models whose mean has a scale of its own, usually a finer one. Weights of 127
+    keep the factor small, where the two roundings of a requantization do no harm.
+
+    :param low: a lowering with `build`, `new`, `values` and `scales`
+    """
+    channels, *edges = low.build.tensors[x].shape
+    name = low.new("c")
+    y = low.build.conv(name, x, channels, tuple(edges), 1, channels, False, 0)
+    low.values[name + ".w"] = np.full((channels, 1, *edges), 127, np.int8)
+    low.values[name + ".b"] = np.zeros(channels, np.int32)
+    scale = 1 / (127 * math.prod(edges))
+    low.scales[name + ".w"] = ((scale,) * channels, 0)
+    low.scales[name + ".b"] = ((scale * low.scales[x][0],) * channels, 0)
+    return y

@@ -75,9 +75,12 @@ def clamp_limits(graph, node):
 
 def check_values(network):
     """Raise GraphError unless each parameter has a value of the right shape and type."""
+    tables = {n.inputs[1] for n in network.graph.nodes if n.op == "lookup"}
     for name, tensor in network.graph.tensors.items():
-        if tensor.kind not in ("frozen", "trained"):
+        if tensor.kind not in ("frozen", "trained", "state"):
             continue
+        if name in tables and not network.quantized:
+            continue  # made by the quantizer, which knows the scales
         value = network.values.get(name)
         wanted = tensor.dtype if network.quantized else "float32"
         if value is None or value.shape != tensor.shape or str(value.dtype) != wanted:

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Networks from ONNX models: float, or int8 with quantize/dequantize pairs (QDQ).
+
+PyTorch (torch.onnx.export) and Keras (tf2onnx) come this way. Batch normalization and constant
+factors behind a convolution are folded into it, ReLU into what it follows.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from .build import Builder
+from .import_onnx_layers import Layers
+from .importing import OPERATORS, ModelImportError, Problems
+from .network import Network, check_values, with_scales
+from .onnx_file import read_onnx
+
+
+def import_onnx(model):
+    """Return the Network of an ONNX model: a path, its bytes, or an onnx.ModelProto.
+
+    Float models give a float Network (see `quantize`), QDQ models a quantized one. A softmax at
+    the output is left out: its input orders the classes just so.
+
+    :raises ModelImportError: one line with every operator that is not supported and the
+        nearest form that is
+    """
+    source = Path(model).name if isinstance(model, (str, Path)) else "model"
+    return _Lowering(read_onnx(model, source), source).run()
+
+
+class _Lowering:
+    """Goes through the operators in order; `made` maps a name of the file to a tensor here."""
+
+    def __init__(self, file, source):
+        self.file, self.source = file, source
+        self.problems = Problems(source)
+        self.made, self.values, self.scales, self.counts = {}, {}, {}, {}
+        self.notes, self.hwc, self.build = [], set(), None
+        self.quantized = bool(file.scales)
+        self.layers = Layers(self)
+
+    def run(self):
+        for op in self.file.ops:
+            if op.name not in self.layers.handlers:
+                self.problems.add(op.name, f"nearest are {OPERATORS}")
+        self._start()
+        self.problems.check()
+        for op in self.file.ops:
+            if all(not name or self.knows(name) for name in op.inputs):
+                self.layers.handlers[op.name](op)
+        self.problems.check()
+        return self._finished()
+
+    def knows(self, name):
+        return name in self.made or name in self.file.constants
+
+    def _start(self):
+        file, shape = self.file, self.file.input_shape
+        if file.inputs_count != 1 or len(file.outputs) != 1:
+            self.problems.add(
+                f"{file.inputs_count} inputs and {len(file.outputs)} outputs", "one of each"
+            )
+        edges = shape[1:]
+        if not 2 <= len(shape) <= 4 or min(edges, default=0) < 1:
+            self.problems.add(f"input of shape {shape}", "(batch, channels, height, width) fixed")
+            return
+        moved = [op for op in file.ops if op.name == "Transpose" and op.inputs[0] == file.input
+                 and op.attrs.get("perm") == [0, 3, 1, 2]]  # fmt: skip
+        if moved:
+            edges = (edges[2], *edges[:2])
+            self.notes.append("the file's input is (height, width, channels); here channels lead")
+        self.build = Builder(self.source.rsplit(".", 1)[0], (*edges, 1, 1)[:3])
+        self.place(file.input, self.build.x)
+        for op in moved:
+            self.place(op.outputs[0], self.build.x)
+
+    # ---- what the layers use -----------------------------------------------------------------
+
+    def place(self, name, tensor):
+        """Say that the graph's `tensor` is the file's value `name`."""
+        self.made[name] = tensor
+        if name in self.file.scales:
+            stored = self.file.scales[name]
+            self.scales[tensor] = (stored.scale, stored.zero_point)
+
+    def new(self, kind):
+        self.counts[kind] = self.counts.get(kind, -1) + 1
+        return f"{kind}{self.counts[kind]}"
+
+    def readers(self, name):
+        return sum(op.inputs.count(name) for op in self.file.ops) + (name in self.file.outputs)
+
+    def shape(self, name):
+        return self.build.tensors[self.made[name]].shape
+
+    def _finished(self):
+        if self.file.outputs[0] not in self.made:
+            raise ModelImportError(f"{self.source}: its output is a constant")
+        y = self.made[self.file.outputs[0]]
+        graph = self.build.finish(y)
+        used = {n for node in graph.nodes for n in (*node.inputs, *node.outputs)}
+        if self.quantized:
+            bare = [t.name for t in graph.tensors.values()
+                    if t.kind in ("input", "activation") and t.name in used
+                    and t.name not in self.scales]  # fmt: skip
+            if bare:
+                raise ModelImportError(
+                    f"{self.source}: no quantize/dequantize pair behind {', '.join(bare)}"
+                )
+            graph = with_scales(graph, self.scales)
+        values = {k: v if self.quantized else v.astype(np.float32)
+                  for k, v in self.values.items()}  # fmt: skip
+        network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
+        check_values(network)
+        return network

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: MIT
+"""ONNX operators one by one; see `import_onnx`."""
+
+import math
+
+import numpy as np
+
+from .importing import FUNCTIONS, dilate, mean_layer, same_padding, table
+from .onnx_file import Stored
+
+_FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hard_swish"}
+_RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
+
+
+class Layers:
+    """Handlers by operator; `low` is the lowering that they add to."""
+
+    def __init__(self, low):
+        self.low, self.file = low, low.file
+        self.handlers = {
+            "Conv": self._conv, "Gemm": self._gemm, "MatMul": self._matmul, "Add": self._add,
+            "Sub": self._affine, "Mul": self._affine, "Div": self._affine,
+            "BatchNormalization": self._normalization, "Relu": self._relu, "Clip": self._clip,
+            "MaxPool": self._pool, "AveragePool": self._pool, "Pad": self._pad,
+            "GlobalAveragePool": self._global, "GlobalMaxPool": self._global,
+            "ReduceMean": self._mean, "Transpose": self._transpose, "Softmax": self._softmax,
+            "LogSoftmax": self._softmax, "Requantize": self._requantize,
+            **dict.fromkeys(_FUNCTIONS, self._function),
+            **dict.fromkeys(_RESHAPES, self._reshape),
+        }  # fmt: skip
+
+    def constant(self, name):
+        """Return a constant's array of real numbers, or None."""
+        value = self.file.constants.get(name)
+        return value.real if isinstance(value, Stored) else value
+
+    # ---- layers with weights -----------------------------------------------------------------
+
+    def _conv(self, op):
+        low, weight = self.low, self.file.constants.get(op.inputs[1])
+        if weight is None or op.inputs[0] not in low.made:
+            low.problems.add("Conv with weights that are computed", "constant weights")
+            return
+        data = weight.data if isinstance(weight, Stored) else weight
+        if data.ndim == 3:
+            data = data[..., None]
+        if data.ndim != 4:
+            low.problems.add(f"Conv in {data.ndim - 2} dimensions", "1 or 2 dimensions")
+            return
+        data = dilate(data, _spread(op.attrs.get("dilations"), 1))
+        stride = _spread(op.attrs.get("strides"), 1)
+        edges = low.shape(op.inputs[0])[1:]
+        pad = _padding(op.attrs, edges, data.shape[2:], stride)
+        name = low.new("c")
+        y = low.build.conv(
+            name, low.made[op.inputs[0]], len(data), data.shape[2:], stride,
+            op.attrs.get("group", 1), False, pad,
+        )  # fmt: skip
+        self._parameters(name, op, weight, data, low.made[op.inputs[0]])
+        low.place(op.outputs[0], y)
+
+    def _gemm(self, op):
+        plain = all(op.attrs.get(key, 1.0) == 1.0 for key in ("alpha", "beta"))
+        if not plain or op.attrs.get("transA"):
+            self.low.problems.add("Gemm with alpha, beta or transA", "Gemm of x, W and bias")
+            return
+        self._dense(op, bool(op.attrs.get("transB")))
+
+    def _matmul(self, op):
+        self._dense(op, False)
+
+    def _dense(self, op, rows_first):
+        low, weight = self.low, self.file.constants.get(op.inputs[1])
+        if weight is None or op.inputs[0] not in low.made:
+            low.problems.add(f"{op.name} of two activations", "constant weights")
+            return
+        data = weight.data if isinstance(weight, Stored) else weight
+        data = data if rows_first else data.T
+        channels, height, width = low.shape(op.inputs[0])
+        if data.ndim != 2 or data.shape[1] != channels * height * width:
+            low.problems.add(
+                f"{op.name} of {tuple(data.shape)} on {channels}x{height}x{width} values",
+                "all values of its input at once",
+            )
+            return
+        if op.inputs[0] in low.hwc:
+            data = data.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
+        data = data.reshape(-1, channels, height, width)
+        name = low.new("fc")
+        y = low.build.dense(name, low.made[op.inputs[0]], len(data))
+        self._parameters(name, op, weight, data, low.made[op.inputs[0]])
+        low.place(op.outputs[0], y)
+
+    def _parameters(self, name, op, weight, data, x):
+        """Keep a layer's weight and bias, stored or real, and their scales."""
+        low = self.low
+        bias = self.file.constants.get(op.inputs[2]) if len(op.inputs) > 2 else None
+        if not low.quantized:
+            real = np.zeros(len(data)) if bias is None else np.ravel(self.constant(op.inputs[2]))
+            low.values[name + ".w"], low.values[name + ".b"] = np.asarray(data, float), real
+            return
+        if not isinstance(weight, Stored) or weight.data.dtype != np.int8 or np.any(
+            weight.zero_point
+        ):
+            low.problems.add(f"{op.name} with {data.dtype} weights", "symmetric int8 weights")
+            return
+        low.values[name + ".w"] = np.ascontiguousarray(data)
+        scale = np.broadcast_to(weight.scale, (len(data),))
+        low.scales[name + ".w"] = (tuple(scale.tolist()), 0)
+        unit = scale * low.scales[x][0] if x in low.scales else scale
+        low.scales[name + ".b"] = (tuple(unit.tolist()), 0)
+        stored = np.zeros(len(data))
+        if isinstance(bias, Stored):
+            stored = np.ravel(bias.real) / unit
+        elif bias is not None:
+            stored = np.ravel(bias) / unit
+        low.values[name + ".b"] = np.clip(np.rint(stored), -(2**30), 2**30).astype(np.int32)
+
+    # ---- what is folded into a layer -----------------------------------------------------------
+
+    def _normalization(self, op):
+        scale, shift, mean, variance = (self.constant(name) for name in op.inputs[1:5])
+        factor = scale / np.sqrt(variance + op.attrs.get("epsilon", 1e-5))
+        self._scaled(op, factor, shift - mean * factor)
+
+    def _affine(self, op):
+        """Sub, Mul or Div of an activation and a constant that is one number per channel."""
+        left = op.inputs[0] in self.low.made
+        constant = self.constant(op.inputs[1] if left else op.inputs[0])
+        if constant is None or (op.name == "Div" and not left):
+            self.low.problems.add(f"{op.name} of two activations", "a constant per channel")
+            return
+        factor, shift = {
+            "Add": lambda c: (1.0, c), "Sub": lambda c: (1.0, -c) if left else (-1.0, c),
+            "Mul": lambda c: (c, 0.0), "Div": lambda c: (1 / c, 0.0),
+        }[op.name](np.asarray(constant, float))  # fmt: skip
+        channels = self.low.shape(op.inputs[0 if left else 1])[0]
+        found = [self._per_channel(value, channels) for value in (factor, shift)]
+        if any(value is None for value in found):
+            self.low.problems.add(f"{op.name} of a constant map", "a constant per channel")
+            return
+        self._scaled(op, *found, source=op.inputs[0 if left else 1])
+
+    @staticmethod
+    def _per_channel(value, channels):
+        """Return one number per channel of a constant, or None where it varies otherwise."""
+        value = np.asarray(value, float)
+        if value.size == 1:
+            return np.full(channels, float(value.ravel()[0]))
+        edges = value.shape if value.ndim > 1 else (1, *value.shape)
+        fits = len(edges) > 1 and edges[1] == channels == value.size
+        return value.ravel() if fits else None
+
+    def _scaled(self, op, factor, shift, source=None):
+        """Make y = x * factor + shift, within the layer that makes x if nobody else reads it."""
+        low, source = self.low, source or op.inputs[0]
+        if low.quantized:
+            low.problems.add(f"{op.name} in a quantized model", "fold it before quantization")
+            return
+        x = low.made[source]
+        node = next((n for n in low.build.nodes if x in n.outputs), None)
+        open_layer = node is not None and node.op in ("conv", "dense") and not (
+            node.attrs.get("relu")
+        )  # fmt: skip
+        if open_layer and low.readers(source) == 1:
+            name = node.attrs["layer"]
+            low.values[name + ".w"] = low.values[name + ".w"] * factor[:, None, None, None]
+            low.values[name + ".b"] = low.values[name + ".b"] * factor + shift
+            low.place(op.outputs[0], x)
+            return
+        name, channels = low.new("c"), len(factor)
+        y = low.build.conv(name, x, channels, 1, 1, channels, False, 0)
+        low.values[name + ".w"] = factor[:, None, None, None]
+        low.values[name + ".b"] = shift
+        low.place(op.outputs[0], y)
+
+    def _relu(self, op):
+        self._clamped(op, math.inf)
+
+    def _clip(self, op):
+        bounds = [op.attrs.get("min"), op.attrs.get("max")]
+        for i, name in enumerate(op.inputs[1:3]):
+            bounds[i] = float(self.constant(name)) if name else bounds[i]
+        low, high = bounds
+        if low != 0:
+            self.low.problems.add(f"Clip to [{low}, {high}]", "Clip to [0, limit]")
+            return
+        self._clamped(op, math.inf if high is None or high > 1e30 else float(high))
+
+    def _clamped(self, op, limit):
+        low, source = self.low, op.inputs[0]
+        x = low.made[source]
+        alone = low.readers(source) == 1 and source not in self.file.scales
+        if alone and low.build.clamp(x, limit):
+            low.place(op.outputs[0], x)
+        elif limit == math.inf:
+            self._with_table(op, "relu")
+        elif limit == 6:
+            self._with_table(op, "relu6")
+        else:
+            low.problems.add(f"Clip to [0, {limit}] of its own", "Clip behind a layer")
+
+    # ---- the others ----------------------------------------------------------------------------
+
+    def _add(self, op):
+        low = self.low
+        if all(name in low.made for name in op.inputs):
+            if low.shape(op.inputs[0]) != low.shape(op.inputs[1]):
+                low.problems.add("Add of different shapes", "add of the same shape")
+                return
+            y = low.build.add(low.new("a"), *(low.made[name] for name in op.inputs))
+            low.place(op.outputs[0], y)
+        elif low.quantized:
+            low.problems.add("Add of a constant", "a layer's bias")
+        else:
+            self._affine(op)
+
+    def _pool(self, op):
+        low, x = self.low, self.low.made[op.inputs[0]]
+        edges = low.shape(op.inputs[0])[1:]
+        kernel = _spread(op.attrs["kernel_shape"], 1)
+        stride = _spread(op.attrs.get("strides"), 1)
+        pad = _padding(op.attrs, edges, kernel, stride)
+        if op.attrs.get("ceil_mode") or any(d != 1 for d in op.attrs.get("dilations", ())):
+            low.problems.add(f"{op.name} with ceil_mode or dilations", "neither")
+        elif op.name == "AveragePool" and any(pad) and op.attrs.get("count_include_pad"):
+            low.problems.add("AveragePool that counts padding", "count_include_pad = 0")
+        else:
+            kind = "average_pool" if op.name == "AveragePool" else "max_pool"
+            self._pooled(op, low.build.sliding_pool(kind, low.new("p"), x, kernel, stride, pad))
+
+    def _global(self, op):
+        low, x = self.low, self.low.made[op.inputs[0]]
+        if op.name == "GlobalAveragePool":
+            self._average(op)
+            return
+        edges = low.shape(op.inputs[0])[1:]
+        self._pooled(op, low.build.sliding_pool("max_pool", low.new("p"), x, edges, 1))
+
+    def _mean(self, op):
+        low = self.low
+        axes = op.attrs.get("axes")
+        if axes is None and len(op.inputs) > 1:
+            axes = np.ravel(self.constant(op.inputs[1])).tolist()
+        if sorted(a % 4 for a in axes or ()) != ([1, 2] if op.inputs[0] in low.hwc else [2, 3]):
+            low.problems.add(f"ReduceMean over axes {axes}", "mean over height and width")
+            return
+        self._average(op)
+
+    def _average(self, op):
+        """The mean of each channel; one of another scale is a depthwise layer."""
+        low, x = self.low, self.low.made[op.inputs[0]]
+        stored = self.file.scales.get(op.outputs[0])
+        if not low.quantized or stored is None or x not in low.scales or (
+            (stored.scale, stored.zero_point) == low.scales[x]
+        ):
+            self._pooled(op, low.build.pool(low.new("p"), x))
+            return
+        low.place(op.outputs[0], mean_layer(low, x))
+
+    def _pooled(self, op, y):
+        """A pool keeps its input's scale; another scale in the file needs a table."""
+        low, x = self.low, self.low.made[op.inputs[0]]
+        if not low.quantized:
+            low.place(op.outputs[0], y)
+            return
+        low.scales[y] = low.scales[x]
+        self._with_table(op, "identity", y)
+
+    def _pad(self, op):
+        low, amounts = self.low, op.attrs.get("pads")
+        if amounts is None and len(op.inputs) > 1:
+            amounts = np.ravel(self.constant(op.inputs[1])).tolist()
+        value = op.attrs.get("value", 0.0)
+        if len(op.inputs) > 2 and op.inputs[2]:
+            value = float(np.ravel(self.constant(op.inputs[2]))[0])
+        form = op.attrs.get("mode", "constant")
+        if form != "constant" or value or len(amounts) != 8 or any(
+            amounts[i] for i in (0, 1, 4, 5)
+        ):
+            low.problems.add(f"Pad ({form})", "zeros around height and width")
+            return
+        pad = (amounts[2], amounts[3], amounts[6], amounts[7])
+        y = low.build.pad(low.new("pad"), low.made[op.inputs[0]], pad)
+        if low.quantized:
+            low.scales[y] = low.scales[low.made[op.inputs[0]]]
+        low.place(op.outputs[0], y)
+
+    def _transpose(self, op):
+        low, perm = self.low, op.attrs.get("perm")
+        if op.outputs[0] in low.made:
+            return
+        if perm not in ([0, 2, 3, 1], [0, 3, 1, 2]):
+            low.problems.add(f"Transpose {perm}", "between channels first and channels last")
+            return
+        low.made[op.outputs[0]] = low.made[op.inputs[0]]
+        if perm == [0, 2, 3, 1]:
+            low.hwc.add(op.outputs[0])
+
+    def _reshape(self, op):
+        """Alias: a flattening; what follows must be a dense layer, which sees all values."""
+        low = self.low
+        low.made[op.outputs[0]] = low.made[op.inputs[0]]
+        if op.inputs[0] in low.hwc:
+            low.hwc.add(op.outputs[0])
+        bad = [o.name for o in self.file.ops if op.outputs[0] in o.inputs
+               and o.name not in (*_RESHAPES, "Gemm", "MatMul", "Softmax", "LogSoftmax")]
+        multi = [edge for edge in low.shape(op.inputs[0]) if edge > 1]
+        if bad and len(multi) > 1:
+            low.problems.add(f"{op.name} before {bad[0]}", "flatten before a dense layer")
+
+    def _softmax(self, op):
+        if op.outputs[0] not in self.file.outputs:
+            self.low.problems.add(f"{op.name} within the network", "softmax at the output")
+            return
+        self.low.notes.append("softmax at the output left out: outputs are its inputs")
+        self.low.made[op.outputs[0]] = self.low.made[op.inputs[0]]
+
+    def _function(self, op):
+        self._with_table(op, _FUNCTIONS[op.name])
+
+    def _requantize(self, op):
+        self._with_table(op, "identity")
+
+    def _with_table(self, op, function, x=None):
+        low, x = self.low, x or self.low.made[op.inputs[0]]
+        stored = self.file.scales.get(op.outputs[0])
+        target = (stored.scale, stored.zero_point) if stored else None
+        if function == "identity" and (not low.quantized or target in (None, low.scales[x])):
+            low.place(op.outputs[0], x)
+            return
+        name = low.new("t")
+        y = low.build.lookup(name, x, function)
+        if low.quantized and target and x in low.scales:
+            low.values[name + ".table"] = table(FUNCTIONS[function], low.scales[x], target)
+            low.scales[name + ".table"] = target
+        low.place(op.outputs[0], y)
+
+
+def _spread(values, missing):
+    """Return (rows, columns) of one or two numbers; one-dimensional models have one column."""
+    values = [missing] if values is None else list(values)
+    return (values[0], values[1] if len(values) > 1 else (missing if values else 1))
+
+
+def _padding(attrs, edges, kernel, stride):
+    """Return (top, left, bottom, right)."""
+    mode = attrs.get("auto_pad", "NOTSET")
+    if mode in ("SAME_UPPER", "SAME_LOWER"):
+        sides = [same_padding(*three) for three in zip(edges, kernel, stride, strict=True)]
+        if mode == "SAME_LOWER":
+            sides = [side[::-1] for side in sides]
+        return (sides[0][0], sides[1][0], sides[0][1], sides[1][1])
+    pads = list(attrs.get("pads", (0, 0, 0, 0))) if mode != "VALID" else [0] * 4
+    return (pads[0], 0, pads[1], 0) if len(pads) == 2 else tuple(pads)

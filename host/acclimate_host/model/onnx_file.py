@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""An ONNX model as plain records: constants worked out, quantize/dequantize pairs named."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .importing import ModelImportError
+
+_ALIASES = ("Identity", "Dropout")
+
+
+@dataclass(frozen=True)
+class OnnxOp:
+    """One operator; an input that is left out is ""."""
+
+    name: str
+    inputs: tuple
+    outputs: tuple
+    attrs: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A quantized constant, or the (scale, zero point) of an activation where `data` is None."""
+
+    scale: object
+    zero_point: object
+    data: object = None
+    axis: int = 0
+
+    @property
+    def real(self):
+        """The float values of a constant."""
+        shift = self.data.astype(np.float64) - self._along(self.zero_point)
+        return shift * self._along(self.scale)
+
+    def _along(self, values):
+        """Return one or more `values` so that they broadcast along the constant's axis."""
+        edges = [1] * self.data.ndim
+        if np.size(values) > 1:
+            edges[self.axis] = -1
+        return np.reshape(values, edges)
+
+
+@dataclass(frozen=True)
+class OnnxFile:
+    """`constants`: arrays or Stored; `scales`: Stored of activations; names after both pairs."""
+
+    ops: tuple
+    constants: dict
+    scales: dict
+    input: str
+    input_shape: tuple
+    outputs: tuple
+    inputs_count: int
+
+
+def read_onnx(model, source="model"):
+    """Return the OnnxFile of a path, of bytes, or of an onnx.ModelProto.
+
+    :raises ModelImportError: where it is no ONNX model, or `onnx` is not installed
+    """
+    try:
+        import onnx
+        from onnx import numpy_helper
+    except ImportError:
+        raise ModelImportError(
+            "reading .onnx needs the onnx package: pip install acclimate[net]"
+        ) from None
+    if isinstance(model, (str, Path)):
+        model = Path(model).read_bytes()
+    if isinstance(model, bytes):
+        try:
+            model = onnx.load_model_from_string(model)
+        except Exception as error:  # whatever the protobuf reader says of foreign bytes
+            raise ModelImportError(f"{source}: no ONNX model ({_one_line(error)})") from None
+    if not model.graph.node:
+        raise ModelImportError(f"{source}: an ONNX model without operators")
+    return _Reader(onnx, numpy_helper, model, source).read()
+
+
+def _one_line(error):
+    return " ".join(str(error).split())[:60]
+
+
+class _Reader:
+    def __init__(self, onnx, helper, model, source):
+        self.onnx, self.helper, self.model, self.source = onnx, helper, model, source
+        self.constants = {t.name: helper.to_array(t) for t in model.graph.initializer}
+        self.alias, self.scales, self.quantized, self.ops = {}, {}, set(), []
+
+    def read(self):
+        graph = self.model.graph
+        for node in graph.node:
+            inputs = tuple(self.alias.get(name, name) for name in node.input)
+            attrs = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
+            attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
+            self._node(OnnxOp(node.op_type, inputs, tuple(node.output), attrs))
+        given = [v for v in graph.input if v.name not in self.constants]
+        if not given:
+            raise ModelImportError(f"{self.source}: an ONNX model without an input")
+        shape = tuple(d.dim_value for d in given[0].type.tensor_type.shape.dim)
+        outputs = tuple(self.alias.get(v.name, v.name) for v in graph.output)
+        return OnnxFile(
+            tuple(self.ops), self.constants, self.scales, given[0].name, shape, outputs,
+            len(given),
+        )  # fmt: skip
+
+    def _node(self, op):
+        if op.name == "Constant":
+            value = op.attrs.get("value")
+            found = self.helper.to_array(value) if value is not None else None
+            for key in ("value_float", "value_floats", "value_int", "value_ints"):
+                found = np.array(op.attrs[key]) if key in op.attrs else found
+            self.constants[op.outputs[0]] = found
+        elif op.name in _ALIASES:
+            self.alias[op.outputs[0]] = op.inputs[0]
+        elif op.name == "QuantizeLinear":
+            self._quantize(op)
+        elif op.name == "DequantizeLinear" and self._dequantize(op):
+            return
+        else:
+            self.ops.append(op)
+
+    def _quantize(self, op):
+        """An activation gets its scale; it keeps its name."""
+        scale, zero_point = (self.constants.get(name) for name in (*op.inputs[1:3], None)[:2])
+        if scale is None or np.size(scale) != 1:
+            self.ops.append(op)
+            return
+        unsigned = zero_point is None or np.asarray(zero_point).dtype == np.uint8
+        zero = 0 if zero_point is None else int(np.ravel(zero_point)[0])
+        name = op.inputs[0]
+        kept = Stored(float(np.ravel(scale)[0]), zero - 128 * unsigned)
+        if self.scales.get(name, kept) != kept:
+            name = op.outputs[0]
+            self.ops.append(OnnxOp("Requantize", op.inputs[:1], (name,)))
+        self.scales[name] = kept
+        self.alias[op.outputs[0]] = name
+        self.quantized.add(name)
+
+    def _dequantize(self, op):
+        data, scale = op.inputs[0], self.constants.get(op.inputs[1])
+        if data in self.quantized:
+            self.alias[op.outputs[0]] = data
+            return True
+        if not isinstance(self.constants.get(data), np.ndarray) or scale is None:
+            return False
+        value = self.constants[data]
+        zero = self.constants.get(op.inputs[2]) if len(op.inputs) > 2 else None
+        zero = np.zeros(1, np.int64) if zero is None else np.ravel(zero).astype(np.int64)
+        axis = op.attrs.get("axis", 1) % max(value.ndim, 1) if np.size(scale) > 1 else 0
+        self.constants[op.outputs[0]] = Stored(
+            np.ravel(scale).astype(np.float64), zero, value, axis
+        )
+        return True
