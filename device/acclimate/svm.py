@@ -127,31 +127,31 @@ class SVM:
             pass
         return self
 
-    def fit_steps(self, X, y, steps=8):
-        """Generator that trains `steps` solver steps at a time and yields how many
-        it has offered so far (a small integer: nothing is allocated).
+    def fit_steps(self, X, y, steps=None):
+        """Generator that trains in short pieces (under about 50 ms in native code) and yields
+        how many solver steps it has offered, 0 outside of solving (nothing is allocated).
 
-        Input is checked before the first step. Stop whenever you like: a model that was fitted
-        before stays as it was until the generator is exhausted; one that was not is usable as
-        far as it got.
+        The first pieces check the input. Stop whenever you like: a model that was fitted before
+        stays as it was until the generator is exhausted; one that was not is usable as far as it
+        got.
+
+        :param steps: solver steps in a piece; None: by the size of the problem
         """
         # One after the other: imports inside imports need a deep stack.
         import acclimate.svm_data
         import acclimate.svm_model  # noqa: F401
         from acclimate.svm_train import start
 
-        self._job = job = start(self, X, y)
-        return self._steps(job, steps)
-
-    def _steps(self, job, steps):
-        """Drive one training job and publish its model at the end."""
+        job = yield from start(self, X, y)
+        self._job = job
         while not job.step(steps):
             yield job.ticks
-        self._publish(job)
+        yield job.ticks
+        yield from self._publish(job)
 
     def _publish(self, job):
-        """Make the state of a training job the model."""
-        model = job.result()
+        """Generator that makes the state of a training job the model."""
+        model = yield from job.result()
         if self.budget:
             from acclimate.svm_budget import of
 

@@ -161,10 +161,14 @@ def _train(m, samples, known):
     data = (
         samples.x, samples.code, samples.shift, n, samples.d, classes, m.scaler,
     )  # fmt: skip
-    job = svm_train.Job(m, data, samples.labels, known)
+    gamma = None
+    if m.kernel_name != "linear":
+        count = n * samples.d
+        gamma = svm_train.end(svm_train.gamma(m, samples.x, count, samples.d, samples.shift))
+    job = svm_train.Job(m, data, samples.labels, gamma, known)
     while not job.step(64):
         pass
-    m._publish(job)
+    svm_train.end(m._publish(job))
 
 
 def check_budget(m, n):

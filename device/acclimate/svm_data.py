@@ -88,17 +88,25 @@ def check_row(row, i, d):
     return lo, hi, whole
 
 
+def rows_per_step(d):
+    """Rows that one short step of a check may look at."""
+    return max(1, 160 // d)
+
+
 def scan(X, n, d, flat):
-    """(min, max, whole numbers?) over all rows."""
+    """Generator; returns (min, max, whole numbers?) over all rows."""
     if flat and isinstance(X, (bytes, bytearray)):
         return min(X), max(X), True
     lo = hi = None
     whole = True
+    few = rows_per_step(d)
     for i in range(n):
         a, b, w = check_row(X[i * d : i * d + d] if flat else X[i], i, d)
         lo = a if lo is None or a < lo else lo
         hi = b if hi is None or b > hi else hi
         whole = whole and w
+        if i % few == few - 1:
+            yield 0
     return lo, hi, whole
 
 
@@ -181,7 +189,8 @@ def store_into(buf, at, row, code, shift):
 
 
 def prepare(X, y, storage=None, scale=False, floats=True):
-    """Check everything; (buffer, code, shift, n, d, classes, scaler, warning).
+    """Generator that checks everything in short steps; returns
+    (buffer, code, shift, n, d, classes, scaler, warning).
 
     Nothing is changed when an exception leaves. `floats` tells whether a float32 store is
     welcome (a board with an FPU, or the pure Python path).
@@ -189,12 +198,12 @@ def prepare(X, y, storage=None, scale=False, floats=True):
     n, d, flat = shape_of(X, y)
     classes = classes_of(y)
     code = None if storage is None else storage_code(storage)
-    lo, hi, whole = scan(X, n, d, flat)
+    lo, hi, whole = yield from scan(X, n, d, flat)
     if scale:
         from acclimate import svm_scaler
 
-        scaler = svm_scaler.fit(X, n, d, flat, whole)
-        buf = scaler.rows(X, n, flat)
+        scaler = yield from svm_scaler.fit(X, n, d, flat, whole)
+        buf = yield from scaler.rows(X, n, flat)
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
@@ -205,10 +214,13 @@ def prepare(X, y, storage=None, scale=False, floats=True):
     if not whole or hi - lo > 100:
         from acclimate.svm_scaler import range_warning
 
-        warning = range_warning(X, n, d, flat)
+        warning = yield from range_warning(X, n, d, flat)
     if flat and not shift and same_items(X, code):
         return X, code, 0, n, d, classes, None, warning
     buf = array(code, bytes(n * d * (4 if code == "f" else 2 if code == "h" else 1)))
+    few = rows_per_step(d)
     for i in range(n):
         store_into(buf, i * d, X[i * d : i * d + d] if flat else X[i], code, shift)
+        if i % few == few - 1:
+            yield 0
     return buf, code, shift, n, d, classes, None, warning

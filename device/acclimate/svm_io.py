@@ -130,9 +130,9 @@ def save(m, path):
     """Write the fitted model `m` to `path`."""
     model = m._ready()
     if not m.budget:
-        from acclimate.svm_train import compact
+        from acclimate.svm_train import compact, end
 
-        model = compact(model)
+        model = end(compact(model))
     fresh = path + ".new"
     with open(fresh, "wb") as stream:
         _write(m, model, stream)

@@ -10,20 +10,19 @@ Fractions are scaled in float32.
 
 from array import array
 
+from acclimate.svm_data import rows_per_step
+
 SHIFT = 7  # stored value = standardised value * 2**SHIFT
 LIMIT = 2047  # 16 deviations; keeps a dot product of 512 features inside 32 bits
 WIDE = 100  # features whose ranges differ more than this get a warning
 
 
-def _rows(X, n, d, flat):
-    for i in range(n):
-        yield X[i * d : i * d + d] if flat else X[i]
-
-
 def ranges(X, n, d, flat=False):
-    """Lists of the lowest and the highest value of each feature."""
+    """Generator; returns lists of the lowest and the highest value of each feature."""
     lo = hi = None
-    for row in _rows(X, n, d, flat):
+    few = rows_per_step(d)
+    for i in range(n):
+        row = X[i * d : i * d + d] if flat else X[i]
         if lo is None:
             lo = list(row)
             hi = list(row)
@@ -34,12 +33,14 @@ def ranges(X, n, d, flat=False):
                 lo[j] = v
             elif v > hi[j]:
                 hi[j] = v
+        if i % few == few - 1:
+            yield 0
     return lo, hi
 
 
 def range_warning(X, n, d, flat=False):
-    """Text for feature ranges that differ by more than 100 times, or None."""
-    lo, hi = ranges(X, n, d, flat)
+    """Generator; returns a text for ranges that differ by more than 100 times, or None."""
+    lo, hi = yield from ranges(X, n, d, flat)
     small = big = -1
     for j in range(d):
         span = hi[j] - lo[j]
@@ -98,13 +99,14 @@ class Scaler:
         return out
 
     def rows(self, X, n, flat=False):
-        """Scale all rows into one new flat array."""
+        """Generator; returns all rows, scaled, in one new flat array."""
         d = self.d
         out = array(self.code, bytes(n * d * (2 if self.code == "h" else 4)))
-        i = 0
-        for row in _rows(X, n, d, flat):
-            self.row(row, out, i)
-            i += d
+        few = rows_per_step(d)
+        for i in range(n):
+            self.row(X[i * d : i * d + d] if flat else X[i], out, i * d)
+            if i % few == few - 1:
+                yield 0
         return out
 
     def sections(self):
@@ -113,12 +115,12 @@ class Scaler:
 
 
 def fit(X, n, d, flat=False, whole=True):
-    """Scaler for the rows of `X`; `whole` says that all values are whole numbers."""
+    """Generator; returns a scaler for the rows of `X`; `whole`: all values are whole numbers."""
     mean = [0] * d
     square = [0] * d
-    count = 0
-    for row in _rows(X, n, d, flat):
-        count += 1
+    few = rows_per_step(d)
+    for count in range(1, n + 1):
+        row = X[count * d - d : count * d] if flat else X[count - 1]
         for j in range(d):
             v = row[j]
             if whole:  # exact sums of integers
@@ -129,6 +131,8 @@ def fit(X, n, d, flat=False, whole=True):
                 delta = v - mean[j]
                 mean[j] += delta / count
                 square[j] += delta * (v - mean[j])
+        if count % few == 0:
+            yield 0
     if not whole:
         std = [(s / n) ** 0.5 or 1.0 for s in square]
         return Scaler("f", array("f", mean), array("f", std))

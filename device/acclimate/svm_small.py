@@ -81,8 +81,10 @@ class SmallSVM:
             pass
         return self.converged
 
-    def fit_steps(self, X, y, steps=8):
-        """Generator: check, then `steps` solver steps at a time; yields the status."""
+    def fit_steps(self, X, y, steps=0):
+        """Generator: check, then `steps` solver steps at a time (0: few enough to take under
+        50 ms in native code); yields the status.
+        """
         n = len(y)
         d = len(X) // n if n else 0
         low = min(y) if n else 0
@@ -97,6 +99,7 @@ class SmallSVM:
             raise MemoryError("arena: expected at least %d bytes, got %d" % (need, len(work)))
         if work is None or not native:  # Python sees words in an array only
             work = array("i", bytes(need))
+        steps = steps or max(1, 60000 // (n * (d + 8)))
         rows = array("h", (r if y[r] == low else ~r for r in range(n)))
         par = array("i", self.par)
         par[0] = d

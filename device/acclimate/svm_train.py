@@ -8,6 +8,7 @@ from acclimate import _svm_par as P
 from acclimate import svm_data, svm_model
 from acclimate.svm_model import LINEAR, Model, Pair, uses_fixed
 
+_STEP_INSTRUCTIONS = 1000000  # of native code, roughly: 50 ms on a slow board hold more
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
 
 
@@ -26,14 +27,17 @@ def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
     return 4 * svm_model.core_for(fixed).work_words(most, not fixed, most if gram else 2)
 
 
-def _gamma(m, x, count, d, shift):
-    """Kernel factor for stored values; None follows scikit-learn's "scale" rule."""
+def gamma(m, x, count, d, shift):
+    """Generator; returns the kernel factor for stored values; None: scikit-learn's "scale"."""
     if m.gamma is not None:
         return m.gamma * 2.0 ** (-2 * shift)
     total = square = 0
-    for v in x:
+    for i in range(count):
+        v = x[i]
         total += v
         square += v * v
+        if i & 511 == 511:
+            yield 0
     variance = square / count - (total / count) ** 2
     return 1.0 / (d * variance) if variance > 0 else 1.0
 
@@ -67,7 +71,7 @@ def _spare_bytes():
 class Job:
     """One training: the pairs that are done, and the solver state of the present one."""
 
-    def __init__(self, m, data, y, warm=None):
+    def __init__(self, m, data, y, gamma=None, warm=None):
         x, code, shift, n, d, classes, scaler = data[:7]
         if n > 32767:
             raise ValueError("X: expected at most 32767 rows, got %d" % n)
@@ -80,6 +84,7 @@ class Job:
         self.in_place = False  # the store is the caller's buffer
         self.fixed = uses_fixed(m.state)
         self.core = svm_model.core_for(self.fixed)
+        self.pure = getattr(self.core, "__name__", "").endswith("_py")
         self.solver = self.core
         if m.solver == "algorithm1":
             self._reference()
@@ -93,11 +98,12 @@ class Job:
             for i in range(len(self.costs)):
                 self.costs[i] *= 2.0 ** (-2 * shift)
         else:
-            self.gamma = _gamma(m, x, n * d, d, shift)
+            self.gamma = gamma
         self.shape = (classes, d, self.kind, code, shift, scaler is not None, self.fixed)
         self.pairs = []
         self.at = (0, 1)
         self.open = False
+        self.status = P.RUNNING
         self.used = bytearray(n)
         self._reserve(classes)
 
@@ -109,6 +115,7 @@ class Job:
 
         self.fixed = False
         self.core = svm_model._python_core()
+        self.pure = True
         self.solver = svm_algorithm1
 
     def _reserve(self, classes):
@@ -135,7 +142,7 @@ class Job:
             full = 4 * core.work_words(n, not self.fixed, n)
             if full <= _spare_bytes():
                 size = full
-        if getattr(self.core, "__name__", "").endswith("_py"):
+        if self.pure:
             self.work = array(self.code, bytes(size))
         else:
             self.work = self._typed(bytearray(size), size)
@@ -145,7 +152,7 @@ class Job:
         view = memoryview(arena)[:size]
         if hasattr(view, "cast"):
             return view.cast("B").cast(self.code)
-        if getattr(self.core, "__name__", "").endswith("_py"):
+        if self.pure:
             return array(self.code, bytes(size))
         return view
 
@@ -154,6 +161,13 @@ class Job:
         if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
             return struct.unpack_from("<" + self.code, self.work, 4 * k)[0]
         return self.work[k]
+
+    def _words(self, at, count):
+        """A copy of `count` words of the solver state."""
+        work = self.work
+        if isinstance(work, memoryview) and not hasattr(work, "cast"):
+            return array(self.code, bytes(work[4 * at : 4 * (at + count)]))
+        return work[at : at + count]
 
     def _set_word(self, k, value):
         if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
@@ -189,6 +203,7 @@ class Job:
         if status < 0:
             raise ValueError("fit: expected the solver to start, got status %d" % status)
         self.open = True
+        self.count = self._steps_at_once()
 
     def _warm_start(self, a, b):
         """Put the signed alphas of the former model into the solver state."""
@@ -200,14 +215,32 @@ class Job:
             r = self.rows[k]
             self._set_word(P.HEAD + k, old.get(r if r >= 0 else ~r, 0))
 
-    def step(self, count):
-        """Do up to `count` solver steps; True when every pair is trained."""
+    def step(self, count=None):
+        """Do one short piece of work, or `count` solver steps; True when all pairs are trained."""
+        self.ticks += 1
         if not self.open:
             self._begin()
-        status = self.solver.step(self.work, self.x, self.rows, self.par, count)
-        self.ticks += count
-        if status == P.RUNNING:
-            return False
+            self.status = P.RUNNING
+        elif self.status != P.RUNNING:
+            return self._end_pair()
+        else:
+            count = count or self.count
+            self.status = self.solver.step(self.work, self.x, self.rows, self.par, count)
+            self.ticks += count - 1
+        return False
+
+    def _steps_at_once(self):
+        """Solver steps that stay inside a short time: each may fill two kernel rows."""
+        d = self.shape[1]
+        row = 100 + (14 if self.shape[3] in "bB" else 30) * d
+        if self.kind != LINEAR:
+            row += 400 + 10 * d
+        if self.pure or self.solver is not self.core:
+            row = 1000 * (d + 6)
+        return min(64, max(1, _STEP_INSTRUCTIONS // (len(self.rows) * row)))
+
+    def _end_pair(self):
+        status = self.status
         lost = self.word(P.N_SUPPORT if self.solver is self.core else P.N_ITER) == 0
         if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
             if self.fixed:
@@ -231,8 +264,9 @@ class Job:
         d = self.shape[1]
         rows = array("h")
         beta = array(self.code)
+        known = self._words(P.HEAD, len(self.rows))
         for k in range(len(self.rows)):
-            b = self.word(P.HEAD + k)
+            b = known[k]
             if b:
                 r = self.rows[k]
                 self.used[r if r >= 0 else ~r] = 1
@@ -266,13 +300,13 @@ class Job:
         return out
 
     def result(self):
-        """The model at the end of training, without rows that nobody needs any more."""
+        """Generator; returns the model, without rows that nobody needs any more."""
         model = self.model()
         if self.m.budget:
             if self.in_place:
                 model.x = array(model.code, model.x)
             return model
-        return model if self.in_place else compact(model)
+        return model if self.in_place else (yield from compact(model))
 
     def _fill_up(self, out, count):
         """Fill the pairs that were not reached with functions that are zero everywhere."""
@@ -284,7 +318,7 @@ class Job:
 
 
 def compact(model):
-    """Leave only the support vectors in the sample store of `model` (a new, smaller store)."""
+    """Generator; returns `model` with a store of its own that holds the support vectors only."""
     if model.x is None:
         return model
     d = model.d
@@ -293,16 +327,20 @@ def compact(model):
     for pair in model.pairs:
         for r in pair.rows:
             new[r if r >= 0 else ~r] = 1
+        yield 0
     count = 0
-    x = array(model.code, (0 for _ in range(d * sum(new))))
+    x = array(model.code, bytes(d * sum(new) * {"f": 4, "h": 2}.get(model.code, 1)))
     for r in range(n):
         if new[r]:
             x[count * d : count * d + d] = array(model.code, model.x[r * d : r * d + d])
             new[r] = count
             count += 1
+        if r & 63 == 63:
+            yield 0
     small = Model(model.classes, d, model.kind, model.code, model.shift, model.scaled, model.fixed)
     small.x = x
     for pair in model.pairs:
+        yield 0
         rows = array("h", (new[r] if r >= 0 else ~new[~r] for r in pair.rows))
         small.pairs.append(Pair(rows, pair.beta, pair.bias, pair.par, pair.w))
     small.n_iter, small.gap = model.n_iter, model.gap
@@ -311,16 +349,28 @@ def compact(model):
 
 
 def start(m, X, y):
-    """Check the data, then return a job that has not yet touched the model."""
-    data = svm_data.prepare(X, y, m.storage, m._scale, not uses_fixed(m.state))
+    """Generator that checks the data; returns a job that has not yet touched the model."""
+    data = yield from svm_data.prepare(X, y, m.storage, m._scale, not uses_fixed(m.state))
     warning = data[7]
     if m.budget:
         from acclimate.svm_budget import check_budget
 
         check_budget(m, data[3])
-    job = Job(m, data, y)
+    factor = None
+    if m.kernel_name != "linear":
+        factor = yield from gamma(m, data[0], data[3] * data[4], data[4], data[2])
+    job = Job(m, data, y, factor)
     job.in_place = job.x is X
     if warning and not m.warning:
         m.warning = warning
         print("SVM:", warning)
     return job
+
+
+def end(steps):
+    """Run a generator to its end; return what it returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return stop.value
