@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .graph import GraphError
+from .graph import GraphError, Node, Tensor
 
 
 @dataclass(frozen=True)
@@ -86,3 +86,28 @@ def check_values(network):
         if value is None or value.shape != tensor.shape or str(value.dtype) != wanted:
             got = "nothing" if value is None else f"{value.dtype} {value.shape}"
             raise GraphError(f"{name}: expected {wanted} {tensor.shape}, got {got}")
+
+
+def with_loss(network):
+    """Return the network with softmax and cross-entropy behind its outputs, ready to be trained.
+
+    :raises GraphError: where the output is made by no layer, or is a single number
+    """
+    graph, logits = network.graph, network.output
+    if any(node.phase == "loss" for node in graph.nodes):
+        return network
+    if graph[logits].elements < 2:
+        raise GraphError(f"{graph.name}: one output; a softmax needs two or more")
+    label = Tensor("label", (1,), "int32", "label")
+    loss = Tensor("loss", (1,), "int32", "loss")
+    gradient = Tensor(logits + ".g", graph[logits].shape, "int8", "gradient")
+    node = Node("softmax_loss", (logits, "label"), ("loss", gradient.name), "loss")
+    trained = replace(graph, outputs=(logits, "loss")).with_nodes(
+        (*graph.nodes, node), (label, loss, gradient)
+    )
+    return replace(network, graph=trained)
+
+
+def as_bytes(samples):
+    """Return each of (count, channels, height, width) as bytes in a board's order, HWC."""
+    return [sample.transpose(1, 2, 0).tobytes() for sample in np.asarray(samples)]
