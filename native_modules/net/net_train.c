@@ -54,7 +54,8 @@ static void train_input(net_reader *r) {
     k.layer = &c;
     k.fold = (uint8_t)layer->fold;
     k.work = work ? (int32_t *)net_arena(r, work - 1, k.work_bytes, 4) : 0;
-    if (!work || k.work_bytes < net_gradient_work(&c, depthwise)) {
+    if (!work || k.work_bytes < net_gradient_work(&c, (int)depthwise)
+        || layer->fold - 1u > 23u) {
         r->fault = NET_BAD_PLACE;
     }
     if (!r->fault) {
@@ -102,7 +103,7 @@ static void get_rule(net_reader *r, const net_layer *layer, int32_t exponent, in
         * (of_bias ? layer->i_mantissa : layer->x_mantissa)) >> 14);
     rule->e = state->rate_exponent + (of_bias ? layer->i_exponent : layer->x_exponent) + exponent
         - 1 - layer->exponent;
-    rule->momentum = state->momentum;
+    rule->momentum = r->optimizer == NET_OPT_ACCUMULATE ? 256 : state->momentum;
     rule->move = (uint8_t)(r->optimizer != NET_OPT_ACCUMULATE || state->move);
     rule->optimizer = (uint8_t)r->optimizer;
 }

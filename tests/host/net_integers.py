@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""A training step in integers with numpy, written from docs/numerics.md.
+
+Walks a step's graph node by node with whole tensors (channels, height, width); knows nothing
+of programs, arenas or how the C core goes about it.
+"""
+
+import math
+
+import numpy as np
+
+from acclimate_host.model.graph import geometry
+from acclimate_host.model.int8 import Int8Run
+
+INT32 = (1 << 31) - 1
+
+
+def even(x, s):
+    """x / 2^s to the nearest, halves to even."""
+    return np.asarray(np.rint(np.asarray(x, np.float64) / 2.0**s), np.int64)
+
+
+class Draws:
+    def __init__(self, seed):
+        self.x = seed or 1
+
+    def __call__(self):
+        x = self.x
+        x ^= x << 13 & 0xFFFFFFFF
+        x ^= x >> 17
+        x ^= x << 5 & 0xFFFFFFFF
+        self.x = x
+        return x
+
+
+def stored(blocks):
+    """Section 5: store blocks (arrays of sums) in order; return (list of arrays, s)."""
+    s, done = 0, []
+    for block in blocks:
+        while np.abs(even(block, s)).max(initial=0) > 127:
+            s += 1
+            done = [even(g, 1) for g in done]
+        done.append(even(block, s))
+    return done, s
+
+
+def scaled(value):
+    """(m, e) with m * 2^e = value, 2^14 <= m < 2^15."""
+    e = math.floor(math.log2(value)) - 14
+    m = math.floor(value / 2.0**e + 0.5)
+    return (m, e) if m < 32768 else (m // 2, e + 1)
+
+
+class Step:
+    """One network in training: `values` change from step to step."""
+
+    def __init__(self, step, network, rate, seed=1, optimizer="plain", momentum=230):
+        self.graph, self.network = step.graph, network
+        self.values = {k: v.astype(np.int64) for k, v in network.values.items()}
+        self.rate, self.draw = rate, Draws(seed)
+        self.optimizer, self.momentum, self.move = optimizer, momentum, True
+        self.v, self.rails, self.moved, self.dead = {}, 0, 0, 0
+
+    def __call__(self, x, label):
+        """Run the whole step on int8 x (channels, height, width); return the label's share."""
+        self.label = label
+        current = {k: v.astype(self.network.values[k].dtype) for k, v in self.values.items()}
+        run = Int8Run(type(self.network)(self.network.graph, current))
+        self.made = {k: v[0].astype(np.int64) for k, v in run(x[None]).items()}
+        self.sums = {}
+        for node in run.nodes:
+            if node.op == "conv":
+                full = {k: v[None] for k, v in self.made.items()}
+                self.sums[node.attrs["layer"]] = self._masks(run, node, full)
+        self.g, self.exponents = {}, {}
+        for node in self.graph.nodes:
+            if node.phase != "forward":
+                getattr(self, "_" + node.op)(node)
+        return self.share
+
+    def _masks(self, run, node, made):
+        from acclimate_host.model.factors import multipliers, requantize
+        from acclimate_host.model.int8 import layer_factors
+
+        graph = self.network.graph
+        x, weight = (graph[name] for name in node.inputs[:2])
+        y = graph[node.outputs[0]]
+        m, shift = multipliers(layer_factors(x, weight, y))
+        q = requantize(run.sums(node, made)[0], m[:, None, None], shift[:, None, None])
+        return q + y.zero_point == self.made[y.name]
+
+    # ---- what the sections say ---------------------------------------------------------------
+
+    def _softmax_loss(self, node):
+        x = self.made[node.inputs[0]].ravel()
+        scale = self.network.graph[node.inputs[0]].scale
+        high = [math.floor(32768 * math.exp(-16 * i * scale) + 0.5) for i in range(16)]
+        low = [math.floor(32768 * math.exp(-i * scale) + 0.5) for i in range(16)]
+        e = [(high[d >> 4] * low[d & 15] + 2**14) >> 15 for d in (x.max() - x).tolist()]
+        total = sum(e)
+        shares = [(v * 2**15 + total // 2) // total for v in e]
+        self.share = shares[self.label]
+        g = np.array([s - 2**15 * (i == self.label) for i, s in enumerate(shares)])
+        self._store(node.outputs[1], [g.reshape(-1, 1, 1)], -15)
+
+    def _store(self, name, blocks, exponent, join=None):
+        found, s = stored(blocks)
+        self.g[name] = join(found) if join else found[0]
+        self.exponents[name] = exponent + s
+
+    def _clamp_gradient(self, node):
+        source, name = node.inputs[0], node.outputs[0]
+        self.g[name] = self.g[source] * self.sums[node.attrs["layer"]]
+        self.exponents[name] = self.exponents[source]
+
+    def _sum_gradients(self, node):
+        (a, b), name = node.inputs, node.outputs[0]
+        ea, eb = self.exponents[a], self.exponents[b]
+        if abs(ea - eb) > 16:
+            kept = a if ea > eb else b
+            self._store(name, [self.g[kept]], self.exponents[kept])
+            return
+        e = min(ea, eb)
+        self._store(name, [(self.g[a] << (ea - e)) + (self.g[b] << (eb - e))], e)
+
+    def _pool_gradient(self, node):
+        source, name = node.inputs[0], node.outputs[0]
+        shape = self.graph[name].shape
+        n = shape[1] * shape[2]
+        j = math.floor(math.log2(n))
+        m = math.floor(2 ** (15 + j) / n + 0.5)
+        sums = np.broadcast_to(self.g[source] * m, shape)
+        self._store(name, [sums], self.exponents[source] - 15 - j)
+
+    def _layer(self, name):
+        node = next(n for n in self.network.graph.nodes if n.attrs.get("layer") == name
+                    and n.op in ("conv", "dense"))  # fmt: skip
+        x, weight = (self.network.graph[n] for n in node.inputs[:2])
+        scales = np.broadcast_to(np.asarray(weight.scale, np.float64), weight.shape[:1])
+        ew = math.ceil(math.log2(scales.max()))
+        r = [math.floor(s * 2.0 ** (15 - ew) + 0.5) for s in scales]
+        if node.op == "dense":
+            return node, x, r, ew, 1, ((1, 1), (1, 1), (0, 0, 0, 0))
+        shape = geometry(node.attrs)
+        return node, x, r, ew, node.attrs["groups"], (shape.kernel, shape.stride, shape.pad)
+
+    def _input_gradient(self, node):
+        layer, x, r, ew, groups, (kernel, stride, pad) = self._layer(node.attrs["layer"])
+        source, name = node.inputs[0], node.outputs[0]
+        g, weight = self.g[source], self.values[layer.inputs[1]]
+        shape = x.shape
+        if layer.op == "dense":
+            weight, shape = weight.reshape(len(weight), -1, 1, 1), (x.elements, 1, 1)
+        terms = len(weight) // groups * kernel[0] * kernel[1]
+        t = 9
+        while terms * 128 * (((127 << 15) >> t) + 1) >= 2**31:
+            t += 1
+        h = (g * np.array(r)[:, None, None] + (1 << (t - 1))) >> t
+        sums = np.zeros((shape[0], shape[1] + pad[0] + pad[2] + kernel[0],
+                         shape[2] + pad[1] + pad[3] + kernel[1]), np.int64)  # fmt: skip
+        out, depth = len(weight) // groups, weight.shape[1]
+        for c, row, column in np.argwhere(h).tolist():
+            top, left = row * stride[0], column * stride[1]
+            where = slice(c // out * depth, c // out * depth + depth)
+            sums[where, top : top + kernel[0], left : left + kernel[1]] += (
+                h[c, row, column] * weight[c]
+            )
+        sums = sums[:, pad[0] : pad[0] + shape[1], pad[1] : pad[1] + shape[2]]
+        exponent = self.exponents[source] + ew - 15 + t
+        if groups == shape[0] == len(weight) > 1:
+            self._store(name, list(sums), exponent, np.stack)
+        else:
+            pixels = list(sums.reshape(len(sums), -1).T)
+            self._store(name, pixels, exponent, lambda all: np.stack(all, 1).reshape(x.shape))
+
+    # ---- updates -----------------------------------------------------------------------------
+
+    def _factor(self, r, p, e):
+        c = 2**30 // r * p
+        while c >= 2**31:
+            c, e = c >> 1, e + 1
+        return c, e
+
+    def _random(self, a, c, e):
+        t, u, d = int(a) * c, self.draw(), -e
+        if d > 31:
+            t, d = t >> min(d - 31, 63), 31
+        if d >= 1:
+            step = (t + (u >> (32 - d))) >> d
+        else:
+            step = t * 2**-d
+        return max(-INT32, min(INT32, step))
+
+    def _limited(self, old, new, most):
+        if abs(new) > most:
+            self.rails += 1
+            new = most if new > 0 else -most
+        self.moved += new != old
+        return new
+
+    def _bias_update(self, node):
+        _, x, r, ew, _, _ = self._layer(node.attrs["layer"])
+        name, source = node.writes[0], node.inputs[0]
+        l_m, l_e = self.rate
+        i_m, i_e = scaled(1 / x.scale)
+        e = l_e + i_e + 14 + self.exponents[source] - 15 - ew
+        state = self.v.setdefault(name, [0] * len(r))
+        for c in range(len(r)):
+            if r[c] < 8:
+                self.dead += 1
+                continue
+            step = self._random(self.g[source][c].sum(), *self._factor(r[c], l_m * i_m >> 14, e))
+            if self.optimizer not in ("plain", "wide"):
+                mu = 256 if self.optimizer == "accumulate" else self.momentum
+                state[c] = max(-INT32, min(INT32, int(even(state[c] * mu, 8)) + step))
+                if not self.move:
+                    continue
+                step = state[c]
+                if self.optimizer == "accumulate":
+                    state[c] = 0
+            old = int(self.values[name][c])
+            self.values[name][c] = self._limited(old, old - step, 2**30)
+
+    def _weight_update(self, node):
+        layer, x, r, ew, groups, shape = self._layer(node.attrs["layer"])
+        source, weight = node.inputs[1], self.values[layer.inputs[1]]
+        flat = weight.reshape(len(weight), -1, 1, 1) if layer.op == "dense" else weight
+        count = node.attrs.get("split", flat.shape[1] if groups == 1 else None)
+        depthwise = groups == x.shape[0] == len(weight) > 1 and layer.op == "conv"
+        l_m, l_e = self.rate
+        x_m, x_e = scaled(x.scale)
+        e = l_e + x_e + 14 + self.exponents[source] - 15 - ew
+        sums = self._weight_sums(x, layer, self.g[source], groups, shape, flat.shape)
+        channels = range(len(r) if count is None or not depthwise else count)
+        for c in channels:
+            if r[c] < 8:
+                self.dead += 1
+                continue
+            bits = {"plain": 0, "momentum8": 4}.get(self.optimizer, 8)
+            factor = self._factor(r[c], l_m * x_m >> 14, e + bits)
+            order = self._order(layer, x, flat.shape, depthwise, count)
+            for i, row, column in order:
+                key = (layer.inputs[1], c, i, row, column)
+                flat[c, i, row, column] = self._moved(
+                    key, int(flat[c, i, row, column]),
+                    self._random(sums[c, i, row, column], *factor),
+                )  # fmt: skip
+
+    @staticmethod
+    def _order(layer, x, shape, depthwise, count):
+        """Input channels of a dense layer lie as its input does: height, width, channels."""
+        inputs = list(range(shape[1]))
+        if layer.op == "dense":
+            inputs = np.arange(x.elements).reshape(x.shape).transpose(1, 2, 0).ravel().tolist()
+        elif count is not None and not depthwise:
+            inputs = inputs[:count]
+        return [(i, row, column) for row in range(shape[2]) for column in range(shape[3])
+                for i in inputs]  # fmt: skip
+
+    def _weight_sums(self, x, layer, g, groups, shape, weight_shape):
+        (kernel, stride, pad), real = shape, self.made[layer.inputs[0]] - x.zero_point
+        if layer.op == "dense":
+            real = real.reshape(-1, 1, 1)
+        real = np.pad(real, ((0, 0), (pad[0], pad[2]), (pad[1], pad[3])))
+        out, depth = weight_shape[0] // groups, weight_shape[1]
+        sums = np.zeros(weight_shape, np.int64)
+        for c in range(weight_shape[0]):
+            part = real[c // out * depth : c // out * depth + depth]
+            for row in range(kernel[0]):
+                for column in range(kernel[1]):
+                    seen = part[:, row :: stride[0], column :: stride[1]]
+                    seen = seen[:, : g.shape[1], : g.shape[2]]
+                    sums[c, :, row, column] = (seen * g[c]).sum(axis=(1, 2))
+        return sums
+
+    def _moved(self, key, old, step):
+        if self.optimizer == "plain":
+            return self._limited(old, old - step, 127)
+        if self.optimizer == "wide":
+            rest = self.v.get(key, 0)
+            new = self._limited(256 * old + rest, 256 * old + rest - step, 127 * 256)
+            w = (new + 128) >> 8
+            self.v[key] = new - 256 * w
+            return w
+        bits, most = (4, 127) if self.optimizer == "momentum8" else (8, 32767)
+        mu = 256 if self.optimizer == "accumulate" else self.momentum
+        v = max(-most, min(most, int(even(self.v.get(key, 0) * mu, 8)) + step))
+        self.v[key] = 0 if self.optimizer == "accumulate" and self.move else v
+        if not self.move:
+            return old
+        return self._limited(old, old - ((v + (self.draw() >> (32 - bits))) >> bits), 127)

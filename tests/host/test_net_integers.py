@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""The C core against a reference written from docs/numerics.md: every byte, every draw."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from net_cases import (
+    RATE,
+    predicting_net,
+    sample,
+    schemes,
+    step_of,
+    stored,
+    trained_net,
+    values_for,
+)
+from net_integers import Step, even
+from net_integers import stored as stored_blocks
+
+from acclimate_host.compile import program_format
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.program_format import STATE
+from acclimate_host.compile.step import Options, inference_step
+from acclimate_host.model.int8 import Int8Run
+from acclimate_host.paths import built
+
+OPTIMIZERS = ("plain", "momentum16", "momentum8", "accumulate", "wide")
+# What the compiler may or may not do must not change a byte.
+OPTIONS = (
+    {}, {"fuse_forward": False, "in_place": False}, {"in_place": False}, {"fuse_forward": False},
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def net_class():
+    if not built("twin", "libacclimate_net.so").exists():
+        pytest.skip("twin of _net is not built; run: make twin")
+    from acclimate.net import Net
+    from acclimate_host import twin_net
+
+    twin_net.register()
+    return Net
+
+
+def open_net(net_class, program, seed=1):
+    net = net_class(bytearray(program.code), program.weights, seed=seed)
+    net._put(STATE.offset("rate_mantissa"), RATE[0])
+    net._put(STATE.offset("rate_exponent"), RATE[1] & 0xFFFFFFFF)
+    return net
+
+
+def weights_of(step, network, reference, optimizer):
+    values = {k: reference.values[k].astype(v.dtype) for k, v in network.values.items()}
+    return encode(step, replace(network, values=values), optimizer).weights
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_training_steps_give_the_reference_s_bytes(net_class, seed, optimizer):
+    graph = trained_net(seed)
+    network = values_for(graph, seed)
+    for scheme, options in zip(schemes(graph), OPTIONS, strict=True):
+        step = step_of(graph, scheme, **options)
+        net = open_net(net_class, encode(step, network, optimizer), seed + 5)
+        reference = Step(step, network, RATE, seed + 5, optimizer)
+        random = np.random.default_rng(seed)
+        for k in range(4):
+            x, label = sample(graph, random), int(random.integers(graph["fc.y"].shape[0]))
+            reference.move = optimizer != "accumulate" or k % 2 == 1
+            net._put(STATE.offset("move"), int(reference.move))
+            assert net.train_step(stored(x), label) == reference(x, label)
+            found = (net.rails, net.moved, net.dead, net._get(STATE.offset("seed")))
+            wanted = (reference.rails, reference.moved, reference.dead, reference.draw.x)
+            assert found == wanted, (seed, k)
+        assert bytes(net.weights()) == weights_of(step, network, reference, optimizer)
+        assert net.moved > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_fused_or_in_place_the_bytes_are_the_same(net_class, seed):
+    graph = trained_net(seed + 20)
+    network, results = values_for(graph, seed), set()
+    for options in OPTIONS:
+        net = open_net(net_class, encode(step_of(graph, schemes(graph)[1], **options), network))
+        random = np.random.default_rng(seed)
+        for label in (0, 1, 1):
+            net.train_step(stored(sample(graph, random)), label)
+        results.add(bytes(net.weights()))
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_streams_pools_pads_and_tables_predict_the_reference_s_bytes(net_class, seed):
+    graph = predicting_net(seed)
+    network = values_for(graph, seed)
+    net = net_class(bytearray(encode(inference_step(graph), network).code))
+    run, random = Int8Run(network), np.random.default_rng(seed)
+    for _ in range(6):
+        x = sample(graph, random)
+        wanted = run(x[None])[network.output].ravel()
+        assert net.predict(stored(x)) == wanted.argmax()
+        assert np.array_equal(np.frombuffer(net.outputs(), np.int8), wanted)
+
+
+@pytest.mark.parametrize("grid", (2, 3, 4))
+def test_patches_give_what_whole_tensors_give(net_class, grid):
+    from acclimate_host.model.build import Builder
+
+    net = Builder("front", (3, 41, 38))
+    y = net.conv("c0", net.x, 4, kernel=3, stride=1)
+    y = net.conv("c1", y, 4, kernel=3, groups=4, stride=2)
+    y = net.conv("c2", y, 5)
+    y = net.conv("c3", net.conv("c4", y, 6), 6, kernel=5, groups=6)
+    graph = net.classify(net.pool("p", y), 3)
+    network = values_for(graph, grid)
+    x, found = sample(graph, np.random.default_rng(grid)), []
+    for number in (1, grid):
+        step = inference_step(graph, Options(patch_grid=number))
+        board = net_class(bytearray(encode(step, network).code))
+        board.predict(stored(x))
+        found.append(bytes(board.outputs()))
+    assert found[0] == found[1]
+    assert found[0] == Int8Run(network)(x[None])[network.output].tobytes()
+
+
+def test_a_budget_of_instructions_cuts_a_step_anywhere(net_class):
+    graph = trained_net(3)
+    program = encode(step_of(graph, schemes(graph)[0]), values_for(graph, 3))
+    x, results = stored(sample(graph, np.random.default_rng(0))), set()
+    for budget in (1, 2, 3, 1000):
+        net = open_net(net_class, program)
+        yields = sum(1 for _ in net.train([(x, 1), (x, 0)], budget))
+        results.add(bytes(net.weights()))
+        assert yields >= 2 and (budget < 1000 or yields == 2)
+    assert len(results) == 1
+
+
+def test_inference_between_steps_changes_nothing(net_class):
+    graph = trained_net(1)
+    program = encode(step_of(graph, schemes(graph)[1]), values_for(graph, 1))
+    random, results = np.random.default_rng(0), []
+    inputs = [stored(sample(graph, random)) for _ in range(3)]
+    for predicts in (False, True):
+        net = open_net(net_class, program)
+        for x in inputs:
+            if predicts:
+                net.predict(inputs[0])
+            net.train_step(x, 1)
+        results.append(bytes(net.weights()))
+    assert results[0] == results[1]
+
+
+def test_gradients_are_stored_with_the_exponent_of_the_largest_value():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        blocks = [random.integers(-(1 << k), 1 << k, 5) for k in random.integers(1, 30, 6)]
+        found, s = stored_blocks(blocks)
+        most = max(np.abs(block).max() for block in blocks)
+        assert even(most, s) <= 127 and (s == 0 or even(most, s - 1) > 127)
+        for block, stored_block in zip(blocks, found, strict=True):
+            assert np.abs(stored_block - block / 2.0**s).max() <= 1
+
+
+def test_a_program_is_well_under_four_kilobytes():
+    from acclimate_host.model.zoo import backbone
+    from acclimate_host.sparse.scheme import from_ratios
+
+    graph = backbone("mbv2-w0.35")
+    scheme = from_ratios(graph, 16, [36, 39, 49], [1, 1, 0.5])
+    program = encode(step_of(graph, scheme), values_for(graph, 0))
+    assert program.code_bytes < 2800
+    assert program.arena_bytes <= 100 * 1024
+
+
+def test_generated_files_are_those_of_the_one_source():
+    assert program_format.main(["--check"]) == 0
