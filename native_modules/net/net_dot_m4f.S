@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Dot products of a Cortex-M4: each SMLAD does two multiply-accumulates. Weights are paired
- * rows (net_order.h), inputs are 16-bit: of each 4 channels, those 0 and 2, then 1 and 3. */
+ * rows (net_order.h), inputs 16-bit columns (net_dot.h). */
     .syntax unified
     .cpu cortex-m4
     .thumb
@@ -94,3 +94,33 @@ net_dot_2x1:
     strd    r3, r12, [r4]
     pop     {r4-r11, pc}
     .size net_dot_2x1, . - net_dot_2x1
+
+    .macro tap even, odd
+    ldrd    r8, r9, [r1], #8
+    smlabb  r10, r8, \even, r10
+    smlatt  r12, r8, \even, r12
+    smlabb  r11, r9, \odd, r11
+    smlatt  lr, r9, \odd, lr
+    .endm
+
+/* void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t sums[4]) */
+    .global net_taps
+    .type net_taps, %function
+    .thumb_func
+net_taps:
+    push    {r3-r11, lr}
+    ldm     r3, {r10-r12, lr}
+    lsrs    r2, r2, #1
+    bcc     1f
+    ldrd    r4, r5, [r0], #8
+    tap     r4, r5
+1:  cbz     r2, 3f
+2:  ldm     r0!, {r4-r7}
+    subs    r2, r2, #1
+    tap     r4, r5
+    tap     r6, r7
+    bne     2b
+3:  pop     {r3}
+    stm     r3, {r10-r12, lr}
+    pop     {r4-r11, pc}
+    .size net_taps, . - net_taps

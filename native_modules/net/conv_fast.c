@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Convolution over columns: what an output pixel needs of the input is gathered once, in 16
+ * bits, and meets all rows of weights, two at a time. */
+#include "net_dot.h"
+#include "net_fast.h"
+#include "net_kernels.h"
+#include "net_order.h"
+#include "net_store_fast.h"
+
+/* One matrix of weights, of the trained or of the frozen input channels. */
+typedef struct {
+    const int8_t *w;   /* its rows for the group at hand */
+    int16_t *column;
+    uint32_t from;     /* first input channel of the group that it takes */
+    uint32_t channels; /* of each tap */
+    uint32_t row_bytes;
+} part;
+
+typedef struct {
+    const net_conv_args *k;
+    part parts[2];
+    const int8_t *x; /* at the group's first input channel */
+    int8_t *raw;     /* room for a row of bytes, where a column is gathered */
+    uint32_t pixels; /* in a column */
+    uint32_t rows;   /* of the group */
+    uint32_t first;  /* output channel at k->y */
+    int quick;
+} job;
+
+/* An output pixel. */
+typedef struct {
+    uint32_t row, column;
+} spot;
+
+static void copy(int8_t *to, const int8_t *from, uint32_t n) {
+#if NET_DSP
+    for (; n >= 4; n -= 4, to += 4, from += 4) {
+        ((net_unaligned *)to)->word = ((const net_unaligned *)from)->word;
+    }
+#endif
+    while (n--) {
+        *to++ = *from++;
+    }
+}
+
+static void fill(int8_t *to, int8_t value, uint32_t n) {
+    while (n--) {
+        *to++ = value;
+    }
+}
+
+/* All taps of a pixel as bytes, into job->raw. */
+static void gather(const job *j, const part *p, int32_t top, int32_t left) {
+    const net_conv_args *k = j->k;
+    uint32_t n = p->channels, at_once = 1;
+    if (n == k->x_step && left >= 0 && left + k->kw <= k->w_in) {
+        at_once = k->kw;
+    }
+    int8_t *to = j->raw;
+    for (int32_t r = top; r < top + k->kh; r++) {
+        const int8_t *row = j->x + r * k->x_pitch + p->from;
+        for (int32_t t = left; t < left + k->kw; t += (int32_t)at_once, to += n * at_once) {
+            if (r >= 0 && r < k->h && t >= 0 && t < k->w_in) {
+                copy(to, row + t * k->x_step, n * at_once);
+            } else {
+                fill(to, k->zero_x, n * at_once);
+            }
+        }
+    }
+}
+
+/* Pixel `lane` of the columns. */
+static void column(const job *j, spot at, uint32_t lane) {
+    const net_conv_args *k = j->k;
+    int32_t top = (int32_t)(at.row * k->stride_h) - k->pad_top;
+    int32_t left = (int32_t)(at.column * k->stride_w) - k->pad_left;
+    uint32_t taps = (uint32_t)k->kh * k->kw;
+    int is_plain = taps == 1 && top >= 0 && left >= 0 && top < k->h && left < k->w_in;
+    for (const part *p = j->parts; p < j->parts + 2; p++) {
+        if (!p->channels) {
+            continue;
+        }
+        const int8_t *from = j->raw;
+        if (is_plain) {
+            from = j->x + top * k->x_pitch + left * k->x_step + p->from;
+        } else {
+            gather(j, p, top, left);
+        }
+        net_widen(p->column, j->pixels, lane, from, taps * p->channels, k->zero_x);
+    }
+}
+
+/* Sums of two rows from `row` of the group on, output channel c, in the order of net_dot.h. */
+static void two_rows(const job *j, uint32_t row, uint32_t c, int32_t *sums) {
+    const int32_t *bias = j->k->bias + c;
+#if NET_DSP
+    if (j->pixels == 2) {
+        sums[0] = sums[1] = bias[0];
+        sums[2] = sums[3] = bias[1];
+    } else
+#endif
+    {
+        sums[0] = bias[0];
+        sums[1] = bias[1];
+    }
+    for (const part *p = j->parts; p < j->parts + 2; p++) {
+        if (!p->channels) {
+            continue;
+        }
+        const int8_t *w = p->w + row * p->row_bytes;
+        int32_t words = (int32_t)(p->row_bytes >> 2);
+#if NET_DSP
+        if (j->pixels == 2) {
+            net_dot_2x2(w, p->column, words, sums);
+            continue;
+        }
+#endif
+        net_dot_2x1(w, p->column, words, sums);
+    }
+}
+
+static int32_t one_row(const job *j, uint32_t row, uint32_t c, uint32_t lane) {
+    int32_t sum = j->k->bias[c];
+    for (const part *p = j->parts; p < j->parts + 2; p++) {
+        if (p->channels) {
+            const int8_t *w = p->w + (row & ~1u) * p->row_bytes + (row & 1) * 4;
+            sum += net_dot_1(w, net_row_step(j->rows, row), p->column, j->pixels, lane,
+                (int32_t)(p->row_bytes >> 2));
+        }
+    }
+    return sum;
+}
+
+/* Output channels c to end of the group that begins at `base`, for up to two pixels. */
+static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, const spot *spots,
+    uint32_t lanes) {
+    const net_conv_args *k = j->k;
+    int32_t at[2];
+    uint32_t bit[2];
+    for (uint32_t i = 0; i < lanes; i++) {
+        at[i] = (int32_t)spots[i].row * k->y_pitch + (int32_t)(spots[i].column * k->y_step)
+            - (int32_t)j->first;
+        bit[i] = (spots[i].row * k->ow + spots[i].column) * k->cout;
+    }
+    int32_t sums[4];
+    for (uint32_t count; c < end; c += count) {
+        uint32_t row = c - base;
+        count = !(row & 1) && c + 1 < end ? 2 : 1;
+        if (count == 2) {
+            two_rows(j, row, c, sums);
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            net_scale scale = net_scale_of(k, c + i, j->quick);
+            for (uint32_t n = 0; n < lanes; n++) {
+                int32_t sum = count == 2 ? sums[i * j->pixels + n] : one_row(j, row, c, n);
+                net_store_fast(k, scale, sum, c + i, at[n] + (int32_t)(c + i), bit[n] + c + i);
+            }
+        }
+    }
+}
+
+static void all_pixels(const job *j, uint32_t base, uint32_t c, uint32_t end) {
+    const net_conv_args *k = j->k;
+    spot spots[2], next = { 0, 0 };
+    uint32_t left = (uint32_t)k->oh * k->ow;
+    while (left) {
+        uint32_t lanes = left < j->pixels ? left : j->pixels;
+        for (uint32_t i = 0; i < lanes; i++) {
+            spots[i] = next;
+            column(j, next, i);
+            if (++next.column == k->ow) {
+                next.column = 0;
+                next.row++;
+            }
+        }
+        all_rows(j, base, c, end, spots, lanes);
+        left -= lanes;
+    }
+}
+
+static part part_of(const net_conv_args *k, const int8_t *w, uint32_t from, uint32_t channels) {
+    uint32_t row_bytes = net_row_bytes(channels * k->kh * k->kw);
+    return (part){ w, k->work, from, channels, row_bytes };
+}
+
+void net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
+    uint32_t depth = (uint32_t)k->cin / k->groups, rows = (uint32_t)k->cout / k->groups;
+    job j = { .k = k, .rows = rows, .first = first, .quick = net_is_quick(k) };
+    j.pixels = k->oh * k->ow > 1 ? NET_PIXELS : 1;
+    j.parts[0] = part_of(k, k->wt, 0, k->split);
+    j.parts[1] = part_of(k, k->w, k->split, depth - k->split);
+    j.parts[1].column += j.pixels * j.parts[0].row_bytes;
+    j.raw = (int8_t *)(j.parts[1].column + j.pixels * j.parts[1].row_bytes);
+    j.x = k->x;
+    for (uint32_t base = 0; base < end; base += rows, j.x += depth) {
+        if (base + rows > first) {
+            all_pixels(&j, base, base < first ? first : base, base + rows < end ? base + rows : end);
+        }
+        for (part *p = j.parts; p < j.parts + 2 && base + rows < end; p++) {
+            p->w += p->channels ? rows * p->row_bytes : 0;
+        }
+    }
+}

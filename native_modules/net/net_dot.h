@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * What the fast kernels are made of. A column is what one output pixel (with DSP: two) needs of
+ * the input, less its zero point, in 16 bits.
+ *
+ *   DSP        2 pixels; of each 4 channels: pixel 0 with channels 0 2 1 3, then pixel 1.
+ *              NET_ONE: 1 pixel, channels 0 2 1 3.
+ *   elsewhere  1 pixel, channels in order.
+ *
+ * The host compiles the DSP form with C in place of the instructions when NET_DSP is set. */
+#ifndef NET_DOT_H
+#define NET_DOT_H
+
+#include <stdint.h>
+
+#if defined(__ARM_FEATURE_DSP) && !defined(NET_DSP)
+#define NET_DSP 1
+#endif
+#if !defined(NET_DSP)
+#define NET_DSP 0
+#endif
+
+/* Most pixels of a column. */
+#define NET_PIXELS (NET_DSP ? 2 : 1)
+
+typedef struct __attribute__((packed)) {
+    uint32_t word;
+} net_unaligned;
+
+/* Where channel k of 4 lies in a column. */
+static inline uint32_t net_place(uint32_t k) {
+    return NET_DSP ? (k & 1) * 2 + (k >> 1) : k;
+}
+
+/* n values from bytes, less zero, into pixel `lane` of a column of `pixels`; up to a multiple
+ * of 4 follow zeros. */
+void net_widen(int16_t *column, uint32_t pixels, uint32_t lane, const int8_t *from, uint32_t n,
+    int32_t zero);
+
+/* Two rows of a matrix with a column: sums[0] of row 0, sums[1] of row 1, or with two pixels
+ * sums[0], [1] of row 0 with pixels 0, 1 and sums[2], [3] of row 1. words of 4 channels >= 1. */
+void net_dot_2x1(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums);
+#if NET_DSP
+void net_dot_2x2(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums);
+#endif
+
+/* One row whose words lie `step` bytes apart, with pixel `lane` of a column of `pixels`. */
+int32_t net_dot_1(const int8_t *w, uint32_t step, const int16_t *x, uint32_t pixels,
+    uint32_t lane, int32_t words);
+
+/* Depthwise: channels at a time, and sums[i] = bias[i] + sum over taps of x * w for each. The
+ * values of a tap lie together; with DSP channels 0 2 1 3. */
+#define NET_LANES (NET_DSP ? 4 : 1)
+void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t *sums);
+
+#endif

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""The C kernels of networks for tests: built in every form, and convolutions at random."""
+
+import ctypes
+import subprocess
+from ctypes import POINTER, Structure, c_int8, c_int16, c_int32, c_uint8, c_uint16, c_uint32
+from dataclasses import dataclass
+
+import numpy as np
+
+from acclimate_host.compile.rows import pack_rows
+from acclimate_host.paths import repository
+
+SOURCES = ("conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c", "dot.c")
+EXPORTS = """
+#include "net_work.h"
+uint32_t conv_work(const net_conv_args *k) { return net_conv_work(k); }
+uint32_t depthwise_work(const net_conv_args *k) { return net_depthwise_work(k); }
+"""
+
+
+class AddRule(Structure):
+    _fields_ = (
+        [(f"multiplier_{n}", c_int32) for n in "aby"]
+        + [(f"{what}_{n}", c_int8) for what in ("shift", "zero") for n in "aby"]
+        + [("low", c_int8), ("high", c_int8)]
+    )
+
+
+class ConvArgs(Structure):
+    _fields_ = [
+        ("x", POINTER(c_int8)), ("y", POINTER(c_int8)), ("mask", POINTER(c_uint8)),
+        ("w", POINTER(c_int8)), ("wt", POINTER(c_int8)),
+        ("bias", POINTER(c_int32)), ("multiplier", POINTER(c_int32)), ("shift", POINTER(c_int8)),
+        ("add", POINTER(AddRule)), ("other", POINTER(c_int8)),
+        ("work", POINTER(c_int16)), ("work_bytes", c_uint32),
+        ("x_pitch", c_int32), ("y_pitch", c_int32),
+        *((name, c_uint16) for name in ("x_step", "y_step", "h", "w_in", "cin", "oh", "ow",
+            "cout", "groups", "split", "kh", "kw", "stride_h", "stride_w")),
+        ("pad_top", c_int16), ("pad_left", c_int16),
+        *((name, c_int8) for name in ("zero_x", "zero_y", "low", "high")),
+    ]  # fmt: skip
+
+
+def build(folder, dsp, flags=()):
+    """Build the kernels as a library, with the instructions of a Cortex-M4 in C when `dsp`."""
+    source = repository() / "native_modules" / "net"
+    (folder / "exports.c").write_text(EXPORTS)
+    library = folder / f"kernels{int(dsp)}.so"
+    files = [folder / "exports.c", *(source / name for name in SOURCES)]
+    command = ["gcc", "-O2", "-std=c99", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+    command += [f"-DNET_DSP={int(dsp)}", "-DNET_FAST", f"-I{source}", *flags]
+    subprocess.run([*map(str, command), *map(str, files), "-o", str(library)], check=True)
+    return ctypes.CDLL(str(library))
+
+
+@dataclass
+class Case:
+    """A convolution; arrays as the C contract of net_conv_args says."""
+
+    numbers: dict
+    arrays: dict
+    rule: dict | None
+    first: int
+    end: int
+
+    def __repr__(self):
+        return f"Case({self.numbers}, first={self.first}, end={self.end}, add={self.rule})"
+
+    @property
+    def is_depthwise(self):
+        n = self.numbers
+        return n["groups"] == n["cin"] == n["cout"] > 1
+
+
+def multipliers(rng, count, extremes):
+    """Return (multiplier, shift) of `count` channels."""
+    multiplier = rng.integers(1 << 30, 1 << 31, count).astype(np.int32)
+    shift = rng.integers(-12, 1, count).astype(np.int8)
+    if extremes:
+        multiplier[rng.random(count) < 0.2] = 0
+        multiplier[rng.random(count) < 0.2] = (1 << 31) - 1
+        shift = rng.integers(-31, 4, count).astype(np.int8)
+    return multiplier, shift
+
+
+def _numbers(rng, depthwise):
+    kh, kw = (int(k) for k in rng.choice([1, 1, 2, 3, 3, 5], 2))
+    sh, sw = (int(s) for s in rng.integers(1, 4, 2))
+    h, w = (int(n) for n in rng.integers(1, 9, 2))
+    pad_top, pad_left = int(rng.integers(0, kh)), int(rng.integers(0, kw))
+    groups = 1 if depthwise or rng.random() < 0.7 else int(rng.integers(2, 4))
+    cin, cout = (groups * int(n) for n in rng.integers(1, 18, 2))
+    if depthwise:
+        cin = cout = groups = int(rng.integers(2, 12))
+    depth = cout if depthwise else cin // groups
+    split = int(rng.integers(0, depth + 1)) if rng.random() < 0.5 else 0
+    oh = max(1, (h + pad_top + int(rng.integers(0, kh)) - kh) // sh + 1)
+    ow = max(1, (w + pad_left + int(rng.integers(0, kw)) - kw) // sw + 1)
+    return {
+        "h": h, "w_in": w, "cin": cin, "oh": oh, "ow": ow, "cout": cout, "groups": groups,
+        "split": split, "kh": kh, "kw": kw, "stride_h": sh, "stride_w": sw,
+        "pad_top": pad_top, "pad_left": pad_left,
+        "zero_x": int(rng.choice([-128, 127, int(rng.integers(-128, 128))])),
+        "zero_y": int(rng.choice([-128, int(rng.integers(-128, 128))])),
+    }  # fmt: skip
+
+
+def _int8(rng, shape, extremes):
+    if extremes:
+        return rng.choice(np.array([-128, -128, 127], np.int8), shape)
+    return rng.integers(-128, 128, shape).astype(np.int8)
+
+
+def weights(rng, n, extremes):
+    """Return (w, wt) in the boards' order for the numbers of a case."""
+    taps, split = n["kh"] * n["kw"], n["split"]
+    if n["groups"] == n["cin"] == n["cout"] > 1:
+        whole = _int8(rng, (n["cout"], taps), extremes)
+        return whole[split:].ravel(), whole[:split].ravel()
+    per_group, depth = n["cout"] // n["groups"], n["cin"] // n["groups"]
+    parts = []
+    for count in (depth - split, split):
+        matrices = _int8(rng, (n["groups"], per_group, taps * count), extremes)
+        data = b"".join(pack_rows(m) for m in matrices) if count else b""
+        parts.append(np.frombuffer(data, np.int8))
+    return parts
+
+
+def random_case(rng, depthwise):
+    """Return a convolution at random: any shape, a third of them with extreme values."""
+    n, extremes = _numbers(rng, depthwise), rng.random() < 0.33
+    x_step, y_step = (n[c] + int(rng.integers(0, 3)) for c in ("cin", "cout"))
+    n |= {"x_step": x_step, "y_step": y_step, "x_pitch": n["w_in"] * x_step + 3,
+          "y_pitch": n["ow"] * y_step + 2, "low": -128, "high": 127}  # fmt: skip
+    if rng.random() < 0.4:
+        n["low"], n["high"] = sorted(int(v) for v in rng.integers(-128, 128, 2))
+    w, wt = weights(rng, n, extremes)
+    multiplier, shift = multipliers(rng, n["cout"], extremes)
+    most = 1 << 30 if extremes else 1 << 14
+    outputs = n["oh"] * n["y_pitch"]
+    arrays = {
+        "x": _int8(rng, n["h"] * n["x_pitch"], extremes), "w": w, "wt": wt,
+        "bias": rng.integers(-most, most, n["cout"]).astype(np.int32),
+        "multiplier": multiplier, "shift": shift,
+        "other": _int8(rng, outputs, extremes),
+    }  # fmt: skip
+    if rng.random() < 0.4:
+        arrays["mask"] = np.zeros(-(-n["oh"] * n["ow"] * n["cout"] // 8), np.uint8)
+    rule = None
+    if rng.random() < 0.3:
+        scales = multipliers(rng, 3, False)
+        rule = {"multiplier": scales[0].tolist(), "shift": (scales[1] - 4).tolist(),
+                "zero": rng.integers(-128, 128, 3).tolist()}  # fmt: skip
+    first, end = 0, n["cout"]
+    if rng.random() < 0.3:
+        first, end = sorted(int(v) for v in rng.integers(0, n["cout"] + 1, 2))
+    return Case(n, arrays, rule, first, end)
+
+
+def args_of(case, work_bytes, in_place=False):
+    """Return (ConvArgs, arrays it points to); y and mask are new ones."""
+    n, a = case.numbers, {name: np.array(v) for name, v in case.arrays.items()}
+    a["y"] = a["x"] if in_place else np.full(n["oh"] * n["y_pitch"] + n["y_step"], 77, np.int8)
+    a["work"] = np.full(-(-work_bytes // 2) + 2, 0x5A5A, np.int16)
+    args = ConvArgs(**n, work_bytes=work_bytes)
+    for name, array in a.items():
+        if array.size and (name != "other" or case.rule):
+            field = dict(ConvArgs._fields_)[name]
+            setattr(args, name, array.ctypes.data_as(field))
+    if case.rule:
+        rule = AddRule(low=-100, high=100)
+        for what in ("multiplier", "shift", "zero"):
+            for letter, value in zip("aby", case.rule[what], strict=True):
+                setattr(rule, f"{what}_{letter}", value)
+        a["rule"] = rule
+        args.add = ctypes.pointer(rule)
+    return args, a
+
+
+def work_of(library, case):
+    """Return the bytes of work that the fast kernel asks for."""
+    query = library.depthwise_work if case.is_depthwise else library.conv_work
+    return query(ctypes.byref(args_of(case, 0)[0]))
+
+
+def run(library, case, which, in_place=False):
+    """Run "ref" or "fast"; return (y, mask or None, work behind what was asked for)."""
+    size = work_of(library, case)
+    args, a = args_of(case, size, in_place)
+    name = "net_depthwise" if case.is_depthwise else "net_conv"
+    if case.is_depthwise:
+        args.x = ctypes.cast(a["x"].ctypes.data + case.first, POINTER(c_int8))
+    getattr(library, f"{name}_{which}")(ctypes.byref(args), case.first, case.end)
+    return a["y"], a.get("mask"), a["work"][-(-size // 2) :]
