@@ -93,15 +93,10 @@ static void column(const job *j, spot at, uint32_t lane) {
 /* Sums of two rows from `row` of the group on, output channel c, in the order of net_dot.h. */
 static void two_rows(const job *j, uint32_t row, uint32_t c, int32_t *sums) {
     const int32_t *bias = j->k->bias + c;
-#if NET_DSP
+    sums[0] = bias[0];
+    sums[1] = bias[j->pixels == 1];
     if (j->pixels == 2) {
-        sums[0] = sums[1] = bias[0];
         sums[2] = sums[3] = bias[1];
-    } else
-#endif
-    {
-        sums[0] = bias[0];
-        sums[1] = bias[1];
     }
     for (const part *p = j->parts; p < j->parts + 2; p++) {
         if (!p->channels) {

@@ -76,6 +76,62 @@ uint32_t net_exponentials_ref(const int8_t *x, uint32_t n, const uint16_t *table
 int32_t net_softmax_loss_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
     int8_t *g, int32_t *exponent, uint16_t *work);
 
+/* ---- backward: sections 5 and 6 ---- */
+
+/* The layer as in its forward pass: gx is h x w_in x cin, g is oh x ow x cout, both close. */
+typedef struct {
+    const net_conv_args *layer;
+    const int8_t *g;
+    int8_t *gx; /* for a depthwise layer it may be g itself */
+    const uint16_t *ratio;
+    int32_t *work; /* at least net_gradient_work bytes; more lets a fast kernel take two pixels */
+    uint32_t work_bytes;
+    uint8_t fold;
+} net_gradient_args;
+
+static inline uint32_t net_gradient_work(const net_conv_args *layer, int is_depthwise) {
+    return 4u * (is_depthwise ? (uint32_t)layer->h * layer->w_in : layer->cin);
+}
+
+/* Each returns s of section 5. */
+int net_input_gradient_ref(const net_gradient_args *k);
+int net_depthwise_gradient_ref(const net_gradient_args *k);
+
+void net_clamp_gradient_ref(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n);
+int net_pool_gradient_ref(const int8_t *g, int8_t *y, uint32_t pixels, uint32_t channels,
+    int32_t m);
+
+/* y = a 2^ea + b 2^eb; returns the exponent of y, which may be a or b. */
+int32_t net_sum_gradients_ref(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,
+    int32_t eb);
+
+typedef struct {
+    uint32_t *seed;
+    uint32_t *rails, *moved, *dead;
+    const uint16_t *ratio;
+    void *v; /* state of the optimizer, or NULL */
+    int32_t p; /* P and E of section 6, with the gradient's exponent */
+    int32_t e;
+    int32_t momentum; /* mu */
+    uint8_t optimizer;
+    uint8_t move;
+} net_update_rule;
+
+void net_bias_update_ref(const net_update_rule *rule, const int8_t *g, int32_t *bias,
+    uint32_t pixels, uint32_t channels);
+
+/* x holds the trained channels only, layer->wt their weights, which change. work: 4 * split
+ * bytes, for a depthwise layer 4. */
+typedef struct {
+    const net_conv_args *layer;
+    const int8_t *g, *x;
+    int32_t *work;
+    uint32_t work_bytes;
+} net_weight_args;
+
+void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *k);
+void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args *k);
+
 /* ---- which kernel runs: the plain C, or with NET_FAST its replacement ---- */
 #if defined(NET_FAST)
 #include "net_fast.h"
@@ -84,6 +140,45 @@ int32_t net_softmax_loss_ref(const int8_t *x, uint32_t n, const uint16_t *table,
 #else
 #define net_conv net_conv_ref
 #define net_depthwise net_depthwise_ref
+#endif
+#if !defined(net_add)
+#define net_add net_add_ref
+#endif
+#if !defined(net_average_pool)
+#define net_average_pool net_average_pool_ref
+#endif
+#if !defined(net_max_pool)
+#define net_max_pool net_max_pool_ref
+#endif
+#if !defined(net_pad)
+#define net_pad net_pad_ref
+#endif
+#if !defined(net_softmax_loss)
+#define net_softmax_loss net_softmax_loss_ref
+#endif
+#if !defined(net_input_gradient)
+#define net_input_gradient net_input_gradient_ref
+#endif
+#if !defined(net_depthwise_gradient)
+#define net_depthwise_gradient net_depthwise_gradient_ref
+#endif
+#if !defined(net_clamp_gradient)
+#define net_clamp_gradient net_clamp_gradient_ref
+#endif
+#if !defined(net_pool_gradient)
+#define net_pool_gradient net_pool_gradient_ref
+#endif
+#if !defined(net_sum_gradients)
+#define net_sum_gradients net_sum_gradients_ref
+#endif
+#if !defined(net_bias_update)
+#define net_bias_update net_bias_update_ref
+#endif
+#if !defined(net_weight_update)
+#define net_weight_update net_weight_update_ref
+#endif
+#if !defined(net_depthwise_update)
+#define net_depthwise_update net_depthwise_update_ref
 #endif
 
 #endif
