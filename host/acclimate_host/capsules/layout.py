@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The one source of the capsule formats: header, section table, journal, update container.
+"""The one source of the capsule formats: header, section table, journal, update
+container, manifest.
 
 From it come the device's constants, the C header and the byte tables of the documentation:
 
@@ -117,7 +118,31 @@ UPDATE = Record(
         Field("base", 32, "SHA-256 in the header of the capsule that it is applied to"),
     ),
 )
-RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE)
+MANIFEST = Record(
+    "Manifest",
+    "M",
+    (
+        Field("magic", 4, "`AMAN`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("count", 1, "entries, which follow, 1 to 8; after them the tag"),
+        Field("percent", 1, "share of the devices that take it, 0 to 100"),
+        Field("zero", 1, "0"),
+        Field("model", 4, "model id"),
+        Field("version", 4, "version of the capsule"),
+        Field("total", 4, "bytes of the capsule"),
+        Field("digest", 32, "SHA-256 in the capsule's header"),
+    ),
+)
+ENTRY = Record(
+    "Manifest entry",
+    "E",
+    (
+        Field("base", 16, "first bytes of the base's SHA-256; zeros: the whole capsule"),
+        Field("size", 4, "bytes of the file"),
+        Field("name", 16, "first bytes of the file's SHA-256, in hexadecimal its name"),
+    ),
+)
+RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY)
 
 ENUMS = {
     "Kinds": ("KIND", {"SVM": 1, "NETWORK": 2, "OPERATORS": 3, "DATA": 4}),
@@ -131,12 +156,19 @@ ENUMS = {
     "Instructions": ("OP", {"COPY": 1, "DATA": 2, "DIFF": 3}),
 }
 SECTIONS_MAX = 8
+ENTRIES_MAX = 8
+TAG_BYTES = 32  # a manifest ends with HMAC-SHA-256 of all before it
 LIMITS = {
     "H_BYTES": HEADER.bytes,
     "S_BYTES": SECTION.bytes,
     "P_BYTES": PAGE.bytes,
     "R_BYTES": RECORD.bytes,
     "U_BYTES": UPDATE.bytes,
+    "M_BYTES": MANIFEST.bytes,
+    "E_BYTES": ENTRY.bytes,
+    "TAG_BYTES": TAG_BYTES,
+    "ENTRIES_MAX": ENTRIES_MAX,
+    "M_MAX": MANIFEST.bytes + ENTRIES_MAX * ENTRY.bytes + TAG_BYTES,
     "SECTIONS_MAX": SECTIONS_MAX,
     "HEAD_MAX": HEADER.bytes + SECTIONS_MAX * SECTION.bytes,
     "FORMAT": 1,

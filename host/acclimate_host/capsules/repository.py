@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""A repository of capsules: a folder of files that any static web server can serve.
+
+    objects/<name>                 capsules and updates; never changed, named by their content
+    models/<model>/<cohort>.man    signed manifest: what is the newest for these devices
+
+An object is there before a manifest names it, and a manifest is replaced in one step, so a
+device sees the old state or the new one.
+"""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from acclimate_host.capsules import delta
+from acclimate_host.capsules.build import read
+from acclimate_host.capsules.layout import ENTRIES_MAX
+from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, object_name, unpack
+from acclimate_host.errors import Refused
+
+_COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+
+class Repository:
+    """The folder; it is made when it is not there.
+
+    :param key: of the devices (16 to 64 bytes), which manifests are signed with, or None.
+    """
+
+    def __init__(self, folder, key=None):
+        self.folder = Path(folder)
+        self.key = key
+        for name in ("objects", "models"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+
+    def manifest_path(self, model, cohort="all"):
+        if not _COHORT.fullmatch(cohort):
+            raise Refused(f"cohort {cohort!r}: lower-case letters, digits, - and _, at most 32")
+        return self.folder / "models" / str(model) / f"{cohort}.man"
+
+    def manifest(self, model, cohort="all"):
+        """Return the Manifest of a cohort, or None."""
+        path = self.manifest_path(model, cohort)
+        return unpack(path.read_bytes()) if path.exists() else None
+
+    def capsule(self, model, cohort="all"):
+        """Return the bytes of the newest whole capsule of a cohort, or None."""
+        manifest = self.manifest(model, cohort)
+        for entry in manifest.entries if manifest else ():
+            if entry.base == WHOLE:
+                return (self.folder / "objects" / entry.name).read_bytes()
+        return None
+
+    def publish(self, capsule, cohort="all", percent=100, bases=()):
+        """Make a signed capsule the newest of its model for a cohort; return the Manifest.
+
+        :param percent: share of the cohort's devices that take it; raise it later with
+            ``set_percent``.
+        :param bases: whole capsules that devices have: updates from them are added where they
+            are smaller. The cohort's present capsule is always one of them.
+        :raises Refused: the version is not above that of the present one, or the capsule is
+            damaged, or not signed with the repository's key.
+        """
+        new = read(capsule)
+        if not new.intact:
+            raise Refused("integrity: the capsule's SHA-256 is not that of its content")
+        if self.key is not None and not new.authentic(self.key, capsule):
+            raise Refused("authenticity: the capsule was not signed with the repository's key")
+        present = self.manifest(new.model, cohort)
+        if present and new.version <= present.version:
+            raise Refused(f"version {new.version}: above {present.version}, which is there")
+        known = {}
+        for base in (self.capsule(new.model, cohort), *bases):
+            if base is not None:
+                known.setdefault(read(base).digest, base)
+        entries = [self._entry(WHOLE, capsule)]
+        for digest, base in list(known.items())[: ENTRIES_MAX - 1]:
+            made = delta.smallest(base, capsule)
+            if len(made) < len(capsule):
+                entries.append(self._entry(digest[:16], made))
+        manifest = Manifest(
+            new.model, new.version, new.total, new.digest, percent, tuple(entries)
+        )  # fmt: skip
+        self._write(self.manifest_path(new.model, cohort), manifest.pack(self.key))
+        return manifest
+
+    def set_percent(self, model, percent, cohort="all"):
+        """Change which share of a cohort takes its newest capsule."""
+        old = self.manifest(model, cohort)
+        if old is None:
+            raise Refused(f"model {model}, cohort {cohort}: nothing is published")
+        new = Manifest(old.model, old.version, old.total, old.digest, percent, old.entries)
+        self._write(self.manifest_path(model, cohort), new.pack(self.key))
+
+    def models(self):
+        """Yield (model, cohort, Manifest) of all that is published."""
+        for path in sorted(self.folder.glob("models/*/*.man")):
+            yield int(path.parent.name), path.stem, unpack(path.read_bytes())
+
+    def _entry(self, base, data):
+        name = object_name(data)
+        path = self.folder / "objects" / name
+        if not path.exists():
+            self._write(path, data)
+        return Entry(base, len(data), name)
+
+    @staticmethod
+    def _write(path, data):
+        """Write a file so that it is there in full or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(fresh, 0o644)
+            os.replace(fresh, path)
+        except BaseException:
+            os.unlink(fresh)
+            raise
