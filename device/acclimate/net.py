@@ -288,7 +288,10 @@ class Net:
         if len(x) != self.input_bytes:
             raise NetError("x: expected %d bytes, got %d" % (self.input_bytes, len(x)))
         par = self._par
-        par[_AT], par[_UNTIL], par[_LABEL], par[_TRAINING] = 0, until, label, training
+        par[_AT] = 0
+        par[_UNTIL] = until
+        par[_LABEL] = label
+        par[_TRAINING] = training
 
     def _run(self, x, budget):
         """Run up to `budget` instructions; return whether more are to come."""
