@@ -232,7 +232,7 @@ class SVM:
 
     @staticmethod
     def load(path: str) -> "SVM":
-        """Read a model; `ValueError` for a damaged, truncated or newer file."""
+        """Read a model from a file or a stream; `ValueError` when damaged, truncated or newer."""
         import acclimate.svm_model  # noqa: F401
         from acclimate.svm_io import load
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "run": "run a file on a board and show what it prints",
     "repl": "talk to a board's prompt; Ctrl-] ends it",
     "capsule": "look at capsules, verify them, make differences and keys",
+    "serve": "serve a repository of capsules over HTTP",
     "show": "show a network's training step, its memory and its arena",
     "doctor": "check this computer, and a board, and say what to do about it",
 }

@@ -5,7 +5,6 @@ import asyncio
 
 import capsule_cases as cases
 import pytest
-from harness import web
 
 from acclimate.capsule import CapsuleError
 from acclimate.client import Client, HttpError
@@ -13,6 +12,7 @@ from acclimate.nor import PowerCut
 from acclimate.store import StoreError
 from acclimate_host.capsules.manifest import unpack
 from acclimate_host.capsules.repository import Repository
+from harness import web
 
 
 @pytest.fixture
@@ -201,7 +201,9 @@ BAD = {
     "longer, in chunks": (lambda r, b: web.chunked(b + b"x"), CapsuleError, "oversized"),
     "shorter, in chunks": (lambda r, b: web.chunked(b[:-1]), CapsuleError, "truncated"),
     "another file": (lambda r, b: web.reply(cases.capsule(3)), CapsuleError, "integrity"),
-    "flipped bit": (lambda r, b: web.reply(b[:-1] + bytes([b[-1] ^ 1])), CapsuleError, "integrity"),
+    "flipped bit": (
+        lambda r, b: web.reply(b[:-1] + bytes([b[-1] ^ 1])), CapsuleError, "integrity",
+    ),
     "missing": (lambda r, b: web.reply(b"", "404 Not Found"), HttpError, "404"),
     "error": (lambda r, b: web.reply(b"", "503 Busy"), HttpError, "503"),
     "packed": (lambda r, b: web.reply(b, "200 OK", "Content-Encoding: gzip"), HttpError, "gzip"),

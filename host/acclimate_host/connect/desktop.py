@@ -59,7 +59,7 @@ class DesktopBoard(Board):
         command = [binary(self.name)]
         if self.heap_bytes:
             command += ["-X", f"heapsize={self.heap_bytes}"]
-        search = ":".join([*self.path, self.root, self.lib])
+        search = ":".join([*self.path, self.root, ".frozen", self.lib])
         self.process = subprocess.Popen(
             [*command, str(_AGENT)], cwd=self.root, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""From a trained model to devices, in four lines.
+
+    server = CapsuleServer(model, folder="repository", model_id=7, key="fleet.key")
+    server.save()                       # build and sign the next version
+    server.export()                     # publish it: any web server on the folder delivers
+    server.deploy(["/dev/ttyACM0"])     # or push it over a cable
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from acclimate_host.capsules.build import build
+from acclimate_host.capsules.push import push
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.errors import AcclimateError, Refused
+
+
+def read_key(path):
+    """Return the key in a file (see ``acclimate capsule key``)."""
+    try:
+        key = Path(path).read_bytes()
+    except OSError as error:
+        raise AcclimateError(f"{path}: {error.strerror}") from None
+    if not 16 <= len(key) <= 64:
+        raise Refused(f"{path}: key of {len(key)} bytes: 16 to 64")
+    return key
+
+
+def sections_of(model):
+    """Return (kind, sections) of a model.
+
+    :param model: sections by type name; an ``acclimate.svm.SVM``; or a fitted ``SVC`` or
+        ``LinearSVC`` of scikit-learn. The device loads a machine with
+        ``SVM.load(io.BytesIO(store.view(WEIGHTS)))``.
+    """
+    if isinstance(model, dict):
+        return ("NETWORK" if "PROGRAM" in model else "DATA"), model
+    if not hasattr(model, "save"):
+        from acclimate_host.svm import import_svm
+
+        model = import_svm(model)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.svm")
+        model.save(path)
+        return "SVM", {"WEIGHTS": Path(path).read_bytes()}
+
+
+class CapsuleServer:
+    """One model's releases in one repository.
+
+    :param model: see ``sections_of``; set ``model`` to the next one before the next ``save``.
+    :param key: key file or bytes; None leaves capsules unsigned, which devices with a key refuse.
+    :param options: more for ``build``: temperature, board, device, arch, abi, flags.
+    """
+
+    def __init__(self, model, folder="repository", model_id=1, key=None, kind=None, **options):
+        self.model = model
+        self.model_id = model_id
+        self.kind = kind
+        self.key = read_key(key) if isinstance(key, (str, os.PathLike)) else key
+        self.repository = Repository(folder, self.key)
+        self.capsule = None
+        self._options = options
+
+    def save(self, version=None):
+        """Build and sign a capsule; return its bytes.
+
+        :param version: None takes the one after the newest of all cohorts.
+        """
+        if version is None:
+            known = [m.version for id, _, m in self.repository.models() if id == self.model_id]
+            version = max(known, default=0) + 1
+        kind, sections = sections_of(self.model)
+        self.capsule = build(
+            sections, self.kind or kind, self.model_id, version, key=self.key, **self._options
+        )
+        return self.capsule
+
+    def export(self, cohort="all", percent=100, bases=()):
+        """Publish what ``save`` built (and build it first where it did not); see ``publish``."""
+        return self.repository.publish(self.capsule or self.save(), cohort, percent, bases)
+
+    def deploy(self, devices, setup=None, confirm=True, progress=None):
+        """Push the capsule to devices over their cables; return {device: bytes sent}.
+
+        :param devices: ports, names of emulated boards, or open boards.
+        :param setup: program for the device that makes ``store``; see ``push``.
+        """
+        from acclimate_host.connect import open_board
+
+        capsule, sent = self.capsule or self.save(), {}
+        known = [self.repository.capsule(self.model_id, name) for id, name, _ in
+                 self.repository.models() if id == self.model_id]  # fmt: skip
+        for device in devices:
+            if hasattr(device, "exec"):
+                sent[device.name] = push(device, capsule, known, setup, confirm, progress)
+                continue
+            with open_board(device) as board:
+                sent[device] = push(board, capsule, known, setup, confirm, progress)
+        return sent
+

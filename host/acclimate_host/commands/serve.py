@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate serve``: a repository of capsules over HTTP, for a laptop and for trying out.
+
+Devices in the field are served as well by any static web server on the same folder.
+"""
+
+from pathlib import Path
+
+from acclimate_host.errors import AcclimateError, Missing
+
+
+def add_arguments(parser):
+    parser.add_argument("folder", help="the repository")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="port (%(default)s; 0: any)")
+
+
+def run(args):
+    try:
+        from acclimate_host.capsules.web import serve
+    except ImportError as error:
+        hint = "pip install 'acclimate[serve]'"
+        raise Missing(f"acclimate serve needs {error.name}: {hint}") from None
+    if not Path(args.folder, "models").is_dir():
+        raise AcclimateError(f"{args.folder}: no repository; CapsuleServer.export() makes one")
+    serve(args.folder, args.host, args.port)
