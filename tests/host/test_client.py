@@ -7,7 +7,8 @@ import capsule_cases as cases
 import pytest
 
 from acclimate.capsule import CapsuleError
-from acclimate.client import Client, HttpError
+from acclimate.client import Client
+from acclimate.http import HttpError
 from acclimate.nor import PowerCut
 from acclimate.store import StoreError
 from acclimate_host.capsules.manifest import unpack
