@@ -31,9 +31,11 @@ typedef struct {
     uint32_t work_bytes;
     int32_t x_pitch, y_pitch;
     uint16_t x_step, y_step;
-    uint16_t h, w_in, cin, oh, ow, cout, groups, split;
-    uint16_t kh, kw, stride_h, stride_w;
+    /* From here on in the order of the operands and of the layer's record: net_get_conv. */
+    uint16_t h, w_in, oh, ow;
     int16_t pad_top, pad_left;
+    uint16_t cin, cout, groups, split;
+    uint16_t kh, kw, stride_h, stride_w;
     int8_t zero_x, zero_y, low, high;
 } net_conv_args;
 
@@ -54,8 +56,10 @@ void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int
 typedef struct {
     const int8_t *x;
     int8_t *y;
-    uint16_t h, w, channels, oh, ow, kh, kw, stride_h, stride_w;
+    /* In the order of the operands. */
+    uint16_t channels, h, w, oh, ow;
     int16_t pad_top, pad_left;
+    uint16_t kh, kw, stride_h, stride_w;
     int8_t low, high;
 } net_pool_args;
 

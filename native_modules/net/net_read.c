@@ -25,6 +25,12 @@ uint32_t net_number(net_reader *r) {
     return 0;
 }
 
+void net_numbers(net_reader *r, void *to, uint32_t count) {
+    for (uint16_t *at = to; count; count--) {
+        *at++ = (uint16_t)net_number(r);
+    }
+}
+
 uint32_t net_times(net_reader *r, uint32_t a, uint32_t b) {
     uint64_t product = (uint64_t)a * b;
     if (product > MOST) {
@@ -102,12 +108,7 @@ static uint32_t weight_bytes(net_reader *r, const net_layer *layer, int trained)
 }
 
 void net_get_conv(net_reader *r, const net_layer *layer, net_conv_args *k) {
-    k->h = (uint16_t)net_number(r);
-    k->w_in = (uint16_t)net_number(r);
-    k->oh = (uint16_t)net_number(r);
-    k->ow = (uint16_t)net_number(r);
-    k->pad_top = (int16_t)net_number(r);
-    k->pad_left = (int16_t)net_number(r);
+    net_numbers(r, &k->h, 6);
     k->add = 0;
     k->other = 0;
     k->work = 0;
@@ -115,18 +116,11 @@ void net_get_conv(net_reader *r, const net_layer *layer, net_conv_args *k) {
     if (r->fault) {
         return;
     }
-    k->cin = layer->cin;
-    k->cout = layer->cout;
-    k->groups = layer->groups;
-    k->split = layer->split;
-    k->kh = layer->kh;
-    k->kw = layer->kw;
-    k->stride_h = layer->stride_h;
-    k->stride_w = layer->stride_w;
-    k->zero_x = layer->zero_x;
-    k->zero_y = layer->zero_y;
-    k->low = layer->low;
-    k->high = layer->high;
+    for (uint32_t i = 0; i < 4; i++) {
+        (&k->cin)[i] = (&layer->cin)[i];
+        (&k->kh)[i] = (&layer->kh)[i];
+        (&k->zero_x)[i] = (&layer->zero_x)[i];
+    }
     k->x_step = layer->cin;
     k->y_step = layer->cout;
     k->x_pitch = (int32_t)(r->x_pitch ? r->x_pitch : (uint32_t)k->w_in * k->cin);

@@ -35,6 +35,9 @@ typedef struct {
 /* One operand. */
 uint32_t net_number(net_reader *r);
 
+/* `count` operands into 16-bit numbers that lie one behind the other. */
+void net_numbers(net_reader *r, void *to, uint32_t count);
+
 /* a * b, or a fault where it is above 2^28. */
 uint32_t net_times(net_reader *r, uint32_t a, uint32_t b);
 

@@ -40,14 +40,20 @@ static const net_layer *get_first(net_reader *r, net_conv_args *k) {
     return layer;
 }
 
-/* y work bytes, as most end. */
-static void get_last(net_reader *r, net_conv_args *k) {
-    uint32_t y = net_number(r), work = net_number(r);
+/* work bytes */
+static void get_work(net_reader *r, net_conv_args *k) {
+    uint32_t work = net_number(r);
     k->work_bytes = net_number(r);
-    k->y = (int8_t *)net_arena(r, y,
-        region(r, k->oh, (uint32_t)k->y_pitch, (uint32_t)k->ow * k->cout), NET_ELEMENT);
     k->work = work ? (int16_t *)net_arena(r, work - 1, k->work_bytes, 4) : 0;
     k->work_bytes = work ? k->work_bytes : 0;
+}
+
+/* y work bytes, as most end. */
+static void get_last(net_reader *r, net_conv_args *k) {
+    uint32_t y = net_number(r);
+    get_work(r, k);
+    k->y = (int8_t *)net_arena(r, y,
+        region(r, k->oh, (uint32_t)k->y_pitch, (uint32_t)k->ow * k->cout), NET_ELEMENT);
 }
 
 static void convolve(const net_layer *layer, const net_conv_args *k) {
@@ -76,13 +82,13 @@ static void run_conv(net_reader *r, int adds) {
     }
 }
 
-/* A convolution hands its channels, as many at a time as fit in the plane, to a depthwise one. */
+/* A convolution hands its channels, `planes` at a time, to a depthwise one. */
 static void run_conv_depthwise(net_reader *r) {
     net_conv_args a, b;
     uint32_t y_pitch = r->y_pitch;
     r->y_pitch = 0;
     get_first(r, &a);
-    uint32_t plane_at = net_number(r);
+    uint32_t plane_at = net_number(r), planes = net_number(r);
     const net_layer *layer = net_get_layer(r);
     uint32_t mask = net_number(r);
     if (r->fault) {
@@ -91,11 +97,11 @@ static void run_conv_depthwise(net_reader *r) {
     r->y_pitch = y_pitch;
     r->x_pitch = 0;
     net_get_conv(r, layer, &b);
-    uint32_t plane = (uint32_t)a.oh * a.ow;
+    uint32_t size = net_times(r, net_times(r, planes, NET_ELEMENT), (uint32_t)a.oh * a.ow);
     b.mask = get_mask(r, mask, &b);
-    a.y = (int8_t *)net_arena(r, plane_at, net_times(r, plane, NET_ELEMENT), NET_ELEMENT);
+    a.y = (int8_t *)net_arena(r, plane_at, size, NET_ELEMENT);
     get_last(r, &b);
-    if (b.cin != a.cout || b.h != a.oh || b.w_in != a.ow || !net_is_depthwise(layer)) {
+    if (b.cin != a.cout || b.h != a.oh || b.w_in != a.ow || !planes || !net_is_depthwise(layer)) {
         r->fault = NET_BAD_PLACE;
     }
     if (r->fault) {
@@ -103,14 +109,13 @@ static void run_conv_depthwise(net_reader *r) {
     }
     a.work = b.work;
     a.work_bytes = b.work_bytes;
-    b.work = 0;
-    b.work_bytes = 0;
-    a.y_step = b.x_step = 1;
-    a.y_pitch = b.x_pitch = a.ow;
+    a.y_step = b.x_step = (uint16_t)planes;
+    a.y_pitch = b.x_pitch = (int32_t)(a.ow * planes);
     b.x = a.y;
-    for (uint32_t c = 0; c < a.cout; c++, b.y += NET_ELEMENT) {
-        net_conv(&a, c, c + 1);
-        net_depthwise(&b, c, c + 1);
+    for (uint32_t c = 0, end = 0; c < a.cout; c = end, b.y += planes * NET_ELEMENT) {
+        end = a.cout - c < planes ? a.cout : c + planes;
+        net_conv(&a, c, end);
+        net_depthwise(&b, c, end);
     }
 }
 
@@ -121,6 +126,7 @@ static void run_depthwise_in_place(net_reader *r) {
     if (r->fault) {
         return;
     }
+    get_work(r, &k);
     uint32_t pixels = net_times(r, k.oh, k.ow);
     k.y = (int8_t *)net_arena(r, plane_at, net_times(r, pixels, NET_ELEMENT), NET_ELEMENT);
     if (!net_is_depthwise(layer) || pixels > (uint32_t)k.h * k.w_in) {
@@ -154,17 +160,7 @@ static void run_add(net_reader *r) {
 static void run_pool(net_reader *r, uint32_t op) {
     net_pool_args k;
     uint32_t x = net_number(r), y = net_number(r);
-    k.channels = (uint16_t)net_number(r);
-    k.h = (uint16_t)net_number(r);
-    k.w = (uint16_t)net_number(r);
-    k.oh = (uint16_t)net_number(r);
-    k.ow = (uint16_t)net_number(r);
-    k.pad_top = (int16_t)net_number(r);
-    k.pad_left = (int16_t)net_number(r);
-    k.kh = (uint16_t)net_number(r);
-    k.kw = (uint16_t)net_number(r);
-    k.stride_h = (uint16_t)net_number(r);
-    k.stride_w = (uint16_t)net_number(r);
+    net_numbers(r, &k.channels, 11);
     k.low = (int8_t)(net_number(r) - 128);
     k.high = (int8_t)(net_number(r) - 128);
     k.x = net_input(r, x, net_times(r, elements(r, k.h, k.w, k.channels), NET_ELEMENT));

@@ -75,7 +75,7 @@ def predicting_net(seed):
     y = net.window("w", net.x, 7)
     y = net.conv("c0", y, 5, kernel=(2, 3), stride=(1, 2), pad=(0, 1, 0, 1))
     y = net.pad("pad", y, (1, 0, 2, 1))
-    y = net.lookup("t", y)
+    y = net.lookup("t", y, "table")
     y = net.sliding_pool("max_pool", "m", y, 2, int(random.integers(1, 3)), (1, 0, 0, 1))
     y = net.sliding_pool("average_pool", "v", y, (3, 2), 1, (1, 1, 1, 0))
     return net.finish(net.dense("fc", y, 3))

@@ -154,6 +154,20 @@ class LayerShape:
         return weight
 
 
+def forward_work(layer):
+    """Return the bytes that a fast kernel needs beside its tensors: net_work.h, any split."""
+    taps = math.prod(layer.kernel)
+    if layer.depthwise:
+        columns = (layer.window[3] - 1) * layer.stride[1] + layer.kernel[1]
+        return 8 * layer.kernel[0] * (columns + layer.kernel[1])
+    row = taps * layer.cin // layer.groups + 8  # filled twice, trained and frozen part
+    return _up(2 * 2 * row + row)
+
+
+def _up(size):
+    return -(-size // 4) * 4
+
+
 def check_sums(layer, bias):
     """Raise GraphError where a sum of section 2 or 6 could leave int32."""
     terms = layer.cin // layer.groups * math.prod(layer.kernel)

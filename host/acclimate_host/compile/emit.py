@@ -8,6 +8,9 @@ from ..model.network import clamp_limits
 from .patches import convs_of, patch_regions
 from .program_format import code
 
+# Channels that a convolution hands at once to the depthwise layer that follows.
+PLANES = 4
+
 
 def number(value):
     """Return an operand: 7 bits a byte, the lowest first.
@@ -87,7 +90,7 @@ class Emitter:
         y = node.outputs[0]
         taken = self.plan.taken.get(y)
         if rule is None and taken is not None and taken == node.inputs[0]:
-            self.write("DEPTHWISE_IN_PLACE", *first, *window, self.plane())
+            self.write("DEPTHWISE_IN_PLACE", *first, *window, self.plane(), *self.work())
             return
         more = () if rule is None else (rule // 4, self.at(node.inputs[-1]))
         op = "CONV" if rule is None else "CONV_ADD"
@@ -110,7 +113,7 @@ class Emitter:
         first, second = (self.plan.layers[name] for name in steps)
         self.write(
             "CONV_DEPTHWISE", self.layer(steps[0]), found[0], self.place(node.inputs[0]),
-            *first.window, self.plane(), self.layer(steps[1]), found[1], *second.window,
+            *first.window, self.plane(), PLANES, self.layer(steps[1]), found[1], *second.window,
             self.at(node.outputs[0]), *self.work(),
         )  # fmt: skip
 
@@ -238,8 +241,8 @@ class Emitter:
             self.write("CONV", layers[0], 0, ends[0], *windows[0], ends[1], *self.work())
         else:
             self.write(
-                "CONV_DEPTHWISE", layers[0], 0, ends[0], *windows[0], plane, layers[1], 0,
-                *windows[1], ends[1], *self.work(),
+                "CONV_DEPTHWISE", layers[0], 0, ends[0], *windows[0], plane, PLANES, layers[1],
+                0, *windows[1], ends[1], *self.work(),
             )  # fmt: skip
 
     # ---- loss and backward -----------------------------------------------------------------

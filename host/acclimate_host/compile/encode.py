@@ -19,13 +19,15 @@ from .blob import (
     add_rule,
     check_sums,
     exponentials,
+    forward_work,
     layer_values,
     matrix,
     matrix_bytes,
     pack_record,
     training_values,
 )  # fmt: skip
-from .emit import Emitter, number
+from .emit import PLANES, Emitter, number
+from .patches import convs_of, front_workspace
 from .program_format import FORMAT, HEADER, LAYER, OPTIMIZERS, STATE
 from .storage import Buffer, buffers, owner
 
@@ -189,23 +191,27 @@ class Plan:
         """Yield (name, bytes) of what one node needs for itself alone."""
         size = self.element_bytes
         if node.op == "patches":
-            yield "plane", _up(size * node.workspace_bytes) + 8
-        elif node.op in ("conv", "conv_depthwise") and node.workspace_bytes:
+            forward, attrs = self.network.graph, node.attrs
+            room = front_workspace(forward, attrs["steps"], attrs["grid"], PLANES)
+            yield "plane", _up(size * room) + 8
+        elif node.op == "conv_depthwise":
+            yield "plane", size * node.workspace_bytes * PLANES
+        elif node.op == "conv" and node.workspace_bytes:
             yield "plane", size * node.workspace_bytes
         if node.op == "softmax_loss":
             yield "work", 4 * self.graph[node.inputs[0]].elements
         layer = self.layers.get(node.attrs.get("layer"))
-        if layer is None or self.is_float and node.phase == "forward":
-            return
         if node.op == "input_gradient":
             yield "work", self._gradient_work(layer)
         elif node.op == "weight_update":
             count = node.attrs.get("split", layer.cin // layer.groups)
             yield "work", 4 if layer.depthwise else 4 * count
-        elif node.op in ("conv", "conv_add", "conv_depthwise", "dense"):
-            bytes_ = self._forward_work(node)
-            if bytes_:
-                yield "work", bytes_
+        elif node.phase == "forward" and not self.is_float:
+            steps = node.attrs["steps"] if node.op == "patches" else (node,)
+            found = [attrs.get("layer") for step in steps for attrs in convs_of(step)]
+            works = [forward_work(self.layers[n]) for n in found if n in self.layers]
+            if works:
+                yield "work", max(works)
 
     @staticmethod
     def _gradient_work(layer):
@@ -213,13 +219,6 @@ class Plan:
         if layer.depthwise:
             return 4 * layer.x.shape[1] * layer.x.shape[2]
         return 2 * (4 * layer.cin + 2 * layer.cout)
-
-    def _forward_work(self, node):
-        """Two columns of the input in 16 bits, for kernels that widen it once."""
-        steps = node.attrs.get("steps", (node.attrs,))
-        layer = self.layers[steps[0]["layer"]]
-        depth = layer.cin // layer.groups * math.prod(layer.kernel)
-        return 0 if layer.depthwise else 4 * (_up(depth) + 4)
 
     # ---- weights ---------------------------------------------------------------------------
 

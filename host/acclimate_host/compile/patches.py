@@ -86,18 +86,21 @@ def patch_regions(edge, convs, part, grid):
     return regions[::-1]
 
 
-def front_workspace(graph, steps, grid):
-    """Return the most bytes that any patch needs at once beside the front's input and output."""
+def front_workspace(graph, steps, grid, planes=1):
+    """Return the most elements that any patch needs at once beside the front's ends.
+
+    :param planes: channels that exist at once between two fused layers
+    """
     shape = graph[steps[0].inputs[0]].shape
     convs = [conv for node in steps for conv in convs_of(node)]
     rows = [patch_regions(shape[1], convs, part, grid) for part in range(grid)]
     columns = [patch_regions(shape[2], convs, part, grid) for part in range(grid)]
     if any(a >= b for axis in (rows, columns) for part in axis for a, b in part):
         raise GraphError(f"{grid}x{grid} patches are too many for this input; use fewer")
-    return max(_peak(graph, steps, r, c) for r in rows for c in columns)
+    return max(_peak(graph, steps, r, c, planes) for r in rows for c in columns)
 
 
-def _peak(graph, steps, rows, columns):
+def _peak(graph, steps, rows, columns, planes):
     def area(position):
         (top, bottom), (left, right) = rows[position], columns[position]
         return (bottom - top) * (right - left)
@@ -105,7 +108,7 @@ def _peak(graph, steps, rows, columns):
     peak = position = before = 0
     for node in steps:
         parts = len(convs_of(node))
-        temporary = area(position + 1) if parts == 2 else 0
+        temporary = planes * area(position + 1) if parts == 2 else 0
         position += parts
         is_last = node is steps[-1]
         after = 0 if is_last else graph[node.outputs[0]].shape[0] * area(position)
