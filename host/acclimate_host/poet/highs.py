@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""HiGHS behind the array program: LP with reduced costs, MIP with start, progress and Ctrl-C."""
+
+import math
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from .problem import PlanError
+
+try:
+    import highspy
+except ImportError:
+    highspy = None
+
+_LARGEST_COST = 100.0  # costs are scaled to this: the tolerances of the solver are absolute
+
+
+@dataclass
+class Outcome:
+    """status: "optimal", "infeasible" or "stopped"; values of the columns or None; bound."""
+
+    status: str
+    values: object
+    objective: float
+    bound: float
+    reduced: object = None
+    nodes: int = 0
+
+
+class Watch:
+    """What a running solve looks at: a deadline (time.monotonic) and a wish to stop."""
+
+    def __init__(self, until=math.inf, progress=None):
+        self.until, self.progress, self.stop = until, progress, False
+
+    def left(self):
+        """Seconds that are left, never negative."""
+        return max(0.0, self.until - time.monotonic())
+
+
+def available():
+    """Whether highspy is installed."""
+    return highspy is not None
+
+
+def _load(program, relaxed, low=None, high=None):
+    if highspy is None:
+        raise PlanError("solver highs needs highspy; pip install acclimate[plan]")
+    scale = _LARGEST_COST / max([abs(c) for c in program.cost if c] or [1.0])
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(program.cost), len(program.row_low)
+    lp.col_cost_ = np.array(program.cost) * scale
+    lp.col_lower_ = np.array(program.low if low is None else low, dtype=float)
+    lp.col_upper_ = np.array(program.high if high is None else high, dtype=float)
+    lp.row_lower_ = np.array(program.row_low, dtype=float)
+    lp.row_upper_ = np.array(program.row_high, dtype=float)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.array(program.row_start, dtype=np.int32)
+    lp.a_matrix_.index_ = np.array(program.column, dtype=np.int32)
+    lp.a_matrix_.value_ = np.array(program.value, dtype=float)
+    if not relaxed:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[bool(i)] for i in program.integer]
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.passModel(lp)
+    return solver, scale
+
+
+def relax(program, watch, low=None, high=None):
+    """Solve the LP relaxation; reduced holds the reduced costs in the units of the costs."""
+    solver, scale = _load(program, True, low, high)
+    solver.setOptionValue("time_limit", min(watch.left(), 1e7))
+    _run(solver, watch)
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Outcome("infeasible", None, math.inf, math.inf)
+    if status != highspy.HighsModelStatus.kOptimal:
+        return Outcome("stopped", None, math.inf, -math.inf)
+    solution = solver.getSolution()
+    value = solver.getInfo().objective_function_value / scale + program.offset
+    return Outcome("optimal", np.array(solution.col_value), value, value,
+                   np.array(solution.col_dual) / scale)  # fmt: skip
+
+
+def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=None,
+             effort=None):  # fmt: skip
+    """Solve the MIP until best - bound <= gap, in the units of the costs."""
+    solver, scale = _load(program, False, low, high)
+    solver.setOptionValue("time_limit", min(watch.left(), 1e7))
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    solver.setOptionValue("mip_abs_gap", gap * scale)
+    if effort is not None:
+        solver.setOptionValue("mip_heuristic_effort", effort)
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = [float(v) for v in start]
+        solver.setSolution(solution)
+    target = _Target(program, scale, watch, on_progress)
+    solver.cbMipInterrupt.subscribe(target.look)
+    solver.cbMipLogging.subscribe(target.look)
+    solver.cbMipImprovingSolution.subscribe(target.keep)
+    _run(solver, watch)
+    outcome = _outcome(solver, program, scale, target)
+    claimed = solver.getInfo().objective_function_value / scale + program.offset
+    if start is not None and outcome.values is not None and not watch.stop:
+        if outcome.objective - claimed > gap + 1e-9 * abs(claimed):
+            # HiGHS 1.16 can improve a start in its reduced space and hand back the start itself
+            return minimise(program, watch, gap, None, low, high, on_progress, effort)
+    return outcome
+
+
+class _Target:
+    """Keeps the best solution, reports progress, and passes on the wish to stop."""
+
+    def __init__(self, program, scale, watch, on_progress):
+        self.offset, self.scale = program.offset, scale
+        self.watch, self.on_progress = watch, on_progress
+        self.said = time.monotonic()
+        self.values = None
+
+    def keep(self, event):
+        """Called with every better solution; after an interrupt the solver may not return it."""
+        self.values = np.array(event.data_out.mip_solution, dtype=float)
+
+    def look(self, event):
+        """Called by the solver now and then."""
+        if self.watch.stop:
+            event.interrupt()
+        now = time.monotonic()
+        if self.on_progress is None or now - self.said < 0.5:
+            return
+        best, bound = event.data_out.mip_primal_bound, event.data_out.mip_dual_bound
+        if math.isfinite(best) and math.isfinite(bound):
+            self.said = now
+            self.on_progress(best / self.scale + self.offset, bound / self.scale + self.offset)
+
+
+def _outcome(solver, program, scale, target):
+    status, info = solver.getModelStatus(), solver.getInfo()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Outcome("infeasible", None, math.inf, math.inf)
+    done = status == highspy.HighsModelStatus.kOptimal
+    found = [] if target.values is None else [target.values]
+    if info.primal_solution_status == 2:
+        found.append(np.array(solver.getSolution().col_value))
+    objective, values = math.inf, None
+    for candidate in found:
+        cost = float(np.dot(program.cost, candidate)) + program.offset
+        if cost < objective:
+            objective, values = cost, candidate
+    bound = info.mip_dual_bound
+    bound = bound / scale + program.offset if math.isfinite(bound) else -math.inf
+    return Outcome("optimal" if done and found else "stopped", values, objective, bound,
+                   nodes=info.mip_node_count)  # fmt: skip
+
+
+def _run(solver, watch):
+    """Run in a thread, so that Ctrl-C reaches this one and stops the solver, not the program."""
+    solver.cbSimplexInterrupt.subscribe(lambda e: e.interrupt() if watch.stop else None)
+    thread = threading.Thread(target=solver.run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        try:
+            thread.join(0.2)
+        except KeyboardInterrupt:
+            watch.stop = True

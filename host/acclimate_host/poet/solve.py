@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Finds the plan of least energy within RAM, deadline and storage, with a proven bound.
+
+>>> from acclimate_host.poet.graphs import network_graph
+>>> from acclimate_host.poet.problem import Budget
+>>> answer = solve(network_graph("linear", "m4"), Budget(4065))
+>>> answer.proven, round(answer.energy * 1e6, 3)
+(True, 455.957)
+"""
+
+import time
+
+from . import greedy, highs
+from .answer import Answer, Progress
+from .evaluate import CLOCKS, evaluate
+from .model import build
+from .planned import plan_of, tidy, values_of
+from .positions import Space, positions
+from .problem import PlanError
+from .reorder import in_order
+from .smallest import operator_need, refuse
+
+GAP = 1e-6
+SOLVERS = ("highs", "cbc", "cpsat")
+_SMALL, _SMALL_ROUNDS = 8, 3
+_REFUSE_S = 20.0  # for the smallest feasible RAM
+
+
+def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver="highs",
+          time_limit=None, gap=GAP, progress=None, window=None, seed=0):  # fmt: skip
+    """Return the Answer; raises Infeasible or PlanError (one line).
+
+    paging, recompute: which means a plan may use; without secondary storage (budget.aux_bytes
+    0) there is no paging. clock: what the deadline counts (see evaluate). time_limit in s: the
+    best plan until then, with its proven gap. progress: called with a Progress. gap: relative,
+    at which the answer counts as proven. window: recompute only within that many stages before
+    a use. Ctrl-C returns the best plan found, or raises when there is none yet.
+    """
+    if solver not in SOLVERS:
+        raise PlanError(f"unknown solver {solver!r}; there are {', '.join(SOLVERS)}")
+    if clock not in CLOCKS:
+        raise PlanError(f"unknown clock {clock!r}; there are {', '.join(CLOCKS)}")
+    if time_limit is not None and not time_limit > 0:
+        raise PlanError(f"time_limit is {time_limit!r}; it must be > 0 s")
+    rounds = _SMALL_ROUNDS if len(graph.nodes) <= _SMALL else 1
+    paging = paging and budget.aux_bytes != 0
+    space = Space(paging, recompute, window, rounds, clock)
+    return _Search(graph, budget, space, solver, time_limit, gap, progress, seed).run()
+
+
+class _Search:
+    def __init__(self, graph, budget, space, solver, time_limit, gap, progress, seed):
+        self.graph, self.budget, self.space = graph, budget, space
+        self.solver, self.gap, self.progress, self.seed = solver, gap, progress, seed
+        self.began = time.monotonic()
+        self.limit = time_limit or 1e9
+        self.watch = highs.Watch(self.began + self.limit)
+        self.plan, self.verdict = None, None
+        self.bound = sum(node.compute_energy for node in graph.nodes)
+
+    def run(self):
+        """The answer."""
+        need, _ = operator_need(self.graph)
+        least = sum(node.compute_time for node in self.graph.nodes)
+        late = self.budget.deadline is not None and least > self.budget.deadline * (1 + 1e-9)
+        if need > self.budget.ram_bytes or late:
+            refuse(self.graph, self.budget, self.space, min(self.watch.left(), _REFUSE_S))
+        try:
+            self._greedy()
+            if not self._closed():
+                self._exact()
+        except KeyboardInterrupt:
+            if self.plan is None:
+                raise
+        if self.plan is None:
+            raise PlanError(f"no plan found within {self.limit:g} s; give more time or RAM")
+        return self._answer()
+
+    def _answer(self):
+        bound = min(self.bound, self.verdict.energy)
+        words = f"given order, each node at most {self.space.rounds + 1} times per stage"
+        return Answer(self.plan, self.verdict.energy, bound, self._closed(), self.verdict,
+                      time.monotonic() - self.began, self.solver, words)  # fmt: skip
+
+    def _closed(self):
+        if self.plan is None:
+            return False
+        return self.verdict.energy - self.bound <= self.gap * self.verdict.energy
+
+    def _say(self, phase, bound=None):
+        if self.progress is None:
+            return
+        energy = self.verdict.energy if self.plan is not None else None
+        bound = self.bound if bound is None else max(bound, self.bound)
+        self.progress(Progress(phase, time.monotonic() - self.began, energy, bound))
+
+    def _offer(self, steps):
+        """Keep a plan if the evaluator takes it and it is better; return whether it was."""
+        plan = tidy(self.graph, steps)
+        verdict = evaluate(self.graph, self.budget, plan, self.space.clock)
+        if not verdict.valid:
+            return False
+        if self.plan is None or verdict.energy < self.verdict.energy:
+            self.plan, self.verdict = plan, verdict
+        return True
+
+    def _greedy(self):
+        self._offer([("compute", node.id) for node in self.graph.nodes])
+        if self._closed():
+            return
+        size = len(self.graph.nodes)
+        seconds = min(5.0, 0.1 * self.limit, 0.02 * size)
+        for steps in greedy.plans(self.graph, self.budget, self.space, 300, seconds, self.seed):
+            self._offer(steps)
+            ordered = in_order(self.graph, steps)
+            if ordered is not None:
+                self._offer(ordered)
+        self._say("greedy")
+
+    def _exact(self):
+        keep = None
+        for _ in range(3):
+            model = build(self.graph, self.budget, self.space,
+                          positions(self.graph, self.budget, self.space, keep))  # fmt: skip
+            relaxed = highs.relax(model.program, self.watch)
+            if relaxed.status == "infeasible":
+                return self._none()
+            if relaxed.status == "stopped":
+                return None
+            self.bound = max(self.bound, relaxed.bound)
+            self._say("relaxation")
+            if self._closed() or self.plan is None:
+                break
+            kept = self._worth(model, relaxed)
+            if len(kept) > 0.8 * sum(not first for first in model.positions.first):
+                break
+            keep = lambda i, t, kept=kept: (i, t) in kept  # noqa: E731
+        if not self._closed():
+            self._branch(model)
+        return None
+
+    def _worth(self, model, relaxed):
+        """(node, stage) of the recomputations that a better plan than ours may contain."""
+        room = self.verdict.energy - relaxed.bound
+        room += 1e-9 * abs(self.verdict.energy)
+        at = model.positions
+        return {(at.node[p], at.stage[p]) for p, x in enumerate(model.x)
+                if x is not None and relaxed.reduced[x] <= room}  # fmt: skip
+
+    def _branch(self, model):
+        start = values_of(model, self.plan) if self.plan is not None else None
+        floor = self.bound
+        outcome = highs.minimise(
+            model.program, self.watch, 0.9 * self.gap * abs(self.bound), start,
+            on_progress=lambda best, bound: self._say("branch and bound", bound),
+        )  # fmt: skip
+        if outcome.status == "infeasible" and self.plan is None:
+            return self._none()
+        if outcome.values is not None:
+            self._offer(plan_of(model, outcome.values))
+        best = self.verdict.energy if self.plan is not None else outcome.bound
+        self.bound = max(floor, min(outcome.bound, best))
+        self._say("done")
+        return None
+
+    def _none(self):
+        """The formulation has no plan: true of its plan space, unless we hold one."""
+        if self.plan is not None:
+            self.bound = self.verdict.energy
+            return None
+        return refuse(self.graph, self.budget, self.space, _REFUSE_S)

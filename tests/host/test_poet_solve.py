@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""The planner's default formulation against the oracle, its refusals and its modes."""
+
+import doctest
+from dataclasses import replace
+
+import pytest
+
+from acclimate_host.poet import reorder, subsets
+from acclimate_host.poet import solve as solve_module
+from acclimate_host.poet.answer import Infeasible
+from acclimate_host.poet.evaluate import evaluate
+from acclimate_host.poet.graphs import forward_bytes, network_graph
+from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
+from acclimate_host.poet.smallest import everything_kept, operator_need
+from acclimate_host.poet.solve import solve
+from bench.poet_random import compare, problem
+
+GRAPHS = 500
+
+
+@pytest.mark.parametrize("module", [solve_module, subsets])
+def test_examples_in_the_docstrings(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("share", range(5))
+def test_optimum_and_infeasibility_agree_with_exhaustive_search(share):
+    count = GRAPHS // 5
+    tally = compare(range(share * count, (share + 1) * count))
+    assert not tally.faults, tally.faults
+    assert 0 < tally.infeasible < count
+
+
+@pytest.fixture(scope="module")
+def vgg():
+    return network_graph("vgg16_cifar", "m4")
+
+
+def test_vgg16_is_proven_and_costs_more_with_less_ram(vgg):
+    energies = []
+    for share in (1.1, 0.8, 0.65):
+        budget = Budget(int(share * forward_bytes(vgg)))
+        answer = solve(vgg, budget)
+        assert answer.proven and answer.gap <= 1e-6
+        verdict = evaluate(vgg, budget, answer.plan)
+        assert verdict.valid and verdict.energy == answer.energy
+        energies.append(answer.energy)
+    assert energies[0] < energies[1] <= energies[2]
+    assert energies[0] == pytest.approx(sum(n.compute_energy for n in vgg.nodes))
+
+
+def test_without_storage_only_recomputation_is_left(vgg):
+    budget = Budget(int(0.75 * forward_bytes(vgg)), aux_bytes=0)
+    answer = solve(vgg, budget)
+    assert not any(kind.startswith("page") for kind, _ in answer.plan)
+    assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy
+
+
+def test_paging_only_computes_each_node_once(vgg):
+    answer = solve(vgg, Budget(int(0.75 * forward_bytes(vgg))), recompute=False)
+    assert sum(kind == "compute" for kind, _ in answer.plan) == len(vgg.nodes)
+    assert answer.proven and answer.verdict.written_bytes > 0
+
+
+def test_a_deadline_between_the_fastest_and_the_free_plan_is_kept(vgg):
+    budget = Budget(int(0.75 * forward_bytes(vgg)))
+    slow = solve(vgg, budget, recompute=False)
+    assert slow.energy > solve(vgg, budget).energy
+    least = sum(node.compute_time for node in vgg.nodes)
+    deadline = least + 0.9 * (slow.verdict.serial_time - least)
+    answer = solve(vgg, replace(budget, deadline=deadline))
+    assert answer.verdict.serial_time <= deadline * (1 + 1e-9)
+    assert answer.proven and answer.energy <= slow.energy
+
+
+def test_the_time_limit_gives_a_plan_with_a_bound():
+    graph = network_graph("bert", "m4")
+    budget = Budget(forward_bytes(graph) // 2)
+    answer = solve(graph, budget, time_limit=2)
+    assert answer.seconds < 10 and answer.verdict.valid
+    assert 0 < answer.lower_bound < answer.energy and not answer.proven
+
+
+def test_progress_names_incumbent_bound_and_gap(vgg):
+    seen = []
+    solve(vgg, Budget(int(0.65 * forward_bytes(vgg))), progress=seen.append)
+    assert seen and seen[-1].gap <= 1e-6
+    assert all(b.lower_bound >= a.lower_bound - 1e-9 for a, b in zip(seen, seen[1:], strict=False))
+    assert all(b.energy <= a.energy for a, b in zip(seen, seen[1:], strict=False))
+
+
+def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
+    need, _ = operator_need(vgg)
+    with pytest.raises(Infeasible, match=f"the smallest feasible RAM is {need} bytes") as caught:
+        solve(vgg, Budget(need - 1))
+    assert caught.value.smallest_ram == need
+    assert solve(vgg, Budget(need)).verdict.peak_ram == need
+
+
+def test_everything_kept_is_enough_for_the_plan_that_only_computes(vgg):
+    ram = everything_kept(vgg)
+    least = sum(node.compute_energy for node in vgg.nodes)
+    assert solve(vgg, Budget(ram)).energy == pytest.approx(least)
+    shorter = sum(n.ram_bytes for n in vgg.nodes if not n.compute_energy)  # the input is free
+    assert solve(vgg, Budget(ram - shorter - 1)).energy > least * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("arguments, text", [
+    ({"solver": "gurobi"}, "unknown solver 'gurobi'"),
+    ({"clock": "wall"}, "unknown clock 'wall'"),
+    ({"time_limit": 0}, "time_limit is 0"),
+])  # fmt: skip
+def test_bad_arguments_are_one_clear_line(vgg, arguments, text):
+    with pytest.raises(PlanError, match=text) as caught:
+        solve(vgg, Budget(1 << 30), **arguments)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 100
+
+
+def test_an_impossible_deadline_is_one_clear_line(vgg):
+    with pytest.raises(Infeasible, match="deadline 1 s is impossible; computing every node once"):
+        solve(vgg, Budget(1 << 30, deadline=1.0))
+
+
+def test_recomputations_out_of_order_are_put_in_order():
+    graph = Graph(tuple(Node(f"n{i}", tuple(f"n{j}" for j in deps), 1, 0, 1.0, 1.0)
+                        for i, deps in enumerate([(), (), (0, 1), (0, 1)])))  # fmt: skip
+    steps = [("compute", "n0"), ("compute", "n1"), ("compute", "n2"), ("free", "n0"),
+             ("free", "n1"), ("compute", "n1"), ("compute", "n0"), ("compute", "n3")]  # fmt: skip
+    ordered = [step for step in reorder.in_order(graph, steps) if step[0] == "compute"]
+    assert [name for _, name in ordered] == ["n0", "n1", "n2", "n0", "n1", "n3"]
+
+
+def test_sizes_of_a_real_board_in_bytes_do_not_upset_the_solver():
+    graph, budget = problem(11)
+    big = Graph(tuple(replace(node, ram_bytes=node.ram_bytes * 104_729 + 7 * i)
+                      for i, node in enumerate(graph.nodes)))  # fmt: skip
+    ram = everything_kept(big) - 1
+    answer = solve(big, Budget(ram))
+    assert answer.verdict.valid and answer.proven
