@@ -17,6 +17,7 @@ class FloatRun:
         self.nodes = [node for node in self.graph.nodes if node.phase == "forward"]
         self.values = {k: v.astype(np.float64) for k, v in network.values.items()}
         self.state = {}
+        self.masks = None  # or a dict, which gets each ReLU's clamp mask
 
     def __call__(self, x):
         """Return {tensor: array} for inputs (batch, channels, height, width)."""
@@ -25,7 +26,10 @@ class FloatRun:
             inputs = [made[n] if n in made else self.values.get(n) for n in node.inputs]
             y = getattr(self, "_" + node.op)(node, *inputs)
             if node.attrs.get("relu"):
-                y = np.clip(y, 0, node.attrs.get("limit", 6.0))
+                limit = node.attrs.get("limit", 6.0)
+                if self.masks is not None:
+                    self.masks[node.outputs[0]] = (y > 0) & (y < limit)
+                y = np.clip(y, 0, limit)
             made[node.outputs[0]] = y
         return made
 

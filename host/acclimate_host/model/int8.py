@@ -22,6 +22,7 @@ class Int8Run:
         self.network, self.graph = network, network.graph
         self.nodes = [node for node in self.graph.nodes if node.phase == "forward"]
         self.state = {}
+        self.masks = None  # or a dict, which gets each convolution's clamp mask
 
     def __call__(self, x):
         """Return {tensor: int8 array} for int8 inputs (batch, channels, height, width)."""
@@ -53,7 +54,11 @@ class Int8Run:
         y = self.graph[node.outputs[0]]
         m, shift = multipliers(layer_factors(x, weight, y))
         stored = requantize(self.sums(node, made), m[:, None, None], shift[:, None, None])
-        return np.clip(stored + y.zero_point, *clamp_limits(self.graph, node)).astype(np.int8)
+        stored += y.zero_point
+        clamped = np.clip(stored, *clamp_limits(self.graph, node))
+        if self.masks is not None:
+            self.masks[y.name] = stored == clamped
+        return clamped.astype(np.int8)
 
     _dense = _conv
 

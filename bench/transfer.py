@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Transfer: how well a small network learns a new task on the board, in int8 and in float32.
+
+A net of about 10 000 weights is trained on the host, quantized with samples of what it knows, and
+fine-tuned with batch 1 on 300 samples (a user's own for the watch). Every row has its learning
+rate chosen on a validation split, for each seed alone; what is printed is the test split.
+
+- int8: the board's program on its twin; sparse scheme, quantization-aware scaling
+- float: the same scheme and order of samples in float32 (float64 numpy)
+- *_classifier: only the classifier is trained
+- truncate, no_scaling: int8 stores that are known to fail (numpy)
+
+    python -m bench.transfer [--workers N] [--quick]
+"""
+
+import argparse
+import statistics
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+from acclimate_host.demo import watch
+from acclimate_host.model.pretrain import pretrain
+from acclimate_host.model.quantize import quantize
+from acclimate_host.paths import built
+from acclimate_host.sparse.finetune import Setting, Tuner
+from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.sparse.simulate import Simulation
+from bench import transfer_tasks as tasks
+from bench.common import table, write
+
+SEEDS = 5
+# Three first-pointwise layers, in part or whole, and the biases from the first of them on.
+SPARSE = Scheme(9, (("c4", 8), ("c7", 16), ("c10", 24)))
+CLASSIFIER = Scheme(0)
+RATES = {"sparse": (0.01, 0.03, 0.06, 0.1), "classifier": (0.03, 0.1, 0.2),
+         "broken": (0.01, 0.03)}  # fmt: skip
+CALIBRATION = 300
+ROWS = [
+    ("rotated.int8_minus_float", ">=", -0.015), ("classes.int8_minus_float", ">=", -0.015),
+    ("rotated.int8_minus_classifier", ">=", 0.20),
+    ("classes.int8_minus_classifier", None, None), ("rotated.truncate", None, None),
+    ("rotated.no_scaling", None, None), ("mnist_rotated.int8_minus_float", None, None),
+    ("mnist_rotated.int8_minus_classifier", None, None),
+    ("mnist_classes.int8_minus_float", None, None), ("watch.before", None, None),
+    ("watch.int8", None, None), ("watch.int8_minus_float", None, None),
+    ("watch.int8_minus_classifier", None, None),
+]  # fmt: skip
+
+
+def task_of(name, seed):
+    """Return the Task of a name, split with a seed; for the watch the seed is the user."""
+    if name == "watch":
+        recordings = watch.load(built("data", "watch.npz"))
+        subjects = sorted({recording.subject for recording in recordings})
+        return tasks.user(name, recordings, subjects[seed % len(subjects)])
+    images, labels = tasks.mnist() if name.startswith("mnist") else tasks.digits()
+    stride = 2 if name.startswith("mnist") else 1
+    if name.endswith("rotated"):
+        base = 2000 if name.startswith("mnist") else 900
+        return tasks.rotated(name, images, labels, seed, base, stride)
+    return tasks.classes(name, images, labels, seed, stride)
+
+
+def best(tune, rates, seed):
+    """Return (test accuracy, rate) of the rate that does best on the validation split."""
+    found = [tune(Setting(rate, seed=seed + 1)) + (rate,) for rate in rates]
+    _, test, rate = max(found, key=lambda row: row[0])
+    return test, rate
+
+
+def on_twin(network, scheme, task):
+    """Return a function from a Setting to (validation, test) accuracy on the twin."""
+    tuner = Tuner(network, scheme)
+    inputs = {part: tuner.stored(getattr(task, part)[0]) for part in ("tune", "validate", "test")}
+
+    def tune(setting):
+        tuner.tune(inputs["tune"], task.tune[1], setting)
+        return (tuner.accuracy(inputs["validate"], task.validate[1]),
+                tuner.accuracy(inputs["test"], task.test[1]))  # fmt: skip
+
+    return tune
+
+
+def in_numpy(network, scheme, task, **options):
+    """As `on_twin`, with numpy."""
+    def stored(x):
+        return network.quantize_input(x) if network.quantized else x
+
+    def tune(setting):
+        run = Simulation(network, scheme, seed=setting.seed, **options)
+        run.tune(stored(task.tune[0]), task.tune[1], setting)
+        return (run.accuracy(stored(task.validate[0]), task.validate[1]),
+                run.accuracy(stored(task.test[0]), task.test[1]))  # fmt: skip
+
+    return tune
+
+
+def measure(name, seed, epochs=12):
+    """Return {row: test accuracy} of one task and seed, and the rates chosen."""
+    start = time.perf_counter()
+    task = task_of(name, seed)
+    network = pretrain(task.graph, *task.base, epochs=epochs if name != "watch" else 8, seed=seed)
+    small, report = quantize(network, task.base[0][:CALIBRATION])
+    rows = {
+        "int8": (on_twin(small, SPARSE, task), "sparse"),
+        "float": (in_numpy(network, SPARSE, task), "sparse"),
+        "int8_classifier": (on_twin(small, CLASSIFIER, task), "classifier"),
+        "float_classifier": (in_numpy(network, CLASSIFIER, task), "classifier"),
+    }
+    if name in ("rotated", "classes"):
+        rows["truncate"] = (in_numpy(small, SPARSE, task, store="truncate"), "broken")
+        rows["no_scaling"] = (in_numpy(small, SPARSE, task, scaling=False), "broken")
+    found, rates = {}, {}
+    for row, (tune, kind) in rows.items():
+        found[row], rates[row] = best(tune, RATES[kind], seed)
+    tuner = Tuner(small, CLASSIFIER)
+    found["before"] = tuner.accuracy(tuner.stored(task.test[0]), task.test[1])
+    print(f"  {name} {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items())
+          + f"  ({time.perf_counter() - start:.0f} s)", flush=True)  # fmt: skip
+    return {"accuracy": found, "rates": rates, "quantized_agreement": report.agreement}
+
+
+def summary(results):
+    """Return the means over seeds, their differences, and the spread of each row."""
+    rows = results[0]["accuracy"]
+    means = {row: statistics.mean(r["accuracy"][row] for r in results) for row in rows}
+    out = {row: round(value, 4) for row, value in means.items()}
+    for other in ("float", "classifier"):
+        right = means["float" if other == "float" else "int8_classifier"]
+        out[f"int8_minus_{other}"] = round(means["int8"] - right, 4)
+    out["deviation"] = {
+        row: round(statistics.pstdev(r["accuracy"][row] for r in results), 4) for row in rows
+    }
+    out["seeds"] = results
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description="transfer accuracy of a small network")
+    parser.add_argument("--workers", type=int, default=2, help="processes (2)")
+    parser.add_argument("--quick", action="store_true", help="one seed of the digits only")
+    args = parser.parse_args()
+    names = ("rotated", "classes", "mnist_rotated", "mnist_classes", "watch")
+    names, seeds = (names[:2], 1) if args.quick else (names, SEEDS)
+    jobs = [(name, seed) for name in names for seed in range(seeds)]
+    with ProcessPoolExecutor(args.workers) as pool:
+        found = list(pool.map(measure, *zip(*jobs, strict=True)))
+    by_name = {name: [r for (n, _), r in zip(jobs, found, strict=True) if n == name]
+               for name in names}  # fmt: skip
+    result = {name: summary(results) for name, results in by_name.items()}
+    result["note"] = __doc__.split("\n\n")[1].replace("\n", " ")
+    path = write("transfer", result)
+    missed = table("Transfer to a new task on the board", result, ROWS)
+    print(f"written to {path}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Fine-tunes a network on the twin of a board: the same program, the same bytes, batch 1."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from acclimate.net import Net
+
+from .. import twin_net
+from ..compile.encode import encode
+from ..compile.step import Options, training_step
+from ..errors import AcclimateError
+from ..model.network import as_bytes, with_loss
+
+# Where a program runs on the host, arena size is no matter: a quick layout will do.
+_QUICK_TRIES = 0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a network is trained: learning rate, passes over the samples, seed, optimizer.
+
+    The rate falls linearly to `last` times its first value over all steps.
+    """
+
+    rate: float
+    epochs: int = 6
+    seed: int = 1
+    optimizer: str = "plain"
+    last: float = 0.1
+
+
+class Tuner:
+    """A network compiled for one scheme, ready to be trained again and again.
+
+    :param network: quantized or float Network; softmax and cross-entropy are added
+    :param scheme: acclimate_host.sparse.scheme.Scheme
+    :raises AcclimateError: where the twin was not built (`make twin`)
+    """
+
+    def __init__(self, network, scheme, optimizer="plain"):
+        if twin_net.load() is None:
+            raise AcclimateError("fine-tuning runs on the twin, which is not built: make twin")
+        twin_net.register()
+        self.network, self.scheme = with_loss(network), scheme
+        step = training_step(self.network.graph, scheme, Options(patch_grid=1), _QUICK_TRIES)
+        self.program = encode(step, self.network, optimizer)
+        self.net = Net(self.program.code, self.program.weights)
+
+    def stored(self, x):
+        """Return samples (count, channels, height, width) as a list of a board's inputs."""
+        if self.network.quantized:
+            x = self.network.quantize_input(x)
+        return as_bytes(np.asarray(x, np.int8 if self.network.quantized else np.float32))
+
+    def tune(self, inputs, labels, setting, weights=None):
+        """Train from the network's own (or given) weights; return the mean loss of each epoch.
+
+        :param inputs: from `stored`
+        """
+        net = self.net
+        net.reset(self.program.weights if weights is None else weights, setting.seed)
+        random = np.random.default_rng(setting.seed)
+        steps, done, losses = setting.epochs * len(inputs), 0, []
+        for _ in range(setting.epochs):
+            total = 0.0
+            for i in random.permutation(len(inputs)):
+                if done % 16 == 0:
+                    net.set_rate(setting.rate * (1 - (1 - setting.last) * done / steps))
+                total += self.loss(net.train_step(inputs[i], int(labels[i])))
+                done += 1
+            losses.append(total / len(inputs))
+        return losses
+
+    def loss(self, share):
+        """Return the loss that a step's result means: a share in 1/32768, or the loss itself."""
+        if self.network.quantized:
+            return -float(np.log(max(share, 1) / 32768))
+        return float(np.frombuffer(int(share).to_bytes(4, "little"), np.float32)[0])
+
+    def accuracy(self, inputs, labels):
+        """Return the share of samples that the network, as it is now, predicts right."""
+        return self.net.evaluate(zip(inputs, (int(label) for label in labels), strict=True))
+
+    def weights(self):
+        """Return what training has changed, as bytes."""
+        return bytes(self.net.weights())
