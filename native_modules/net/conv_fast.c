@@ -5,6 +5,7 @@
 #include "net_fast.h"
 #include "net_kernels.h"
 #include "net_order.h"
+#include "net_store.h"
 #include "net_store_fast.h"
 
 /* One matrix of weights, of the trained or of the frozen input channels. */
@@ -24,7 +25,7 @@ typedef struct {
     uint32_t pixels; /* in a column */
     uint32_t rows;   /* of the group */
     uint32_t first;  /* output channel at k->y */
-    int quick;
+    int is_quick;
 } job;
 
 /* An output pixel. */
@@ -126,30 +127,51 @@ static int32_t one_row(const job *j, uint32_t row, uint32_t c, uint32_t lane) {
     return sum;
 }
 
+#if NET_DSP
+/* All pairs of rows from output channel c on, at once; returns the next channel. */
+static uint32_t quick_rows(const job *j, uint32_t base, uint32_t c, uint32_t end,
+    const int32_t *at) {
+    const net_conv_args *k = j->k;
+    const part *p = j->parts + !j->parts[0].channels;
+    net_rows r = { p->w + (c - base) * p->row_bytes, p->column, (int32_t)(p->row_bytes >> 2),
+        k->bias + c, k->multiplier + c, k->shift + c, { k->y + at[0] + c, k->y + at[1] + c },
+        (int32_t)((end - c) >> 1), net_range_of(k) };
+    if (j->pixels == 2) {
+        net_rows_2x2(&r);
+    } else {
+        net_rows_2x1(&r);
+    }
+    return c + ((end - c) & ~1u);
+}
+#endif
+
 /* Output channels c to end of the group that begins at `base`, for up to two pixels. */
 static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, const spot *spots,
     uint32_t lanes) {
     const net_conv_args *k = j->k;
-    int32_t at[2];
+    int32_t at[2], sums[4];
     uint32_t bit[2];
     for (uint32_t i = 0; i < lanes; i++) {
         at[i] = (int32_t)spots[i].row * k->y_pitch + (int32_t)(spots[i].column * k->y_step)
             - (int32_t)j->first;
         bit[i] = (spots[i].row * k->ow + spots[i].column) * k->cout;
     }
-    int32_t sums[4];
+#if NET_DSP
+    if (j->is_quick && lanes == j->pixels && end - c > 1 && !((c - base) & 1)) {
+        at[1] = at[lanes - 1];
+        c = quick_rows(j, base, c, end, at);
+    }
+#endif
     for (uint32_t count; c < end; c += count) {
         uint32_t row = c - base;
         count = !(row & 1) && c + 1 < end ? 2 : 1;
         if (count == 2) {
             two_rows(j, row, c, sums);
         }
-        for (uint32_t i = 0; i < count; i++) {
-            net_scale scale = net_scale_of(k, c + i, j->quick);
-            for (uint32_t n = 0; n < lanes; n++) {
-                int32_t sum = count == 2 ? sums[i * j->pixels + n] : one_row(j, row, c, n);
-                net_store_fast(k, scale, sum, c + i, at[n] + (int32_t)(c + i), bit[n] + c + i);
-            }
+        for (uint32_t i = 0; i < count * lanes; i++) {
+            uint32_t second = i >= lanes, n = i - (second ? lanes : 0);
+            int32_t sum = count == 2 ? sums[second * j->pixels + n] : one_row(j, row, c, n);
+            net_store(k, sum, c + second, at[n] + (int32_t)(c + second), bit[n] + c + second);
         }
     }
 }
@@ -180,7 +202,11 @@ static part part_of(const net_conv_args *k, const int8_t *w, uint32_t from, uint
 
 void net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     uint32_t depth = (uint32_t)k->cin / k->groups, rows = (uint32_t)k->cout / k->groups;
-    job j = { .k = k, .rows = rows, .first = first, .quick = net_is_quick(k) };
+    job j;
+    j.k = k;
+    j.rows = rows;
+    j.first = first;
+    j.is_quick = net_is_quick(k, first, end) && (!k->split || k->split == depth);
     j.pixels = k->oh * k->ow > 1 ? NET_PIXELS : 1;
     j.parts[0] = part_of(k, k->wt, 0, k->split);
     j.parts[1] = part_of(k, k->w, k->split, depth - k->split);

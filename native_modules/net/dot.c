@@ -59,16 +59,6 @@ void net_dot_2x1(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums
 }
 #endif
 
-#if NET_DSP
-void net_dot_2x2(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums) {
-    for (; words; words--, w += 8, x += 8) {
-        for (uint32_t k = 0; k < 16; k++) {
-            sums[k >> 2] += w[(k >> 3) * 4 + (k & 3)] * x[(k & 4) + net_place(k & 3)];
-        }
-    }
-}
-#endif
-
 void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t *sums) {
     for (; taps; taps--, x += NET_LANES, w += NET_LANES) {
         for (uint32_t k = 0; k < NET_LANES; k++) {

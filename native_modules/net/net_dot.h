@@ -52,4 +52,42 @@ int32_t net_dot_1(const int8_t *w, uint32_t step, const int16_t *x, uint32_t pix
 #define NET_LANES (NET_DSP ? 4 : 1)
 void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t *sums);
 
+#if NET_DSP
+/* The same, stored: for layers without mask and addition whose factors are all below one.
+ * net_dot_m4f.S knows where each field lies. */
+typedef struct {
+    int32_t zero; /* 1 + 2 * zero_y */
+    int32_t is_narrow; /* whether low and high limit further than int8 */
+    int32_t low, high;
+} net_range;
+
+typedef struct {
+    const int8_t *w;
+    const int16_t *x;
+    int32_t words;
+    const int32_t *bias, *multiplier;
+    const int8_t *shift;
+    int8_t *y[2]; /* of the two pixels */
+    int32_t pairs; /* of rows, at least 1 */
+    net_range range;
+} net_rows;
+
+typedef struct {
+    const int16_t *x, *w;
+    int32_t taps;
+    int32_t bias[4];
+    int32_t scales[4][2]; /* of each channel: 2 * multiplier, -shift - 1 */
+    int8_t *y;
+    int32_t y_step; /* in bytes */
+    int32_t pixels; /* at least 1 */
+    int32_t x_step; /* in bytes */
+    net_range range;
+} net_taps_args;
+
+/* They change what they are given. */
+void net_rows_2x2(net_rows *r);
+void net_rows_2x1(net_rows *r);
+void net_taps_row(net_taps_args *t);
+#endif
+
 #endif

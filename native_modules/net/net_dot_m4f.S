@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * Dot products of a Cortex-M4: each SMLAD does two multiply-accumulates. Weights are paired
- * rows (net_order.h), inputs 16-bit columns (net_dot.h). */
+ * Inner loops of a Cortex-M4: each SMLAD does two multiply-accumulates. Weights are paired rows
+ * (net_order.h), inputs 16-bit columns; contracts and the structures' fields: net_dot.h. */
     .syntax unified
     .cpu cortex-m4
     .thumb
     .text
 
-/* Four products of one row with the pixels in r4, r5 (and r6, r7 when there are two). */
+    .equ ROWS_BIAS, 12
+    .equ ROWS_SHIFT, 20
+    .equ ROWS_Y, 24
+    .equ ROWS_PAIRS, 32
+    .equ ROWS_ZERO, 36
+    .equ ROWS_NARROW, 40
+    .equ ROWS_LOW, 44
+
+    .macro function name
+    .global \name
+    .type \name, %function
+    .thumb_func
+\name:
+    .endm
+
+/* A word of one row with two pixels, r4 r5 and r6 r7. */
     .macro row_by_2 w, a, b
     sxtb16  lr, \w
     sxtb16  \w, \w, ror #8
@@ -39,62 +54,161 @@
     row_by_1 r11, r6, r7, r12
     .endm
 
-/* void net_dot_2x2(const int8_t *w, const int16_t *x, int32_t words, int32_t acc[4])
- * acc: row 0 with both pixels, row 1 with both. words >= 1, of 4 channels. */
-    .global net_dot_2x2
-    .type net_dot_2x2, %function
-    .thumb_func
-net_dot_2x2:
+/* A sum to an int8: \m is twice the multiplier, \s one less than the shift to the right, \zero
+ * 1 + 2 * zero_y. SMMLAR gives (sum * multiplier + 2^30) >> 31; the rest rounds away from zero,
+ * adds the zero point and limits. */
+    .macro scale sum, m, s, zero
+    smmlar  \sum, \sum, \m, \sum
+    add     \sum, \sum, \sum, asr #31
+    asr     \sum, \sum, \s
+    add     \sum, \sum, \zero
+    ssat    \sum, #8, \sum, asr #1
+    .endm
+
+    .macro limit x, low, high
+    cmp     \x, \low
+    it      lt
+    movlt   \x, \low
+    cmp     \x, \high
+    it      gt
+    movgt   \x, \high
+    .endm
+
+/* With r3 = net_rows: keep w (r0), take the next two multipliers to r4, r5, their shifts to r6,
+ * r7 and zero to r0. */
+    .macro next_scales
+    str     r0, [r3]
+    ldrd    r1, r2, [r3, #ROWS_BIAS]
+    adds    r1, r1, #8
+    ldrd    r4, r5, [r2], #8
+    strd    r1, r2, [r3, #ROWS_BIAS]
+    ldr     r1, [r3, #ROWS_SHIFT]
+    ldrsb   r6, [r1], #1
+    ldrsb   r7, [r1], #1
+    str     r1, [r3, #ROWS_SHIFT]
+    ldrd    r0, r2, [r3, #ROWS_ZERO]
+    lsls    r4, r4, #1
+    lsls    r5, r5, #1
+    mvns    r6, r6
+    mvns    r7, r7
+    .endm
+
+/* One pair less: to \again with r0 = net_rows, or return. */
+    .macro next_pair again
+    ldr     r1, [r3, #ROWS_PAIRS]
+    mov     r0, r3
+    subs    r1, r1, #1
+    str     r1, [r3, #ROWS_PAIRS]
+    bne     \again
+    pop     {r0, r3-r11, pc}
+    .endm
+
+function net_dot_2x2
     push    {r3-r11, lr}
     ldm     r3, {r8-r11}
-    lsrs    r2, r2, #1
+    movs    r3, #0
+    push    {r3}
+    b       2f
+function net_rows_2x2
+    push    {r3-r11, lr}
+    push    {r0}
+1:  ldm     r0, {r0-r3}
+    ldrd    r8, r10, [r3]
+    mov     r9, r8
+    mov     r11, r10
+2:  lsrs    r2, r2, #1
     it      cs
     addcs   r2, r2, #1
-    bcs     2f
-1:  two_by_two
-2:  two_by_two
+    bcs     4f
+3:  two_by_two
+4:  two_by_two
     subs    r2, r2, #1
-    bne     1b
-    ldr     r3, [sp], #4
+    bne     3b
+    ldr     r3, [sp]
+    cbnz    r3, 5f
+    pop     {r0, r3}
     stm     r3, {r8-r11}
     pop     {r4-r11, pc}
-    .size net_dot_2x2, . - net_dot_2x2
+5:  next_scales
+    scale   r8, r4, r6, r0
+    scale   r9, r4, r6, r0
+    scale   r10, r5, r7, r0
+    scale   r11, r5, r7, r0
+    cbz     r2, 6f
+    ldrd    r0, r1, [r3, #ROWS_LOW]
+    limit   r8, r0, r1
+    limit   r9, r0, r1
+    limit   r10, r0, r1
+    limit   r11, r0, r1
+6:  ldrd    r1, r2, [r3, #ROWS_Y]
+    strb    r8, [r1], #1
+    strb    r10, [r1], #1
+    strb    r9, [r2], #1
+    strb    r11, [r2], #1
+    strd    r1, r2, [r3, #ROWS_Y]
+    next_pair 1b
+    .size net_rows_2x2, . - net_rows_2x2
 
-/* void net_dot_2x1(const int8_t *w, const int16_t *x, int32_t words, int32_t acc[2]) */
-    .global net_dot_2x1
-    .type net_dot_2x1, %function
-    .thumb_func
-net_dot_2x1:
+function net_dot_2x1
     push    {r3-r11, lr}
     ldrd    r3, r12, [r3]
-    lsrs    r2, r2, #1
-    bcc     1f
+    movs    r4, #0
+    push    {r4}
+    b       2f
+function net_rows_2x1
+    push    {r3-r11, lr}
+    push    {r0}
+1:  ldm     r0, {r0-r3}
+    ldrd    r3, r12, [r3]
+2:  lsrs    r2, r2, #1
+    bcc     3f
     ldrd    r8, r9, [r0], #8
     ldrd    r4, r5, [r1], #8
     row_by_1 r8, r4, r5, r3
     row_by_1 r9, r4, r5, r12
-1:  adr     r5, 3f              /* enter the loop of four steps where r2 steps are left */
+3:  adr     r5, 5f              /* enter the loop of four steps where r2 steps are left */
     ands    r4, r2, #3
     it      eq
     moveq   r4, #4
-    mov     r6, #(3f - 2f) / 4
+    mov     r6, #(5f - 4f) / 4
     mls     r5, r4, r6, r5
     adds    r2, r2, #3
     lsrs    r2, r2, #2
-    beq.w   4f
+    beq.w   6f
     orr     r5, r5, #1
     bx      r5
     .p2align 2
-2:  .rept 4
+4:  .rept 4
     two_by_one
     .endr
-3:  subs    r2, r2, #1
-    bne     2b
-4:  pop     {r4}
-    strd    r3, r12, [r4]
+5:  subs    r2, r2, #1
+    bne     4b
+6:  mov     r8, r3
+    ldr     r3, [sp]
+    cbnz    r3, 7f
+    pop     {r0, r3}
+    strd    r8, r12, [r3]
     pop     {r4-r11, pc}
-    .size net_dot_2x1, . - net_dot_2x1
+7:  next_scales
+    scale   r8, r4, r6, r0
+    scale   r12, r5, r7, r0
+    cbz     r2, 8f
+    ldrd    r0, r1, [r3, #ROWS_LOW]
+    limit   r8, r0, r1
+    limit   r12, r0, r1
+8:  ldr     r1, [r3, #ROWS_Y]
+    strb    r8, [r1], #1
+    strb    r12, [r1], #1
+    str     r1, [r3, #ROWS_Y]
+    next_pair 1b
+    .size net_rows_2x1, . - net_rows_2x1
 
+    .equ TAPS_SCALES, 28
+    .equ TAPS_Y, 60
+    .equ TAPS_PIXELS, 68
+    .equ TAPS_ZERO, 76
+
+/* One tap of 4 channels, x in \even and \odd. */
     .macro tap even, odd
     ldrd    r8, r9, [r1], #8
     smlabb  r10, r8, \even, r10
@@ -103,24 +217,63 @@ net_dot_2x1:
     smlatt  lr, r9, \odd, lr
     .endm
 
-/* void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t sums[4]) */
-    .global net_taps
-    .type net_taps, %function
-    .thumb_func
-net_taps:
+    .macro scale_lane sum, lane
+    ldrd    r4, r5, [r3, #TAPS_SCALES + 8 * \lane]
+    scale   \sum, r4, r5, r0
+    .endm
+
+function net_taps
     push    {r3-r11, lr}
     ldm     r3, {r10-r12, lr}
-    lsrs    r2, r2, #1
-    bcc     1f
+    movs    r3, #0
+    push    {r3}
+    b       2f
+function net_taps_row
+    push    {r3-r11, lr}
+    push    {r0}
+1:  add     r3, r0, #12
+    ldm     r0, {r0-r2}
+    ldm     r3, {r10-r12, lr}
+2:  lsrs    r2, r2, #1
+    bcc     3f
     ldrd    r4, r5, [r0], #8
     tap     r4, r5
-1:  cbz     r2, 3f
-2:  ldm     r0!, {r4-r7}
+3:  cbz     r2, 5f
+4:  ldm     r0!, {r4-r7}
     subs    r2, r2, #1
     tap     r4, r5
     tap     r6, r7
-    bne     2b
-3:  pop     {r3}
+    bne     4b
+5:  ldr     r3, [sp]
+    cbnz    r3, 7f
+    pop     {r0, r3}
     stm     r3, {r10-r12, lr}
     pop     {r4-r11, pc}
-    .size net_taps, . - net_taps
+7:  ldrd    r0, r2, [r3, #TAPS_ZERO]
+    scale_lane r10, 0
+    scale_lane r11, 1
+    scale_lane r12, 2
+    scale_lane lr, 3
+    cbz     r2, 6f
+    ldrd    r0, r1, [r3, #TAPS_ZERO + 8]
+    limit   r10, r0, r1
+    limit   r11, r0, r1
+    limit   r12, r0, r1
+    limit   lr, r0, r1
+6:  ldrd    r1, r2, [r3, #TAPS_Y]
+    strb    r10, [r1]
+    strb    r11, [r1, #1]
+    strb    r12, [r1, #2]
+    strb    lr, [r1, #3]
+    add     r1, r1, r2
+    ldrd    r2, r4, [r3, #TAPS_PIXELS]
+    ldr     r0, [r3]
+    str     r1, [r3, #TAPS_Y]
+    add     r0, r0, r4
+    str     r0, [r3]
+    mov     r0, r3
+    subs    r2, r2, #1
+    str     r2, [r3, #TAPS_PIXELS]
+    bne     1b
+    pop     {r0, r3-r11, pc}
+    .size net_taps_row, . - net_taps_row

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Runs a program: the loop and the instructions of the forward pass. */
 #include "net_read.h"
+#include "net_work.h"
 
 /* Elements from the first to the last of a region of rows. */
 static uint32_t region(net_reader *r, uint32_t rows, uint32_t pitch, uint32_t row) {
@@ -56,6 +57,19 @@ static void get_last(net_reader *r, net_conv_args *k) {
         region(r, k->oh, (uint32_t)k->y_pitch, (uint32_t)k->ow * k->cout), NET_ELEMENT);
 }
 
+/* Whether a convolution's work area is what its kernel needs. */
+static void check_work(net_reader *r, const net_conv_args *k, int is_depthwise) {
+#if defined(NET_FAST)
+    if (k->work_bytes < (is_depthwise ? net_depthwise_work(k) : net_conv_work(k))) {
+        r->fault = NET_BAD_PLACE;
+    }
+#else
+    (void)r;
+    (void)k;
+    (void)is_depthwise;
+#endif
+}
+
 static void convolve(const net_layer *layer, const net_conv_args *k) {
     if (net_is_depthwise(layer)) {
         net_depthwise(k, 0, k->cout);
@@ -77,6 +91,7 @@ static void run_conv(net_reader *r, int adds) {
         k.other = (int8_t *)net_arena(r, net_number(r),
             region(r, k.oh, (uint32_t)k.y_pitch, (uint32_t)k.ow * k.cout), NET_ELEMENT);
     }
+    check_work(r, &k, net_is_depthwise(layer));
     if (!r->fault) {
         convolve(layer, &k);
     }
@@ -104,11 +119,13 @@ static void run_conv_depthwise(net_reader *r) {
     if (b.cin != a.cout || b.h != a.oh || b.w_in != a.ow || !planes || !net_is_depthwise(layer)) {
         r->fault = NET_BAD_PLACE;
     }
+    a.work = b.work;
+    a.work_bytes = b.work_bytes;
+    check_work(r, &a, 0);
+    check_work(r, &b, 1);
     if (r->fault) {
         return;
     }
-    a.work = b.work;
-    a.work_bytes = b.work_bytes;
     a.y_step = b.x_step = (uint16_t)planes;
     a.y_pitch = b.x_pitch = (int32_t)(a.ow * planes);
     b.x = a.y;
@@ -129,12 +146,18 @@ static void run_depthwise_in_place(net_reader *r) {
     get_work(r, &k);
     uint32_t pixels = net_times(r, k.oh, k.ow);
     k.y = (int8_t *)net_arena(r, plane_at, net_times(r, pixels, NET_ELEMENT), NET_ELEMENT);
-    if (!net_is_depthwise(layer) || pixels > (uint32_t)k.h * k.w_in) {
+    check_work(r, &k, 1);
+    if (!net_is_depthwise(layer) || k.oh > k.h || k.ow > k.w_in || k.pad_top >= k.kh) {
         r->fault = NET_BAD_PLACE;
     }
     if (r->fault) {
         return;
     }
+#if defined(NET_FAST)
+    /* It copies the rows that it still needs. */
+    k.y = (int8_t *)k.x;
+    net_depthwise(&k, 0, k.cout);
+#else
     k.y_step = 1;
     k.y_pitch = k.ow;
     for (uint32_t c = 0; c < k.cout; c++, k.x += NET_ELEMENT) {
@@ -144,6 +167,7 @@ static void run_depthwise_in_place(net_reader *r) {
             *to = ((net_element *)k.y)[p];
         }
     }
+#endif
 }
 
 static void run_add(net_reader *r) {

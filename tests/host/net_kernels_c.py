@@ -11,7 +11,7 @@ import numpy as np
 from acclimate_host.compile.rows import pack_rows
 from acclimate_host.paths import repository
 
-SOURCES = ("conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c", "dot.c")
+SOURCES = ("conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c", "dot.c", "dot_dsp.c")
 EXPORTS = """
 #include "net_work.h"
 uint32_t conv_work(const net_conv_args *k) { return net_conv_work(k); }
@@ -35,9 +35,10 @@ class ConvArgs(Structure):
         ("add", POINTER(AddRule)), ("other", POINTER(c_int8)),
         ("work", POINTER(c_int16)), ("work_bytes", c_uint32),
         ("x_pitch", c_int32), ("y_pitch", c_int32),
-        *((name, c_uint16) for name in ("x_step", "y_step", "h", "w_in", "cin", "oh", "ow",
-            "cout", "groups", "split", "kh", "kw", "stride_h", "stride_w")),
+        *((name, c_uint16) for name in ("x_step", "y_step", "h", "w_in", "oh", "ow")),
         ("pad_top", c_int16), ("pad_left", c_int16),
+        *((name, c_uint16) for name in ("cin", "cout", "groups", "split", "kh", "kw",
+            "stride_h", "stride_w")),
         *((name, c_int8) for name in ("zero_x", "zero_y", "low", "high")),
     ]  # fmt: skip
 

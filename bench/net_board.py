@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Run a network program on an emulated board and count its instructions."""
+
+import ast
+import tempfile
+from pathlib import Path
+
+from acclimate_host.connect import open_board
+from acclimate_host.paths import built
+
+SHIFT = 10
+# Where a program lies in the flash of the emulated board, behind the firmware.
+PROGRAM_AT = {"nrf52840": 0x21400000, "samd21": 0x50000}
+ARCH = {"nrf52840": "armv7emsp", "samd21": "armv6m"}
+_ALL = 1 << 29
+
+_SETUP = """
+import gc, qboard, uctypes
+from array import array
+import _net
+gc.collect()
+T = qboard.ticks
+program = memoryview(uctypes.bytearray_at({at}, {size}))
+arena = bytearray({arena_bytes})
+x = bytearray({input_bytes})
+for i in range(len(x)):
+    x[i] = (i * 37 + 11) & 255
+par = array('i', [0] * 9)
+def run(first, until, training=0):
+    par[0], par[1], par[3], par[4] = first, until, training, {all}
+    t = T()
+    s = _net.run(program, arena, x, par)
+    return (T() - t) & 0x3fffffff, s
+def weights():
+    for i in range({weights_bytes}):
+        arena[{weights_at} + i] = program[{weights_in} + i]
+def state():
+    arena[{state}] = 1
+    arena[{state} + 4] = 0
+    arena[{state} + 5] = 64
+    arena[{state} + 8] = 236
+    arena[{state} + 9] = arena[{state} + 10] = arena[{state} + 11] = 255
+"""
+_RUN = """
+weights()
+state()
+run(0, 0)
+e = run(0, 0)[0]
+a, s = run(0, {forward}, {training})
+b, s2 = run({forward}, {end}, 1) if {training} else (e, 0)
+print([a - e, b - e, s, s2])
+"""
+
+
+def module(arch):
+    """Return the path of the built native module of the network."""
+    return built("native", arch, "_net.mpy")
+
+
+def count(name, program, training=False, native=None):
+    """Return instructions of the forward and of the backward part on board `name`.
+
+    The input is a fixed pattern; the board's own output decides nothing here.
+
+    :raises RuntimeError: when the program ends with a fault
+    """
+    data = bytes(program.code)
+    weights_in = len(data) + -len(data) % 4
+    data += bytes(-len(data) % 4) + bytes(program.weights)
+    field = program.field
+    names = {
+        "at": PROGRAM_AT[name], "size": len(data), "arena_bytes": program.arena_bytes,
+        "input_bytes": field("input_bytes"), "all": _ALL, "weights_in": weights_in,
+        "weights_bytes": len(program.weights), "weights_at": field("weights"),
+        "state": field("state"), "forward": field("forward"),
+        "end": field("forward") + field("training"), "training": int(training),
+    }  # fmt: skip
+    with tempfile.NamedTemporaryFile() as image:
+        Path(image.name).write_bytes(data)
+        board = open_board(name, icount=SHIFT, images={PROGRAM_AT[name]: image.name})
+        try:
+            path = native or module(ARCH[name])
+            board.put_bytes(Path(path).read_bytes(), "_net.mpy")
+            board.exec(_SETUP.format(**names))
+            answer = ast.literal_eval(board.exec(_RUN.format(**names), 300))
+            hz = board.ticks()[1]
+        finally:
+            board.close()
+    if answer[2] or answer[3]:
+        raise RuntimeError(f"{name}: the program ended with status {answer[2:]}")
+    return [round(ticks * 1e9 / hz / (1 << SHIFT)) for ticks in answer[:2]]
