@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Published methods that make plans, each in a file, all judged by the one evaluator.
+
+A method is a function (graph, budget, clock) -> plan; it raises ``Stuck`` where it has none.
+
+>>> from acclimate_host.poet.graphs import network_graph
+>>> from acclimate_host.poet.problem import Budget
+>>> graph = network_graph("linear", "m4")
+>>> [run(name, graph, Budget(6776)).verdict.valid for name in ("keep_all", "chen_sqrt", "dtr")]
+[True, True, True]
+"""
+
+import time
+from dataclasses import dataclass
+
+from ..evaluate import evaluate
+from ..problem import PlanError
+from .capuchin import capuchin
+from .chen import greedy, keep_all, sqrt_n
+from .dtr import dtr
+from .pofo import pofo
+from .revolve import revolve
+from .tape import Stuck
+
+SOLVED = {
+    "poet": dict(),
+    "checkmate": dict(paging=False),
+    "paging_only": dict(recompute=False),
+}
+CLOSED = {
+    "keep_all": keep_all,
+    "chen_sqrt": sqrt_n,
+    "chen_greedy": greedy,
+    "revolve": revolve,
+    "dtr": dtr,
+    "capuchin": capuchin,
+    "pofo": pofo,
+}
+TITLES = {
+    "poet": "this planner", "checkmate": "Checkmate (recompute only)",
+    "paging_only": "paging only", "keep_all": "keep everything", "chen_sqrt": "Chen sqrt(n)",
+    "chen_greedy": "Chen greedy", "revolve": "Griewank-Walther", "dtr": "DTR",
+    "capuchin": "Capuchin", "pofo": "POFO",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method made of a problem: plan and verdict, or None and the fault in one line."""
+
+    method: str
+    plan: tuple | None
+    verdict: object
+    fault: str
+    seconds: float
+    lower_bound: float | None = None
+    proven: bool = False
+
+
+def names():
+    """Names of the methods."""
+    return (*SOLVED, *CLOSED)
+
+
+def run(name, graph, budget, clock="serial", **solver_options):
+    """Outcome of one method; solver_options (time_limit, gap) concern the exact ones."""
+    began = time.monotonic()
+    if name in SOLVED:
+        return _solved(name, graph, budget, clock, began, solver_options)
+    if name not in CLOSED:
+        raise PlanError(f"unknown method {name!r}; there are {', '.join(names())}")
+    try:
+        plan = CLOSED[name](graph, budget, clock=clock)
+    except Stuck as stuck:
+        return Outcome(name, None, None, str(stuck), time.monotonic() - began)
+    verdict = evaluate(graph, budget, plan, clock)
+    seconds = time.monotonic() - began
+    if not verdict.valid:
+        return Outcome(name, None, None, verdict.fault, seconds)
+    return Outcome(name, plan, verdict, "", seconds)
+
+
+def _solved(name, graph, budget, clock, began, options):
+    from ..answer import Infeasible
+    from ..solve import solve
+
+    try:
+        answer = solve(graph, budget, clock=clock, **SOLVED[name], **options)
+    except Infeasible as error:
+        return Outcome(name, None, None, str(error), time.monotonic() - began)
+    return Outcome(name, answer.plan, answer.verdict, "", time.monotonic() - began,
+                   answer.lower_bound, answer.proven)  # fmt: skip
