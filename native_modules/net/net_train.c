@@ -129,9 +129,14 @@ static void train_bias(net_reader *r) {
 }
 
 /* Bytes of the optimizer's state for n weights. */
-static uint32_t state_bytes(const net_reader *r, uint32_t n) {
+static uint32_t state_bytes(net_reader *r, uint32_t n) {
+#if defined(NET_SMALL)
+    r->fault = r->optimizer == NET_OPT_PLAIN ? r->fault : NET_NO_KERNEL;
+    return 0 * n;
+#else
     return r->optimizer == NET_OPT_PLAIN ? 0
         : r->optimizer == NET_OPT_MOMENTUM8 || r->optimizer == NET_OPT_WIDE ? n : 2 * n;
+#endif
 }
 
 static void train_weights(net_reader *r) {
@@ -166,11 +171,18 @@ static void train_weights(net_reader *r) {
     if (r->fault || !r->state->rate_mantissa) {
         return;
     }
+#if defined(NET_SMALL)
+    if ((uint32_t)c.h * c.w_in * c.kh * c.kw > 1 || depthwise) {
+        r->fault = NET_NO_KERNEL;
+        return;
+    }
+#else
     if (depthwise) {
         net_depthwise_update(&rule, &k);
-    } else {
-        net_weight_update(&rule, &k);
+        return;
     }
+#endif
+    net_weight_update(&rule, &k);
 }
 
 int net_train(net_reader *r, uint32_t op) {
