@@ -112,4 +112,8 @@
 #define NET_NOT_FINITE (-3)
 #define NET_NO_KERNEL (-4)
 
+/* How many operands each opcode has. */
+#define NET_OPERANDS_MOST 22
+#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 5, 6, 13, 8, 7, 5, 13, 0, 3, 3, 2 }
+
 #endif

@@ -6,6 +6,7 @@
 #define NET_KERNELS_H
 
 #include <stdint.h>
+#include "net_layer.h"
 
 /* Adds another tensor to the result of a convolution, or to a tensor. Section 3. */
 typedef struct {
@@ -110,8 +111,7 @@ int32_t net_sum_gradients_ref(const int8_t *a, const int8_t *b, int8_t *y, uint3
     int32_t eb);
 
 typedef struct {
-    uint32_t *seed;
-    uint32_t *rails, *moved, *dead;
+    net_state *state; /* draws, and what is counted */
     const uint16_t *ratio;
     void *v; /* state of the optimizer, or NULL */
     int32_t p; /* P and E of section 6, with the gradient's exponent */

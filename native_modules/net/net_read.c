@@ -9,12 +9,12 @@ static void *out_of_place(net_reader *r) {
     return 0;
 }
 
-uint32_t net_number(net_reader *r) {
+static const uint8_t counts[] = NET_OPERANDS;
+
+/* One operand: 7 bits a byte. */
+static uint32_t number(net_reader *r) {
     uint32_t value = 0;
-    for (int shift = 0; shift < 35; shift += 7) {
-        if (r->code >= r->end) {
-            break;
-        }
+    for (int shift = 0; shift < 35 && r->code < r->end; shift += 7) {
         uint32_t byte = *r->code++;
         value |= (byte & 127) << shift;
         if (byte < 128) {
@@ -25,9 +25,10 @@ uint32_t net_number(net_reader *r) {
     return 0;
 }
 
-void net_numbers(net_reader *r, void *to, uint32_t count) {
-    for (uint16_t *at = to; count; count--) {
-        *at++ = (uint16_t)net_number(r);
+void net_operands(net_reader *r, uint32_t op) {
+    uint32_t count = op < sizeof(counts) ? counts[op] : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        r->v[i] = number(r);
     }
 }
 
@@ -69,13 +70,11 @@ const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes) {
     return (const int8_t *)r->call->input + at;
 }
 
-void *net_optional(net_reader *r, uint32_t bytes, uint32_t align) {
-    uint32_t at = net_number(r);
+void *net_optional(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
     return at ? net_arena(r, at - 1, bytes, align) : 0;
 }
 
-int16_t *net_slot(net_reader *r) {
-    uint32_t slot = net_number(r);
+int16_t *net_slot(net_reader *r, uint32_t slot) {
     return slot < r->slots ? r->state->exponents + slot : out_of_place(r);
 }
 
@@ -92,9 +91,8 @@ static int is_sound(const net_layer *layer) {
     return layer->split <= (net_is_depthwise(layer) ? layer->cout : layer->cin / groups);
 }
 
-const net_layer *net_get_layer(net_reader *r) {
-    const net_layer *layer = net_constant(r, net_times(r, net_number(r), 4),
-        sizeof(net_layer), 4);
+const net_layer *net_get_layer(net_reader *r, uint32_t number) {
+    const net_layer *layer = net_constant(r, net_times(r, number, 4), sizeof(net_layer), 4);
     return layer && !is_sound(layer) ? out_of_place(r) : layer;
 }
 
@@ -107,8 +105,11 @@ static uint32_t weight_bytes(net_reader *r, const net_layer *layer, int trained)
     return deep ? net_times(r, layer->cout, NET_ROW_BYTES(row)) : row * NET_ELEMENT;
 }
 
-void net_get_conv(net_reader *r, const net_layer *layer, net_conv_args *k) {
-    net_numbers(r, &k->h, 6);
+void net_get_conv(net_reader *r, const net_layer *layer, const uint32_t *window,
+    net_conv_args *k) {
+    for (uint32_t i = 0; i < 6; i++) {
+        (&k->h)[i] = (uint16_t)window[i];
+    }
     k->add = 0;
     k->other = 0;
     k->work = 0;

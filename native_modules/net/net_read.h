@@ -30,13 +30,11 @@ typedef struct {
     uint32_t slots, optimizer, table;
     uint32_t x_pitch, y_pitch; /* from PITCH, 0: rows lie close */
     int32_t fault;
+    uint32_t v[NET_OPERANDS_MOST]; /* operands of the instruction */
 } net_reader;
 
-/* One operand. */
-uint32_t net_number(net_reader *r);
-
-/* `count` operands into 16-bit numbers that lie one behind the other. */
-void net_numbers(net_reader *r, void *to, uint32_t count);
+/* The operands of one instruction, all read at once. */
+void net_operands(net_reader *r, uint32_t op);
 
 /* a * b, or a fault where it is above 2^28. */
 uint32_t net_times(net_reader *r, uint32_t a, uint32_t b);
@@ -50,14 +48,15 @@ const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes);
 /* Instructions after the outputs; 0 where `op` is none of them. */
 int net_train(net_reader *r, uint32_t op);
 
-/* An operand that is 0 for none, else offset + 1. */
-void *net_optional(net_reader *r, uint32_t bytes, uint32_t align);
+/* What lies at an operand that is 0 for none, else offset + 1. */
+void *net_optional(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);
 
-int16_t *net_slot(net_reader *r);
-const net_layer *net_get_layer(net_reader *r);
+/* The exponent and the layer that an operand names. */
+int16_t *net_slot(net_reader *r, uint32_t slot);
+const net_layer *net_get_layer(net_reader *r, uint32_t number);
 int net_is_depthwise(const net_layer *layer);
 
-/* A layer's parameters and its window (h w oh ow top left) into k; x, y, mask stay open. */
-void net_get_conv(net_reader *r, const net_layer *layer, net_conv_args *k);
+/* A layer's parameters and its window (six operands) into k; x, y, mask stay open. */
+void net_get_conv(net_reader *r, const net_layer *layer, const uint32_t *window, net_conv_args *k);
 
 #endif

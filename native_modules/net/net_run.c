@@ -18,12 +18,9 @@ static uint32_t elements(net_reader *r, uint32_t a, uint32_t b, uint32_t c) {
 
 /* The mask of a convolution, cleared; `at` is its operand. */
 static uint8_t *get_mask(net_reader *r, uint32_t at, const net_conv_args *k) {
-    if (!at || !r->call->par[NET_TRAINING]) {
-        return 0;
-    }
     uint32_t bytes = (elements(r, k->oh, k->ow, k->cout) + 7) >> 3;
-    uint8_t *mask = net_arena(r, at - 1, bytes, 1);
-    for (uint32_t i = 0; i < bytes && !r->fault; i++) {
+    uint8_t *mask = net_optional(r, r->call->par[NET_TRAINING] ? at : 0, bytes, 1);
+    for (uint32_t i = 0; i < bytes && mask; i++) {
         mask[i] = 0;
     }
     return mask;
@@ -31,29 +28,25 @@ static uint8_t *get_mask(net_reader *r, uint32_t at, const net_conv_args *k) {
 
 /* layer mask x window, as all convolutions begin. */
 static const net_layer *get_first(net_reader *r, net_conv_args *k) {
-    const net_layer *layer = net_get_layer(r);
-    uint32_t mask = net_number(r), x = net_number(r);
-    if (!r->fault) {
-        net_get_conv(r, layer, k);
-        k->x = net_input(r, x, region(r, k->h, (uint32_t)k->x_pitch, (uint32_t)k->w_in * k->cin));
-        k->mask = get_mask(r, mask, k);
+    const net_layer *layer = net_get_layer(r, r->v[0]);
+    if (layer) {
+        net_get_conv(r, layer, r->v + 3, k);
+        k->x = net_input(r, r->v[2],
+            region(r, k->h, (uint32_t)k->x_pitch, (uint32_t)k->w_in * k->cin));
+        k->mask = get_mask(r, r->v[1], k);
     }
     return layer;
 }
 
 /* work bytes */
-static void get_work(net_reader *r, net_conv_args *k) {
-    uint32_t work = net_number(r);
-    k->work_bytes = net_number(r);
-    k->work = work ? (int16_t *)net_arena(r, work - 1, k->work_bytes, 4) : 0;
-    k->work_bytes = work ? k->work_bytes : 0;
+static void get_work(net_reader *r, const uint32_t *v, net_conv_args *k) {
+    k->work = net_optional(r, v[0], v[1], 4);
+    k->work_bytes = v[0] ? v[1] : 0;
 }
 
-/* y work bytes, as most end. */
-static void get_last(net_reader *r, net_conv_args *k) {
-    uint32_t y = net_number(r);
-    get_work(r, k);
-    k->y = (int8_t *)net_arena(r, y,
+/* A tensor like y, at an offset. */
+static int8_t *get_y(net_reader *r, uint32_t at, const net_conv_args *k) {
+    return (int8_t *)net_arena(r, at,
         region(r, k->oh, (uint32_t)k->y_pitch, (uint32_t)k->ow * k->cout), NET_ELEMENT);
 }
 
@@ -70,52 +63,48 @@ static void check_work(net_reader *r, const net_conv_args *k, int is_depthwise) 
 #endif
 }
 
-static void convolve(const net_layer *layer, const net_conv_args *k) {
-    if (net_is_depthwise(layer)) {
-        net_depthwise(k, 0, k->cout);
-    } else {
-        net_conv(k, 0, k->cout);
-    }
-}
-
 static void run_conv(net_reader *r, int adds) {
     net_conv_args k;
     const net_layer *layer = get_first(r, &k);
     if (r->fault) {
         return;
     }
-    get_last(r, &k);
+    k.y = get_y(r, r->v[9], &k);
+    get_work(r, r->v + 10, &k);
     if (adds) {
-        uint32_t rule = net_times(r, net_number(r), 4);
-        k.add = net_constant(r, rule, NET_A_BYTES, 4);
-        k.other = (int8_t *)net_arena(r, net_number(r),
-            region(r, k.oh, (uint32_t)k.y_pitch, (uint32_t)k.ow * k.cout), NET_ELEMENT);
+        k.add = net_constant(r, net_times(r, r->v[12], 4), NET_A_BYTES, 4);
+        k.other = get_y(r, r->v[13], &k);
     }
-    check_work(r, &k, net_is_depthwise(layer));
-    if (!r->fault) {
-        convolve(layer, &k);
+    int depthwise = net_is_depthwise(layer);
+    check_work(r, &k, depthwise);
+    if (r->fault) {
+        return;
+    }
+    if (depthwise) {
+        net_depthwise(&k, 0, k.cout);
+    } else {
+        net_conv(&k, 0, k.cout);
     }
 }
 
 /* A convolution hands its channels, `planes` at a time, to a depthwise one. */
 static void run_conv_depthwise(net_reader *r) {
     net_conv_args a, b;
-    uint32_t y_pitch = r->y_pitch;
+    uint32_t y_pitch = r->y_pitch, planes = r->v[10];
     r->y_pitch = 0;
     get_first(r, &a);
-    uint32_t plane_at = net_number(r), planes = net_number(r);
-    const net_layer *layer = net_get_layer(r);
-    uint32_t mask = net_number(r);
+    const net_layer *layer = net_get_layer(r, r->v[11]);
     if (r->fault) {
         return;
     }
     r->y_pitch = y_pitch;
     r->x_pitch = 0;
-    net_get_conv(r, layer, &b);
-    uint32_t size = net_times(r, net_times(r, planes, NET_ELEMENT), (uint32_t)a.oh * a.ow);
-    b.mask = get_mask(r, mask, &b);
-    a.y = (int8_t *)net_arena(r, plane_at, size, NET_ELEMENT);
-    get_last(r, &b);
+    net_get_conv(r, layer, r->v + 13, &b);
+    b.mask = get_mask(r, r->v[12], &b);
+    b.y = get_y(r, r->v[19], &b);
+    get_work(r, r->v + 20, &b);
+    a.y = (int8_t *)net_arena(r, r->v[9],
+        net_times(r, net_times(r, planes, NET_ELEMENT), (uint32_t)a.oh * a.ow), NET_ELEMENT);
     if (b.cin != a.cout || b.h != a.oh || b.w_in != a.ow || !planes || !net_is_depthwise(layer)) {
         r->fault = NET_BAD_PLACE;
     }
@@ -139,13 +128,12 @@ static void run_conv_depthwise(net_reader *r) {
 static void run_depthwise_in_place(net_reader *r) {
     net_conv_args k;
     const net_layer *layer = get_first(r, &k);
-    uint32_t plane_at = net_number(r);
     if (r->fault) {
         return;
     }
-    get_work(r, &k);
     uint32_t pixels = net_times(r, k.oh, k.ow);
-    k.y = (int8_t *)net_arena(r, plane_at, net_times(r, pixels, NET_ELEMENT), NET_ELEMENT);
+    get_work(r, r->v + 10, &k);
+    k.y = (int8_t *)net_arena(r, r->v[9], net_times(r, pixels, NET_ELEMENT), NET_ELEMENT);
     check_work(r, &k, 1);
     if (!net_is_depthwise(layer) || k.oh > k.h || k.ow > k.w_in || k.pad_top >= k.kh) {
         r->fault = NET_BAD_PLACE;
@@ -171,24 +159,25 @@ static void run_depthwise_in_place(net_reader *r) {
 }
 
 static void run_add(net_reader *r) {
-    const net_add_rule *rule = net_constant(r, net_times(r, net_number(r), 4), NET_A_BYTES, 4);
-    uint32_t a = net_number(r), b = net_number(r), y = net_number(r), n = net_number(r);
-    uint32_t bytes = net_times(r, n, NET_ELEMENT);
-    const int8_t *from = net_input(r, a, bytes), *other = net_input(r, b, bytes);
-    int8_t *to = (int8_t *)net_arena(r, y, bytes, NET_ELEMENT);
+    const net_add_rule *rule = net_constant(r, net_times(r, r->v[0], 4), NET_A_BYTES, 4);
+    uint32_t n = r->v[4], bytes = net_times(r, n, NET_ELEMENT);
+    const int8_t *a = net_input(r, r->v[1], bytes), *b = net_input(r, r->v[2], bytes);
+    int8_t *y = (int8_t *)net_arena(r, r->v[3], bytes, NET_ELEMENT);
     if (!r->fault) {
-        net_add(rule, from, other, to, n);
+        net_add(rule, a, b, y, n);
     }
 }
 
+/* x y channels window kh kw sh sw low high */
 static void run_pool(net_reader *r, uint32_t op) {
     net_pool_args k;
-    uint32_t x = net_number(r), y = net_number(r);
-    net_numbers(r, &k.channels, 11);
-    k.low = (int8_t)(net_number(r) - 128);
-    k.high = (int8_t)(net_number(r) - 128);
-    k.x = net_input(r, x, net_times(r, elements(r, k.h, k.w, k.channels), NET_ELEMENT));
-    k.y = (int8_t *)net_arena(r, y, net_times(r, elements(r, k.oh, k.ow, k.channels),
+    for (uint32_t i = 0; i < 11; i++) {
+        (&k.channels)[i] = (uint16_t)r->v[2 + i];
+    }
+    k.low = (int8_t)(r->v[13] - 128);
+    k.high = (int8_t)(r->v[14] - 128);
+    k.x = net_input(r, r->v[0], net_times(r, elements(r, k.h, k.w, k.channels), NET_ELEMENT));
+    k.y = (int8_t *)net_arena(r, r->v[1], net_times(r, elements(r, k.oh, k.ow, k.channels),
         NET_ELEMENT), NET_ELEMENT);
     if (r->fault) {
         return;
@@ -203,24 +192,23 @@ static void run_pool(net_reader *r, uint32_t op) {
 }
 
 static void run_lookup(net_reader *r) {
-    const int8_t *table = net_constant(r, net_times(r, net_number(r), 4), 256, 1);
-    uint32_t x = net_number(r), y = net_number(r), n = net_number(r);
-    const int8_t *from = net_input(r, x, n);
-    int8_t *to = (int8_t *)net_arena(r, y, n, 1);
+    const int8_t *table = net_constant(r, net_times(r, r->v[0], 4), 256, 1);
+    uint32_t n = r->v[3];
+    const int8_t *x = net_input(r, r->v[1], n);
+    int8_t *y = (int8_t *)net_arena(r, r->v[2], n, 1);
     for (uint32_t i = 0; i < n && !r->fault; i++) {
-        to[i] = table[from[i] + 128];
+        y[i] = table[x[i] + 128];
     }
 }
 
-static void run_copy(net_reader *r, int wanted) {
-    uint32_t x = net_number(r), y = net_number(r), rows = net_number(r);
-    uint32_t n = net_times(r, net_number(r), NET_ELEMENT);
-    uint32_t x_pitch = net_times(r, net_number(r), NET_ELEMENT);
-    uint32_t y_pitch = net_times(r, net_number(r), NET_ELEMENT);
-    uint32_t last = rows ? rows - 1 : 0;
-    const int8_t *from = net_input(r, x, net_times(r, last, x_pitch) + n);
-    uint8_t *to = net_arena(r, y, net_times(r, last, y_pitch) + n, 1);
-    for (uint32_t row = 0; row < rows && wanted && !r->fault; row++) {
+/* x y rows n xpitch ypitch */
+static void run_copy(net_reader *r) {
+    uint32_t rows = r->v[2], n = net_times(r, r->v[3], NET_ELEMENT), last = rows - (rows > 0);
+    uint32_t x_pitch = net_times(r, r->v[4], NET_ELEMENT);
+    uint32_t y_pitch = net_times(r, r->v[5], NET_ELEMENT);
+    const int8_t *from = net_input(r, r->v[0], net_times(r, last, x_pitch) + n);
+    uint8_t *to = net_arena(r, r->v[1], net_times(r, last, y_pitch) + n, 1);
+    for (uint32_t row = 0; row < rows && !r->fault; row++) {
         for (uint32_t i = 0; i < n; i++) {
             to[i] = (uint8_t)from[i];
         }
@@ -229,14 +217,29 @@ static void run_copy(net_reader *r, int wanted) {
     }
 }
 
-/* Runs one instruction; returns 0 where the caller must act first. */
-static int run_one(net_reader *r) {
+static int run_page(net_reader *r, uint32_t op) {
     int32_t *par = r->call->par;
+    net_arena(r, r->v[1], r->v[2], 1);
+    par[NET_PAGE_OP] = (int32_t)op;
+    for (uint32_t i = 0; i < 3; i++) {
+        par[NET_PAGE_NUMBER + i] = (int32_t)r->v[i];
+    }
+    return 1;
+}
+
+/* Runs one instruction; returns whether the caller must act first. */
+static int run_one(net_reader *r) {
+    int is_page = 0;
     uint32_t op = *r->code++;
-    if (op == NET_OP_PITCH) {
-        r->x_pitch = net_number(r);
-        r->y_pitch = net_number(r);
-        op = r->code < r->end ? *r->code++ : NET_OP_END;
+    net_operands(r, op);
+    if (op == NET_OP_PITCH && r->code < r->end) {
+        r->x_pitch = r->v[0];
+        r->y_pitch = r->v[1];
+        op = *r->code++;
+        net_operands(r, op);
+    }
+    if (r->fault) {
+        return 0;
     }
     switch (op) {
         case NET_OP_CONV:
@@ -262,20 +265,15 @@ static int run_one(net_reader *r) {
             break;
         case NET_OP_COPY:
         case NET_OP_KEEP:
-            run_copy(r, op == NET_OP_COPY || par[NET_TRAINING]);
+            if (op == NET_OP_COPY || r->call->par[NET_TRAINING]) {
+                run_copy(r);
+            }
             break;
         case NET_OP_PAGE_OUT:
         case NET_OP_PAGE_IN:
-            par[NET_PAGE_OP] = (int32_t)op;
-            for (uint32_t i = NET_PAGE_NUMBER; i <= NET_PAGE_N; i++) {
-                par[i] = (int32_t)net_number(r);
-            }
-            net_arena(r, (uint32_t)par[NET_PAGE_AT], (uint32_t)par[NET_PAGE_N], 1);
-            r->x_pitch = r->y_pitch = 0;
-            return 0;
+            is_page = run_page(r, op);
+            break;
         case NET_OP_FREE:
-            net_number(r);
-            net_number(r);
             break;
         default:
             if (!net_train(r, op)) {
@@ -283,7 +281,7 @@ static int run_one(net_reader *r) {
             }
     }
     r->x_pitch = r->y_pitch = 0;
-    return 1;
+    return is_page;
 }
 
 static uint32_t word(const uint8_t *at, uint32_t bytes) {
@@ -332,7 +330,7 @@ int32_t net_run(const net_call *call) {
         if (left-- <= 0 || paged) {
             return paged ? NET_PAGE : NET_MORE;
         }
-        paged = !run_one(&r);
+        paged = run_one(&r);
         if (!r.fault) {
             par[NET_AT] = (int32_t)(r.code - call->program) - NET_P_BYTES;
         }

@@ -41,16 +41,16 @@ int32_t net_random_step(int32_t a, net_factor f, uint32_t *seed) {
 int32_t net_moved_by(const net_update_rule *rule, int32_t old, int64_t step, int32_t most) {
     int64_t to = old - step;
     if (to > most || to < -most) {
-        ++*rule->rails;
+        ++rule->state->rails;
         to = to > 0 ? most : -most;
     }
-    *rule->moved += to != old;
+    rule->state->moved += to != old;
     return (int32_t)to;
 }
 
 int net_is_dead(const net_update_rule *rule, uint32_t c) {
     int dead = rule->ratio[c] < 8;
-    *rule->dead += (uint32_t)dead;
+    rule->state->dead += (uint32_t)dead;
     return dead;
 }
 
@@ -77,7 +77,7 @@ void net_bias_update_ref(const net_update_rule *rule, const int8_t *g, int32_t *
         for (uint32_t p = 0; p < pixels; p++) {
             a += g[p * channels + c];
         }
-        int64_t step = net_random_step(a, net_channel_factor(rule, rule->ratio[c], 0), rule->seed);
+        int64_t step = net_random_step(a, net_channel_factor(rule, rule->ratio[c], 0), &rule->state->seed);
 #if !defined(NET_SMALL)
         if (rule->v) {
             int32_t *v = (int32_t *)rule->v + c;

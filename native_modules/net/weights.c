@@ -21,7 +21,7 @@ static void move_wide(const net_update_rule *rule, int8_t *w, uint32_t i, int32_
 
 /* Weight number i of the layer, at w, has the gradient sum a. */
 static void move_weight(const net_update_rule *rule, int8_t *w, uint32_t i, int32_t a, net_factor f) {
-    int32_t step = net_random_step(a, f, rule->seed);
+    int32_t step = net_random_step(a, f, &rule->state->seed);
     if (rule->optimizer == NET_OPT_WIDE) {
         move_wide(rule, w, i, step);
         return;
@@ -41,7 +41,7 @@ static void move_weight(const net_update_rule *rule, int8_t *w, uint32_t i, int3
         if (!rule->move) {
             return;
         }
-        step = (v + (int32_t)(net_draw(rule->seed) >> (32 - bits))) >> bits;
+        step = (v + (int32_t)(net_draw(&rule->state->seed) >> (32 - bits))) >> bits;
     }
     *w = (int8_t)net_moved_by(rule, *w, step, 127);
 }
@@ -120,7 +120,7 @@ void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *a
         net_row row = net_row_of(k, k->wt, c, k->split);
         for (uint32_t i = 0; i < k->split; i++) {
             int8_t *w = (int8_t *)row.row + net_in_row(row.step, i);
-            int32_t step = net_random_step(a->g[c] * (a->x[i] - k->zero_x), f, rule->seed);
+            int32_t step = net_random_step(a->g[c] * (a->x[i] - k->zero_x), f, &rule->state->seed);
             *w = (int8_t)net_moved_by(rule, *w, step, 127);
         }
     }

@@ -186,6 +186,11 @@ def c_header():
     ]
     for name, value in constants().items():
         lines.append(f"#define NET_{name} {value if value >= 0 else f'({value})'}")
+    counts = {op.code: len(op.operands.split()) for op in OPS}
+    listed = ", ".join(str(counts.get(code, 0)) for code in range(max(counts) + 1))
+    lines += ["", "/* How many operands each opcode has. */"]
+    lines += [f"#define NET_OPERANDS_MOST {max(counts.values())}"]
+    lines += [f"#define NET_OPERANDS {{ {listed} }}"]
     return "\n".join([*lines, "", "#endif", ""])
 
 
