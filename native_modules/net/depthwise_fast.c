@@ -1,39 +1,94 @@
 /* SPDX-License-Identifier: MIT
  * Depthwise convolution over a window of rolling rows: a few channels at a time, in 16 bits less
- * the zero point, so that every output is one dot product over adjacent numbers. As a row of
- * the input is copied before the outputs that lie over it are written, y may be x.
+ * the zero point, so that every output is one dot product over adjacent numbers. As rows of the
+ * input are copied before the outputs that lie over them are written, y may be x.
  *
- *   window   [column][slot][lane], slot = row of the input modulo kh
- *   taps     [kernel column][slot][lane], the weights as the slots lie at the row at hand */
+ *   window   [column][slot][lane]; a row that comes in takes the slot of the oldest
+ *   taps     [kernel column][slot][lane], the weights turned with the slots */
 #include "net_dot.h"
 #include "net_fast.h"
 #include "net_store.h"
 #include "net_store_fast.h"
 
+/* The channels at hand of one tap. */
+#if NET_DSP
+typedef struct {
+    uint32_t even, odd;
+} lanes;
+#else
+typedef int16_t lanes;
+#endif
+
 typedef struct {
     const net_conv_args *k;
-    int16_t *window, *taps;
+    lanes *window, *taps;
     int32_t columns; /* of the window */
-    uint32_t c, lanes; /* the channels at hand */
+    uint32_t c, count; /* the channels at hand */
     const int8_t *x;
+#if NET_DSP
     int is_quick;
+    net_taps_args quick;
+#endif
 } job;
 
-/* Row `row` of the input into its slot. */
-static void take_row(const job *j, int32_t row, uint32_t slot) {
-    const net_conv_args *k = j->k;
-    int16_t *to = j->window + slot * NET_LANES;
-    const int8_t *from = j->x + row * k->x_pitch;
-    int8_t none[4] = { k->zero_x, k->zero_x, k->zero_x, k->zero_x };
-    for (int32_t i = 0; i < j->columns; i++, to += k->kh * NET_LANES) {
-        int32_t t = i - k->pad_left;
-        int is_inside = row >= 0 && row < k->h && t >= 0 && t < k->w_in;
-        const int8_t *pixel = is_inside ? from + t * k->x_step : none;
+static inline lanes widen(const int8_t *x, uint32_t count, int32_t zero) {
 #if NET_DSP
-        net_widen(to, 1, 0, pixel, j->lanes, k->zero_x);
+    uint32_t word = count == 4 ? net_word(x) : net_part(x, count, zero);
+    uint32_t add = net_twice(-zero);
+    return (lanes){ net_even(word, add), net_odd(word, add) };
 #else
-        *to = (int16_t)(*pixel - k->zero_x);
+    (void)count;
+    return (lanes)(*x - zero);
 #endif
+}
+
+/* n columns of one row of the window: zeros; returns the next. */
+static lanes *blank(const job *j, lanes *to, int32_t n) {
+    uint32_t step = j->k->kh;
+    for (; n > 0; n--, to += step) {
+        *to = (lanes){ 0 };
+    }
+    return to;
+}
+
+/* The same from x on. */
+static lanes *fill(const job *j, lanes *to, const int8_t *x, int32_t n) {
+    uint32_t count = j->count, x_step = j->k->x_step, step = j->k->kh;
+    int32_t zero = j->k->zero_x;
+    if (count == NET_LANES) {
+        for (; n > 0; n--, to += step, x += x_step) {
+            *to = widen(x, NET_LANES, zero);
+        }
+    }
+    for (; n > 0; n--, to += step, x += x_step) {
+        *to = widen(x, count, zero);
+    }
+    return to;
+}
+
+/* Row `row` of the input into its slot. */
+static void take_row(const job *j, int32_t row, lanes *to) {
+    const net_conv_args *k = j->k;
+    int32_t room = j->columns - k->pad_left, n = room < k->w_in ? room : k->w_in;
+    if (row < 0 || row >= k->h) {
+        blank(j, to, j->columns);
+        return;
+    }
+    to = blank(j, to, k->pad_left < j->columns ? k->pad_left : j->columns);
+    to = fill(j, to, j->x + row * k->x_pitch, n);
+    blank(j, to, room - n);
+}
+
+/* The first row of the window lies a slot further: so do the weights of each. */
+static void turn(const job *j) {
+    uint32_t kh = j->k->kh;
+    lanes *row = j->taps;
+    for (uint32_t t = j->k->kw; t; t--, row += kh) {
+        lanes last = row[kh - 1];
+        for (uint32_t r = kh - 1; r; r--) {
+            row[r] = row[r - 1];
+        }
+        row[0] = last;
     }
 }
 
@@ -42,17 +97,22 @@ static const int8_t *weights_of(const net_conv_args *k, uint32_t c) {
     return c < k->split ? k->wt + c * taps : k->w + (c - k->split) * taps;
 }
 
-/* The weights, kernel row 0 at `slot`. */
-static void turn(const job *j, uint32_t slot) {
+/* The weights, column by column. */
+static void take_weights(const job *j) {
     const net_conv_args *k = j->k;
-    for (uint32_t i = 0; i < j->lanes; i++) {
-        const int8_t *w = weights_of(k, j->c + i);
-        for (uint32_t r = 0; r < k->kh; r++) {
-            int16_t *to = j->taps + slot * NET_LANES + net_place(i);
-            for (uint32_t t = 0; t < k->kw; t++, to += k->kh * NET_LANES) {
-                *to = *w++;
-            }
-            slot = slot + 1 == k->kh ? 0 : slot + 1;
+    const int8_t *w[NET_LANES];
+    for (uint32_t i = 0; i < NET_LANES; i++) {
+        w[i] = weights_of(k, j->c + (i < j->count ? i : 0));
+    }
+    for (uint32_t r = 0, n = 0; r < k->kh; r++) {
+        lanes *to = j->taps + r;
+        for (uint32_t t = 0; t < k->kw; t++, to += k->kh, n++) {
+#if NET_DSP
+            to->even = net_halves(w[0][n], w[2][n]);
+            to->odd = net_halves(w[1][n], w[3][n]);
+#else
+            *to = w[0][n];
+#endif
         }
     }
 }
@@ -60,56 +120,63 @@ static void turn(const job *j, uint32_t slot) {
 /* One row of outputs; `at` and `bit` are those of its first pixel. */
 static void row_of_outputs(const job *j, int32_t at, uint32_t bit) {
     const net_conv_args *k = j->k;
-    const int16_t *x = j->window;
-    uint32_t step = (uint32_t)k->stride_w * k->kh * NET_LANES;
+    const lanes *x = j->window;
+    uint32_t step = (uint32_t)k->stride_w * k->kh;
     int32_t sums[NET_LANES];
     for (uint32_t t = 0; t < k->ow; t++, x += step, at += k->y_step, bit += k->cout) {
-        for (uint32_t i = 0; i < j->lanes; i++) {
+        for (uint32_t i = 0; i < j->count; i++) {
             sums[i] = k->bias[j->c + i];
         }
-        net_taps(x, j->taps, k->kh * k->kw, sums);
-        for (uint32_t i = 0; i < j->lanes; i++) {
+        net_taps((const int16_t *)x, (int16_t *)j->taps, k->kh * k->kw, sums);
+        for (uint32_t i = 0; i < j->count; i++) {
             net_store(k, sums[i], j->c + i, at + (int32_t)i, bit + i);
         }
     }
 }
 
 #if NET_DSP
-static void quick_row(const job *j, int8_t *y) {
+static void prepare(job *j) {
     const net_conv_args *k = j->k;
-    net_taps_args t;
-    t.x = j->window;
-    t.w = j->taps;
-    t.taps = k->kh * k->kw;
+    net_taps_args *t = &j->quick;
+    t->w = (int16_t *)j->taps;
+    t->taps = k->kh * k->kw;
     for (uint32_t i = 0; i < 4; i++) {
-        t.bias[i] = k->bias[j->c + i];
-        t.scales[i][0] = (int32_t)((uint32_t)k->multiplier[j->c + i] << 1);
-        t.scales[i][1] = -k->shift[j->c + i] - 1;
+        t->bias[i] = k->bias[j->c + i];
+        t->scales[i][0] = (int32_t)((uint32_t)k->multiplier[j->c + i] << 1);
+        t->scales[i][1] = -k->shift[j->c + i] - 1;
     }
-    t.y = y;
-    t.y_step = k->y_step;
-    t.pixels = k->ow;
-    t.x_step = k->stride_w * k->kh * 8;
-    t.range = net_range_of(k);
-    net_taps_row(&t);
+    t->y_step = k->y_step;
+    t->x_step = k->stride_w * k->kh * 8;
 }
 #endif
 
-static void channels(const job *j, uint32_t first) {
+static void channels(job *j, uint32_t first) {
     const net_conv_args *k = j->k;
     int32_t next = -k->pad_top; /* the first row not taken yet; it belongs in slot */
     uint32_t slot = 0;
+    take_weights(j);
+#if NET_DSP
+    int is_quick = j->is_quick && j->count == 4;
+    if (is_quick) {
+        prepare(j);
+    }
+#endif
     for (uint32_t r = 0; r < k->oh; r++) {
         int32_t top = (int32_t)(r * k->stride_h) - k->pad_top;
         for (; next < top + k->kh; next++) {
-            take_row(j, next, slot);
+            take_row(j, next, j->window + slot);
             slot = slot + 1 == k->kh ? 0 : slot + 1;
+            if (r) {
+                turn(j);
+            }
         }
-        turn(j, slot);
         int32_t at = (int32_t)r * k->y_pitch + (int32_t)(j->c - first);
 #if NET_DSP
-        if (j->is_quick && j->lanes == 4) {
-            quick_row(j, k->y + at);
+        if (is_quick) {
+            j->quick.x = (int16_t *)j->window;
+            j->quick.y = k->y + at;
+            j->quick.pixels = k->ow;
+            net_taps_row(&j->quick);
             continue;
         }
 #endif
@@ -120,12 +187,15 @@ static void channels(const job *j, uint32_t first) {
 void net_depthwise_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     job j;
     j.k = k;
-    j.is_quick = net_is_quick(k, first, end);
-    j.taps = k->work;
-    j.window = j.taps + k->kh * k->kw * NET_LANES;
+    j.taps = (lanes *)k->work;
+    j.window = j.taps + k->kh * k->kw;
     j.columns = (k->ow - 1) * k->stride_w + k->kw;
-    for (j.c = first; j.c < end && k->ow; j.c += j.lanes) {
-        j.lanes = end - j.c < NET_LANES ? end - j.c : NET_LANES;
+#if NET_DSP
+    j.is_quick = net_is_quick(k, first, end);
+    j.quick.range = net_range_of(k);
+#endif
+    for (j.c = first; j.c < end && k->ow; j.c += j.count) {
+        j.count = end - j.c < NET_LANES ? end - j.c : NET_LANES;
         j.x = k->x + (j.c - first);
         channels(&j, first);
     }

@@ -3,46 +3,34 @@
  * in the place of the Cortex-M4's on the host. */
 #include "net_dot.h"
 
-#if defined(__ARM_FEATURE_DSP)
-static inline uint32_t even(uint32_t word, uint32_t add) {
-    uint32_t r;
-    __asm__("sxtab16 %0, %1, %2" : "=r"(r) : "r"(add), "r"(word));
-    return r;
-}
-
-static inline uint32_t odd(uint32_t word, uint32_t add) {
-    uint32_t r;
-    __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(r) : "r"(add), "r"(word));
-    return r;
-}
-
+#if NET_DSP
 void net_widen(int16_t *column, uint32_t pixels, uint32_t lane, const int8_t *from, uint32_t n,
     int32_t zero) {
-    uint32_t *to = (uint32_t *)column + 2 * lane, step = 2 * pixels;
-    uint32_t add = ((uint32_t)-zero & 0xffffu) * 0x10001u, word;
+    uint32_t *to = (uint32_t *)column + 2 * lane, step = 2 * pixels, word;
+    uint32_t add = net_twice(-zero);
     for (; n >= 4; n -= 4, from += 4, to += step) {
-        word = ((const net_unaligned *)from)->word;
-        to[0] = even(word, add);
-        to[1] = odd(word, add);
+        word = net_word(from);
+        to[0] = net_even(word, add);
+        to[1] = net_odd(word, add);
     }
     if (n) {
-        word = ((uint32_t)zero & 0xffu) * 0x01010101u << (8 * n);
-        while (n--) {
-            word |= (uint32_t)(uint8_t)from[n] << (8 * n);
-        }
-        to[0] = even(word, add);
-        to[1] = odd(word, add);
+        word = net_part(from, n, zero);
+        to[0] = net_even(word, add);
+        to[1] = net_odd(word, add);
     }
 }
 #else
 void net_widen(int16_t *column, uint32_t pixels, uint32_t lane, const int8_t *from, uint32_t n,
     int32_t zero) {
-    int16_t *to = column + 4 * lane;
+    (void)pixels;
+    (void)lane;
     for (uint32_t i = 0; i < n || (i & 3); i++) {
-        to[(i >> 2) * 4 * pixels + net_place(i & 3)] = (int16_t)(i < n ? from[i] - zero : 0);
+        column[i] = (int16_t)(i < n ? from[i] - zero : 0);
     }
 }
+#endif
 
+#if !defined(__ARM_FEATURE_DSP)
 #if !defined(__ARM_ARCH_6M__)
 void net_dot_2x1(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums) {
     int32_t a = sums[0], b = sums[1];

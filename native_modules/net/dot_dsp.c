@@ -17,7 +17,7 @@ static int8_t scaled(int32_t sum, int32_t twice, int32_t shift, const net_range 
     int64_t product = (int64_t)sum * twice + ((int64_t)sum * ((int64_t)1 << 32));
     int32_t h = (int32_t)((product + ((int64_t)1 << 31)) >> 32);
     int32_t q = net_clamp((((h + (h >> 31)) >> shift) + range->zero) >> 1, -128, 127);
-    return (int8_t)(range->is_narrow ? net_clamp(q, range->low, range->high) : q);
+    return (int8_t)(range->is_narrow ? net_clamp(q, (int8_t)range->low, (int8_t)range->high) : q);
 }
 
 static void rows(net_rows *r, uint32_t pixels) {

@@ -31,6 +31,58 @@ static inline uint32_t net_place(uint32_t k) {
     return NET_DSP ? (k & 1) * 2 + (k >> 1) : k;
 }
 
+#if NET_DSP
+/* The low half twice. */
+static inline uint32_t net_twice(int32_t x) {
+    return ((uint32_t)x & 0xffffu) * 0x10001u;
+}
+
+static inline uint32_t net_halves(int32_t low, int32_t high) {
+#if defined(__ARM_FEATURE_DSP)
+    uint32_t r;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(r) : "r"(low), "r"(high));
+    return r;
+#else
+    return ((uint32_t)low & 0xffffu) | (uint32_t)high << 16;
+#endif
+}
+
+static inline uint32_t net_word(const void *at) {
+    return ((const net_unaligned *)at)->word;
+}
+
+/* A word of n < 4 bytes, filled with zero. */
+static inline uint32_t net_part(const int8_t *from, uint32_t n, int32_t zero) {
+    uint32_t word = ((uint32_t)zero & 0xffu) * 0x01010101u << (8 * n);
+    while (n--) {
+        word |= (uint32_t)(uint8_t)from[n] << (8 * n);
+    }
+    return word;
+}
+
+/* Bytes 0 and 2 (odd: 1 and 3) of a word in 16 bits, each with a half of `add` added. */
+static inline uint32_t net_even(uint32_t word, uint32_t add) {
+#if defined(__ARM_FEATURE_DSP)
+    uint32_t r;
+    __asm__("sxtab16 %0, %1, %2" : "=r"(r) : "r"(add), "r"(word));
+    return r;
+#else
+    uint32_t low = (uint32_t)(int8_t)word + add, high = (uint32_t)(int8_t)(word >> 16);
+    return (low & 0xffffu) | (high + (add >> 16)) << 16;
+#endif
+}
+
+static inline uint32_t net_odd(uint32_t word, uint32_t add) {
+#if defined(__ARM_FEATURE_DSP)
+    uint32_t r;
+    __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(r) : "r"(add), "r"(word));
+    return r;
+#else
+    return net_even(word >> 8, add);
+#endif
+}
+#endif
+
 /* n values from bytes, less zero, into pixel `lane` of a column of `pixels`; up to a multiple
  * of 4 follow zeros. */
 void net_widen(int16_t *column, uint32_t pixels, uint32_t lane, const int8_t *from, uint32_t n,
@@ -58,7 +110,7 @@ void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t *sums);
 typedef struct {
     int32_t zero; /* 1 + 2 * zero_y */
     int32_t is_narrow; /* whether low and high limit further than int8 */
-    int32_t low, high;
+    uint32_t low, high; /* each in all four bytes */
 } net_range;
 
 typedef struct {

@@ -65,13 +65,21 @@
     ssat    \sum, #8, \sum, asr #1
     .endm
 
+/* Four int8 to one word, bytes a b c d; changes the registers. */
+    .macro pack a, b, c, d
+    pkhbt   \a, \a, \c, lsl #16
+    pkhbt   \b, \b, \d, lsl #16
+    uxtb16  \a, \a
+    uxtb16  \b, \b
+    orr     \a, \a, \b, lsl #8
+    .endm
+
+/* Four int8 in x, each within low and high. */
     .macro limit x, low, high
-    cmp     \x, \low
-    it      lt
-    movlt   \x, \low
-    cmp     \x, \high
-    it      gt
-    movgt   \x, \high
+    ssub8   lr, \x, \low
+    sel     \x, \x, \low
+    ssub8   lr, \x, \high
+    sel     \x, \high, \x
     .endm
 
 /* With r3 = net_rows: keep w (r0), take the next two multipliers to r4, r5, their shifts to r6,
@@ -134,17 +142,14 @@ function net_rows_2x2
     scale   r9, r4, r6, r0
     scale   r10, r5, r7, r0
     scale   r11, r5, r7, r0
+    pack    r8, r10, r9, r11
     cbz     r2, 6f
     ldrd    r0, r1, [r3, #ROWS_LOW]
     limit   r8, r0, r1
-    limit   r9, r0, r1
-    limit   r10, r0, r1
-    limit   r11, r0, r1
 6:  ldrd    r1, r2, [r3, #ROWS_Y]
-    strb    r8, [r1], #1
-    strb    r10, [r1], #1
-    strb    r9, [r2], #1
-    strb    r11, [r2], #1
+    strh    r8, [r1], #2
+    lsrs    r8, r8, #16
+    strh    r8, [r2], #2
     strd    r1, r2, [r3, #ROWS_Y]
     next_pair 1b
     .size net_rows_2x2, . - net_rows_2x2
@@ -192,20 +197,20 @@ function net_rows_2x1
 7:  next_scales
     scale   r8, r4, r6, r0
     scale   r12, r5, r7, r0
+    uxtb    r8, r8
+    orr     r8, r8, r12, lsl #8
     cbz     r2, 8f
     ldrd    r0, r1, [r3, #ROWS_LOW]
     limit   r8, r0, r1
-    limit   r12, r0, r1
 8:  ldr     r1, [r3, #ROWS_Y]
-    strb    r8, [r1], #1
-    strb    r12, [r1], #1
+    strh    r8, [r1], #2
     str     r1, [r3, #ROWS_Y]
     next_pair 1b
     .size net_rows_2x1, . - net_rows_2x1
 
     .equ TAPS_SCALES, 28
     .equ TAPS_Y, 60
-    .equ TAPS_PIXELS, 68
+    .equ TAPS_Y_STEP, 64
     .equ TAPS_ZERO, 76
 
 /* One tap of 4 channels, x in \even and \odd. */
@@ -217,63 +222,62 @@ function net_rows_2x1
     smlatt  lr, r9, \odd, lr
     .endm
 
+    .macro two_taps
+    ldm     r0!, {r4-r7}
+    tap     r4, r5
+    tap     r6, r7
+    .endm
+
     .macro scale_lane sum, lane
-    ldrd    r4, r5, [r3, #TAPS_SCALES + 8 * \lane]
-    scale   \sum, r4, r5, r0
+    ldrd    r4, r5, [r0, #TAPS_SCALES + 8 * \lane]
+    scale   \sum, r4, r5, r6
     .endm
 
 function net_taps
     push    {r3-r11, lr}
     ldm     r3, {r10-r12, lr}
-    movs    r3, #0
-    push    {r3}
+    movs    r4, #0
+    push    {r4}
     b       2f
 function net_taps_row
     push    {r3-r11, lr}
     push    {r0}
-1:  add     r3, r0, #12
-    ldm     r0, {r0-r2}
-    ldm     r3, {r10-r12, lr}
+    ldr     r3, [r0, #TAPS_Y]
+1:  ldm     r0, {r0-r2, r10-r12, lr}
 2:  lsrs    r2, r2, #1
     bcc     3f
     ldrd    r4, r5, [r0], #8
     tap     r4, r5
-3:  cbz     r2, 5f
-4:  ldm     r0!, {r4-r7}
+3:  lsrs    r2, r2, #1
+    bcc     8f
+    two_taps
+8:  cbz     r2, 5f
+4:  two_taps
     subs    r2, r2, #1
-    tap     r4, r5
-    tap     r6, r7
+    two_taps
     bne     4b
-5:  ldr     r3, [sp]
-    cbnz    r3, 7f
-    pop     {r0, r3}
+5:  ldr     r0, [sp]
+    cbnz    r0, 6f
     stm     r3, {r10-r12, lr}
-    pop     {r4-r11, pc}
-7:  ldrd    r0, r2, [r3, #TAPS_ZERO]
+    pop     {r0, r3-r11, pc}
+6:  ldrd    r6, r7, [r0, #TAPS_ZERO]
     scale_lane r10, 0
     scale_lane r11, 1
     scale_lane r12, 2
     scale_lane lr, 3
-    cbz     r2, 6f
-    ldrd    r0, r1, [r3, #TAPS_ZERO + 8]
-    limit   r10, r0, r1
-    limit   r11, r0, r1
-    limit   r12, r0, r1
-    limit   lr, r0, r1
-6:  ldrd    r1, r2, [r3, #TAPS_Y]
-    strb    r10, [r1]
-    strb    r11, [r1, #1]
-    strb    r12, [r1, #2]
-    strb    lr, [r1, #3]
-    add     r1, r1, r2
-    ldrd    r2, r4, [r3, #TAPS_PIXELS]
-    ldr     r0, [r3]
-    str     r1, [r3, #TAPS_Y]
-    add     r0, r0, r4
-    str     r0, [r3]
-    mov     r0, r3
-    subs    r2, r2, #1
-    str     r2, [r3, #TAPS_PIXELS]
+    pack    r10, r11, r12, lr
+    cbz     r7, 7f
+    ldrd    r4, r5, [r0, #TAPS_ZERO + 8]
+    limit   r10, r4, r5
+7:  str     r10, [r3]
+    ldrd    r4, r5, [r0, #TAPS_Y_STEP]
+    ldr     r6, [r0, #TAPS_Y_STEP + 8]
+    ldr     r7, [r0]
+    add     r3, r3, r4
+    add     r7, r7, r6
+    subs    r5, r5, #1
+    str     r7, [r0]
+    str     r5, [r0, #TAPS_Y_STEP + 4]
     bne     1b
     pop     {r0, r3-r11, pc}
     .size net_taps_row, . - net_taps_row

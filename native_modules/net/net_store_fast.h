@@ -17,7 +17,8 @@ static inline int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end)
 
 #if NET_DSP
 static inline net_range net_range_of(const net_conv_args *k) {
-    return (net_range){ 1 + 2 * k->zero_y, k->low > -128 || k->high < 127, k->low, k->high };
+    return (net_range){ 1 + 2 * k->zero_y, k->low > -128 || k->high < 127,
+        (uint8_t)k->low * 0x01010101u, (uint8_t)k->high * 0x01010101u };
 }
 #endif
 
