@@ -115,7 +115,7 @@ class Net:
             raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
         self._native = _native.load("net") or _fallback()
         self._program, self._arena, self._pager = program, memoryview(arena), pager
-        self._par = array("i", [0] * 9)
+        self._par, self._views = array("i", [0] * 9), {}
         self._until = _number(program, _P_FORWARD, 2)
         self._end = self._until + _number(program, _P_TRAINING, 2)
         self._state = _number(program, _P_STATE)
@@ -311,7 +311,10 @@ class Net:
         par = self._par
         if self._pager is None:
             raise NetError("program: it pages, which needs a pager")
-        view = self._arena[par[_PAGE_AT] : par[_PAGE_AT] + par[_PAGE_N]]
+        view = self._views.get(par[_AT])
+        if view is None:  # the first step only
+            view = self._arena[par[_PAGE_AT] : par[_PAGE_AT] + par[_PAGE_N]]
+            self._views[par[_AT]] = view
         if par[_PAGE_OP] == _OP_PAGE_IN:
             self._pager.page_in(par[_PAGE_NUMBER], view)
         else:
