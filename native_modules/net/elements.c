@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Addition, pools, padding and clamps in plain C. */
+ * Addition, pools and padding in plain C. */
 #include "net_kernels.h"
 #include "net_math.h"
 
@@ -34,7 +34,7 @@ static int32_t window(const net_pool_args *k, int32_t top, int32_t left, uint32_
     return found;
 }
 
-static void pool(const net_pool_args *k, int is_max) {
+void net_pool_ref(const net_pool_args *k, int is_max) {
     int8_t *y = k->y;
     for (int32_t r = 0; r < k->oh; r++) {
         for (int32_t t = 0; t < k->ow; t++) {
@@ -42,21 +42,15 @@ static void pool(const net_pool_args *k, int is_max) {
                 int32_t count, found = window(k, r * k->stride_h - k->pad_top,
                     t * k->stride_w - k->pad_left, c, is_max, &count);
                 if (!is_max && count) {
-                    int32_t half = count / 2;
-                    found = (found > 0 ? found + half : found - half) / count;
+                    /* Unsigned: a Cortex-M0 then needs one routine of division, not two. */
+                    uint32_t n = (uint32_t)count, size = net_magnitude(found);
+                    size = (size + n / 2) / n;
+                    found = found > 0 ? (int32_t)size : -(int32_t)size;
                 }
                 *y++ = (int8_t)net_clamp(found, k->low, k->high);
             }
         }
     }
-}
-
-void net_average_pool_ref(const net_pool_args *k) {
-    pool(k, 0);
-}
-
-void net_max_pool_ref(const net_pool_args *k) {
-    pool(k, 1);
 }
 
 void net_pad_ref(const net_pool_args *k) {
@@ -71,11 +65,5 @@ void net_pad_ref(const net_pool_args *k) {
                     : k->low;
             }
         }
-    }
-}
-
-void net_clamp_ref(const int8_t *x, int8_t *y, uint32_t n, int8_t low, int8_t high) {
-    for (uint32_t i = 0; i < n; i++) {
-        y[i] = (int8_t)net_clamp(x[i], low, high);
     }
 }

@@ -4,9 +4,16 @@
 #include "net_rows.h"
 
 /* Whether output `at` (before division by the stride) exists; *index is its number. */
-static int has_output(int32_t at, int32_t stride, int32_t count, int32_t *index) {
-    *index = at / stride;
-    return at >= 0 && *index * stride == at && *index < count;
+static int has_output(int32_t at, uint32_t stride, uint32_t count, uint32_t *index) {
+    if (at < 0) {
+        return 0;
+    }
+    *index = (uint32_t)at;
+    if (stride > 1) {
+        __asm__("" : "+r"(stride)); /* as in net_row_of: no signed division */
+        *index /= stride;
+    }
+    return *index * stride == (uint32_t)at && *index < count;
 }
 
 /* sums += h times the weights of one tap. */
@@ -19,20 +26,30 @@ static void spread(int32_t *sums, const net_row *w, uint32_t tap, int32_t h) {
 /* Add what one output pixel gives to an input pixel through one tap. */
 static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
     const net_conv_args *k = a->layer;
-    uint32_t depth = (uint32_t)k->cin / k->groups, per_group = (uint32_t)k->cout / k->groups;
+    /* Output channels of a group, counted without a division. */
+    uint32_t groups = k->groups, seen = 0, depth = k->cin;
+    if (groups > 1) {
+        __asm__("" : "+r"(groups));
+        depth /= groups;
+    }
+    int32_t *to = a->work;
     for (uint32_t c = 0; c < k->cout; c++) {
         int32_t h = net_fold(g[c], a->ratio[c], a->fold);
-        int32_t *to = a->work + c / per_group * depth;
-        net_row trained = net_row_of(k, k->wt, c, k->split);
-        net_row frozen = net_row_of(k, k->w, c, depth - k->split);
-        spread(to, &trained, tap, h);
-        spread(to + k->split, &frozen, tap, h);
+        net_row row = net_row_of(k, k->wt, c, k->split);
+        spread(to, &row, tap, h);
+        row = net_row_of(k, k->w, c, depth - k->split);
+        spread(to + k->split, &row, tap, h);
+        seen += k->groups;
+        if (seen >= k->cout) {
+            seen = 0;
+            to += depth;
+        }
     }
 }
 
 static void pixel(const net_gradient_args *a, int32_t row, int32_t column) {
     const net_conv_args *k = a->layer;
-    int32_t r, t;
+    uint32_t r, t;
     for (uint32_t c = 0; c < k->cin; c++) {
         a->work[c] = 0;
     }
@@ -42,7 +59,7 @@ static void pixel(const net_gradient_args *a, int32_t row, int32_t column) {
         }
         for (int32_t j = 0; j < k->kw; j++) {
             if (has_output(column + k->pad_left - j, k->stride_w, k->ow, &t)) {
-                add_tap(a, a->g + ((uint32_t)r * k->ow + (uint32_t)t) * k->cout,
+                add_tap(a, a->g + (r * k->ow + t) * k->cout,
                     (uint32_t)(i * k->kw + j));
             }
         }

@@ -64,19 +64,13 @@ typedef struct {
     int8_t low, high;
 } net_pool_args;
 
-void net_average_pool_ref(const net_pool_args *k);
-void net_max_pool_ref(const net_pool_args *k);
+/* The average of each window, or its largest value. */
+void net_pool_ref(const net_pool_args *k, int is_max);
 
 /* y (oh x ow) = fill, with x (h x w) from (pad_top, pad_left) on; fill is `low`. */
 void net_pad_ref(const net_pool_args *k);
 
-/* y = clamp(x, low, high) over n elements. */
-void net_clamp_ref(const int8_t *x, int8_t *y, uint32_t n, int8_t low, int8_t high);
-
-/* Section 4. e[i] = 32768 * exp(scale * (x[i] - max)) by `table` (32 words); returns the sum. */
-uint32_t net_exponentials_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint16_t *e);
-
-/* Section 4. g = the shares less 1 at `label`, as int8 with the exponent returned through
+/* Section 4. By `table` (32 numbers): g = the shares less 1 at `label`, as int8 with the exponent returned through
  * *exponent; returns the label's share in 1/32768. work: 2 n bytes. */
 int32_t net_softmax_loss_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
     int8_t *g, int32_t *exponent, uint16_t *work);
@@ -148,11 +142,8 @@ void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args
 #if !defined(net_add)
 #define net_add net_add_ref
 #endif
-#if !defined(net_average_pool)
-#define net_average_pool net_average_pool_ref
-#endif
-#if !defined(net_max_pool)
-#define net_max_pool net_max_pool_ref
+#if !defined(net_pool)
+#define net_pool net_pool_ref
 #endif
 #if !defined(net_pad)
 #define net_pad net_pad_ref

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads instructions and finds what they name, within bounds. */
+ * Reads instructions, and layers with their parameters. */
 #include "net_read.h"
-
-#define MOST (1u << 28)
-
-static void *out_of_place(net_reader *r) {
-    r->fault = NET_BAD_PLACE;
-    return 0;
-}
 
 static const uint8_t counts[] = NET_OPERANDS;
 
@@ -32,72 +25,16 @@ void net_operands(net_reader *r, uint32_t op) {
     }
 }
 
-uint32_t net_times(net_reader *r, uint32_t a, uint32_t b) {
-    uint64_t product = (uint64_t)a * b;
-    if (product > MOST) {
-        out_of_place(r);
-        return MOST;
-    }
-    return (uint32_t)product;
-}
-
-static int fits(uint32_t at, uint32_t bytes, uint32_t size) {
-    return at <= size && bytes <= size - at;
-}
-
-uint8_t *net_arena(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
-    if ((at & (align - 1)) || !fits(at, bytes, r->call->arena_bytes)) {
-        return out_of_place(r);
-    }
-    return r->call->arena + at;
-}
-
-const void *net_constant(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
-    if ((at & (align - 1)) || !fits(at, bytes, r->constants_bytes)) {
-        return out_of_place(r);
-    }
-    return r->constants + at;
-}
-
-const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes) {
-    uint32_t at = place >> 1;
-    if (!(place & 1)) {
-        return (const int8_t *)net_arena(r, at, bytes, 1);
-    }
-    if (!fits(at, bytes, r->call->input_bytes)) {
-        return out_of_place(r);
-    }
-    return (const int8_t *)r->call->input + at;
-}
-
 void *net_optional(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
     return at ? net_arena(r, at - 1, bytes, align) : 0;
-}
-
-int16_t *net_slot(net_reader *r, uint32_t slot) {
-    return slot < r->slots ? r->state->exponents + slot : out_of_place(r);
 }
 
 int net_is_depthwise(const net_layer *layer) {
     return layer->groups > 1 && layer->groups == layer->cin && layer->cin == layer->cout;
 }
 
-static int is_sound(const net_layer *layer) {
-    uint32_t groups = layer->groups;
-    if (!groups || !layer->cin || !layer->kh || !layer->kw || !layer->stride_h
-        || !layer->stride_w || layer->cin % groups || layer->cout % groups) {
-        return 0;
-    }
-    return layer->split <= (net_is_depthwise(layer) ? layer->cout : layer->cin / groups);
-}
-
-const net_layer *net_get_layer(net_reader *r, uint32_t number) {
-    const net_layer *layer = net_constant(r, net_times(r, number, 4), sizeof(net_layer), 4);
-    return layer && !is_sound(layer) ? out_of_place(r) : layer;
-}
-
 /* Bytes of the weights that lie in flash (trained 0) or in the arena. */
-static uint32_t weight_bytes(net_reader *r, const net_layer *layer, int trained) {
+static inline uint32_t weight_bytes(net_reader *r, const net_layer *layer, int trained) {
     int deep = !net_is_depthwise(layer);
     uint32_t whole = deep ? (uint32_t)layer->cin / layer->groups : layer->cout;
     uint32_t part = trained ? layer->split : whole - layer->split;

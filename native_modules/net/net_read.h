@@ -36,6 +36,36 @@ typedef struct {
 /* The operands of one instruction, all read at once. */
 void net_operands(net_reader *r, uint32_t op);
 
+#if defined(NET_SMALL)
+/* A small module takes the host's word for what lies where: its caller has compared the CRC of
+ * the code. The same functions without their checks. */
+static inline uint32_t net_times(net_reader *r, uint32_t a, uint32_t b) {
+    (void)r;
+    return a * b;
+}
+
+static inline uint8_t *net_arena(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align) {
+    (void)bytes;
+    (void)align;
+    return r->call->arena + at;
+}
+
+static inline const void *net_constant(net_reader *r, uint32_t at, uint32_t bytes,
+    uint32_t align) {
+    (void)bytes;
+    (void)align;
+    return r->constants + at;
+}
+
+static inline const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes) {
+    (void)bytes;
+    return (const int8_t *)(place & 1 ? r->call->input : r->call->arena) + (place >> 1);
+}
+
+static inline int16_t *net_slot(net_reader *r, uint32_t slot) {
+    return r->state->exponents + slot;
+}
+#else
 /* a * b, or a fault where it is above 2^28. */
 uint32_t net_times(net_reader *r, uint32_t a, uint32_t b);
 
@@ -45,14 +75,17 @@ uint8_t *net_arena(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);
 const void *net_constant(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);
 const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes);
 
+/* The exponent that an operand names. */
+int16_t *net_slot(net_reader *r, uint32_t slot);
+#endif
+
 /* Instructions after the outputs; 0 where `op` is none of them. */
 int net_train(net_reader *r, uint32_t op);
 
 /* What lies at an operand that is 0 for none, else offset + 1. */
 void *net_optional(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);
 
-/* The exponent and the layer that an operand names. */
-int16_t *net_slot(net_reader *r, uint32_t slot);
+/* The layer that an operand names. */
 const net_layer *net_get_layer(net_reader *r, uint32_t number);
 int net_is_depthwise(const net_layer *layer);
 

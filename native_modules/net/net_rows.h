@@ -12,15 +12,6 @@ typedef struct {
 } net_row;
 
 /* The row of output channel c in w (k->w or k->wt), which has `channels` weights a tap. */
-static inline net_row net_row_of(const net_conv_args *k, const int8_t *w, uint32_t c,
-    uint32_t channels) {
-    uint32_t rows = (uint32_t)k->cout / k->groups, in_group = c % rows;
-    uint32_t depth = channels * k->kh * k->kw;
-    if (!depth) {
-        return (net_row){ w, 4, 0 };
-    }
-    w += c / rows * net_rows_bytes(rows, depth) + net_row_start(in_group, depth);
-    return (net_row){ w, net_row_step(rows, in_group), channels };
-}
+net_row net_row_of(const net_conv_args *k, const int8_t *w, uint32_t c, uint32_t channels);
 
 #endif

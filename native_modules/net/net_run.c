@@ -4,7 +4,7 @@
 #include "net_work.h"
 
 /* Elements from the first to the last of a region of rows. */
-static uint32_t region(net_reader *r, uint32_t rows, uint32_t pitch, uint32_t row) {
+static inline uint32_t region(net_reader *r, uint32_t rows, uint32_t pitch, uint32_t row) {
     if (!rows) {
         r->fault = NET_BAD_PLACE;
         return 0;
@@ -12,7 +12,7 @@ static uint32_t region(net_reader *r, uint32_t rows, uint32_t pitch, uint32_t ro
     return net_times(r, net_times(r, rows - 1, pitch) + row, NET_ELEMENT);
 }
 
-static uint32_t elements(net_reader *r, uint32_t a, uint32_t b, uint32_t c) {
+static inline uint32_t elements(net_reader *r, uint32_t a, uint32_t b, uint32_t c) {
     return net_times(r, net_times(r, a, b), c);
 }
 
@@ -182,12 +182,10 @@ static void run_pool(net_reader *r, uint32_t op) {
     if (r->fault) {
         return;
     }
-    if (op == NET_OP_AVERAGE_POOL) {
-        net_average_pool(&k);
-    } else if (op == NET_OP_MAX_POOL) {
-        net_max_pool(&k);
-    } else {
+    if (op == NET_OP_PAD) {
         net_pad(&k);
+    } else {
+        net_pool(&k, op == NET_OP_MAX_POOL);
     }
 }
 
@@ -284,13 +282,9 @@ static int run_one(net_reader *r) {
     return is_page;
 }
 
-static uint32_t word(const uint8_t *at, uint32_t bytes) {
-    uint32_t value = 0;
-    while (bytes--) {
-        value = value << 8 | at[bytes];
-    }
-    return value;
-}
+/* A number of the header, which begins at a multiple of 4. */
+#define WORD(head, field) (*(const uint32_t *)((head) + (field)))
+#define HALF(head, field) (*(const uint16_t *)((head) + (field)))
 
 /* Finds the code, from NET_AT to NET_UNTIL, the constants and the state. */
 static void open_program(net_reader *r, const net_call *call) {
@@ -302,21 +296,27 @@ static void open_program(net_reader *r, const net_call *call) {
         || (((uintptr_t)head | (uintptr_t)call->arena) & 3)) {
         return;
     }
-    uint32_t constants = word(head + NET_P_CONSTANTS, 4);
+    uint32_t constants = WORD(head, NET_P_CONSTANTS);
     r->constants = head + constants;
-    r->constants_bytes = word(head + NET_P_CONSTANTS_BYTES, 4);
+    r->constants_bytes = WORD(head, NET_P_CONSTANTS_BYTES);
     if ((constants & 3) || constants < NET_P_BYTES || constants > call->program_bytes
         || r->constants_bytes > call->program_bytes - constants || par[NET_AT] < 0
         || par[NET_UNTIL] < par[NET_AT] || (uint32_t)par[NET_UNTIL] > constants - NET_P_BYTES) {
         return;
     }
+#if defined(NET_SMALL)
+    if (head[NET_P_OPTIMIZER] != NET_OPT_PLAIN) {
+        r->fault = NET_NO_KERNEL;
+        return;
+    }
+#endif
     r->fault = 0;
     r->code = head + NET_P_BYTES + par[NET_AT];
     r->end = head + NET_P_BYTES + par[NET_UNTIL];
     r->optimizer = head[NET_P_OPTIMIZER];
-    r->slots = word(head + NET_P_SLOTS, 2);
-    r->table = word(head + NET_P_TABLE, 4);
-    r->state = (net_state *)net_arena(r, word(head + NET_P_STATE, 4),
+    r->slots = HALF(head, NET_P_SLOTS);
+    r->table = WORD(head, NET_P_TABLE);
+    r->state = (net_state *)net_arena(r, WORD(head, NET_P_STATE),
         NET_S_BYTES + 2 * r->slots, 4);
 }
 

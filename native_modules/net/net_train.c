@@ -2,6 +2,12 @@
  * Instructions of loss, backward pass and updates. */
 #include "net_read.h"
 
+#if defined(NET_SMALL)
+#define NET_IS_PLAIN(r) 1 /* net_run refuses all others */
+#else
+#define NET_IS_PLAIN(r) ((r)->optimizer == NET_OPT_PLAIN)
+#endif
+
 static int8_t *tensor(net_reader *r, uint32_t at, uint32_t n) {
     return (int8_t *)net_arena(r, at, net_times(r, n, NET_ELEMENT), NET_ELEMENT);
 }
@@ -121,14 +127,9 @@ static void train_bias(net_reader *r, const net_layer *layer, const uint32_t *v)
 }
 
 /* Bytes of the optimizer's state for n weights. */
-static uint32_t state_bytes(net_reader *r, uint32_t n) {
-#if defined(NET_SMALL)
-    r->fault = r->optimizer == NET_OPT_PLAIN ? r->fault : NET_NO_KERNEL;
-    return 0 * n;
-#else
-    return r->optimizer == NET_OPT_PLAIN ? 0
+static uint32_t state_bytes(const net_reader *r, uint32_t n) {
+    return NET_IS_PLAIN(r) ? 0
         : r->optimizer == NET_OPT_MOMENTUM8 || r->optimizer == NET_OPT_WIDE ? n : 2 * n;
-#endif
 }
 
 /* layer x g window slot v work bytes */

@@ -3,7 +3,8 @@
 #include "net_kernels.h"
 #include "net_math.h"
 
-uint32_t net_exponentials_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint16_t *e) {
+/* e[i] = 32768 * exp(scale * (x[i] - max)); returns the sum. */
+static uint32_t exponentials(const int8_t *x, uint32_t n, const uint16_t *table, uint16_t *e) {
     int32_t most = -128;
     for (uint32_t i = 0; i < n; i++) {
         most = x[i] > most ? x[i] : most;
@@ -19,7 +20,7 @@ uint32_t net_exponentials_ref(const int8_t *x, uint32_t n, const uint16_t *table
 
 int32_t net_softmax_loss_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
     int8_t *g, int32_t *exponent, uint16_t *work) {
-    uint32_t sum = net_exponentials_ref(x, n, table, work), most = 0;
+    uint32_t sum = exponentials(x, n, table, work), most = 0;
     int32_t share = 0;
     for (uint32_t i = 0; i < n; i++) {
         work[i] = (uint16_t)((((uint32_t)work[i] << 15) + sum / 2) / sum);
