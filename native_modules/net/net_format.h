@@ -98,6 +98,7 @@
 #define NET_OP_WEIGHT_UPDATE 22
 #define NET_OP_PAGE_OUT 24
 #define NET_OP_PAGE_IN 25
+#define NET_OP_PAGE_KEEP 27
 #define NET_OP_FREE 26
 #define NET_OPT_PLAIN 0
 #define NET_OPT_MOMENTUM16 1
@@ -114,6 +115,6 @@
 
 /* How many operands each opcode has. */
 #define NET_OPERANDS_MOST 22
-#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 5, 6, 13, 8, 7, 5, 13, 0, 3, 3, 2 }
+#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 5, 6, 13, 8, 7, 5, 13, 0, 3, 3, 2, 3 }
 
 #endif

@@ -268,8 +268,11 @@ static int run_one(net_reader *r) {
             }
             break;
         case NET_OP_PAGE_OUT:
+        case NET_OP_PAGE_KEEP:
         case NET_OP_PAGE_IN:
-            is_page = run_page(r, op);
+            if (op != NET_OP_PAGE_KEEP || r->call->par[NET_TRAINING]) {
+                is_page = run_page(r, op);
+            }
             break;
         case NET_OP_FREE:
             break;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The page store on the smallest board, over a medium that itself allocates nothing."""
 
-from acclimate.pager import Pager, PagerError
 from page_cases import check_medium, page, raises
+
+from acclimate.pager import Pager, PagerError
 
 
 class Ram:

@@ -7,6 +7,7 @@ from ..model.graph import GraphError, geometry
 from ..model.network import clamp_limits
 from .patches import convs_of, patch_regions
 from .program_format import code
+from .storage import aligned
 
 # Channels that a convolution hands at once to the depthwise layer that follows.
 PLANES = 4
@@ -184,6 +185,21 @@ class Emitter:
         channels, height, width = self.graph[x].shape
         count = node.attrs["count"]
         self.write("KEEP", self.place(x), self.at(y), height * width, count, channels, count)
+
+    # ---- pages -----------------------------------------------------------------------------
+
+    def _page(self, op, node, name):
+        size = aligned(self.graph[name].size_bytes)
+        self.write(op, node.attrs["page"], self.at(name), size)
+
+    def _page_out(self, node):
+        self._page("PAGE_OUT", node, node.inputs[0])
+
+    def _page_keep(self, node):
+        self._page("PAGE_KEEP", node, node.inputs[0])
+
+    def _page_in(self, node):
+        self._page("PAGE_IN", node, node.outputs[0])
 
     # ---- patches ---------------------------------------------------------------------------
 

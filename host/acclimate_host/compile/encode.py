@@ -70,12 +70,13 @@ def encode(step, network, optimizer="plain"):
     if optimizer.upper() not in OPTIMIZERS:
         names = ", ".join(name.lower() for name in OPTIMIZERS)
         raise GraphError(f"optimizer: expected one of {names}, got {optimizer!r}")
-    plan = Plan(step, network, optimizer.upper())
+    plan = _plan_of(step)(step, network, optimizer.upper())
     emitter = Emitter(plan)
     forward = None
     for i, node in enumerate(plan.graph.nodes):
         if node.phase != "forward" and forward is None:
             forward = len(emitter.code)
+        plan.position = i
         emitter.node(i, node)
     forward = len(emitter.code) if forward is None else forward
     if len(emitter.code) > CODE_LIMIT:
@@ -88,6 +89,15 @@ def encode(step, network, optimizer="plain"):
         head + body + filling + bytes(plan.blob.data), bytes(plan.trained_bytes),
         plan.layout.size_bytes, plan.layout, tuple(plan.parts),
     )  # fmt: skip
+
+
+def _plan_of(step):
+    """Return the kind of Plan that a step needs."""
+    if not hasattr(step, "stays"):
+        return Plan
+    from .planned import PlannedPlan
+
+    return PlannedPlan
 
 
 class Plan:
@@ -107,7 +117,8 @@ class Plan:
         self._works = {i: dict(self._work_areas(n)) for i, n in enumerate(self.graph.nodes)}
         self.parts = self._trained_parts()
         self._kept = self._kept_parts()
-        self.layout = lay_out(self._buffers())
+        self.buffers = list(self._buffers())
+        self.layout = lay_out(self.buffers)
         self.trained_bytes = bytearray(_end(self.parts))
         self.windows, self.records, self.tables = [], {}, {}
         for layer in self.layers.values():
@@ -134,6 +145,10 @@ class Plan:
         """Return (offset, bytes) of a work area, or None."""
         size = self._works[position].get(name)
         return (self.layout.offsets[f"{name} {position}"], size) if size else None
+
+    def work_bytes(self, position):
+        """Return the bytes of all work areas of one node."""
+        return sum(_up(size) for size in self._works[position].values())
 
     def optimizer_state(self, name):
         """Return the operand for a trained tensor's state: 0 for none, else offset + 1."""

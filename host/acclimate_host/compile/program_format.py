@@ -149,6 +149,7 @@ OPS = (
     Op("WEIGHT_UPDATE", 22, f"layer x g {WINDOW} slot v work bytes", "section 6"),
     Op("PAGE_OUT", 24, "page at n", "stop: the caller writes arena bytes to a page"),
     Op("PAGE_IN", 25, "page at n", "stop: the caller reads a page into the arena"),
+    Op("PAGE_KEEP", 27, "page at n", "PAGE_OUT in training, nothing else"),
     Op("FREE", 26, "at n", "nobody reads these bytes any more"),
 )
 OPTIMIZERS = {"PLAIN": 0, "MOMENTUM16": 1, "MOMENTUM8": 2, "ACCUMULATE": 3, "WIDE": 4}

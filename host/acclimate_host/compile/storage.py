@@ -89,14 +89,14 @@ def buffers(graph, taken, with_input=False):
         root = owner(name, taken)
         old = found.get(root)
         if old is None:
-            found[root] = Buffer(root, _aligned(tensor.size_bytes), first, last)
+            found[root] = Buffer(root, aligned(tensor.size_bytes), first, last)
         else:
-            size = max(old.size_bytes, _aligned(tensor.size_bytes))
+            size = max(old.size_bytes, aligned(tensor.size_bytes))
             found[root] = Buffer(root, size, min(first, old.first), max(last, old.last))
     for i, node in enumerate(graph.nodes):
         if node.workspace_bytes:
             name = f"workspace {i}"
-            found[name] = Buffer(name, _aligned(node.workspace_bytes), i, i)
+            found[name] = Buffer(name, aligned(node.workspace_bytes), i, i)
     return list(found.values())
 
 
@@ -107,5 +107,6 @@ def owner(name, taken):
     return name
 
 
-def _aligned(size_bytes):
+def aligned(size_bytes):
+    """Bytes that a tensor takes in the arena."""
     return -(-size_bytes // ALIGN_BYTES) * ALIGN_BYTES

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The planning graph of a training step that the compiler made, for one board's cost table.
+
+One node per tensor of the arena and one of 0 bytes per update. Weights, optimizer state and
+outputs always stay. Clamp masks are nodes of their own that cost nothing: the layer makes them
+as it runs, so their bytes count as its workspace too. Gradients are neither recomputed nor
+paged, and a layer is not run again once its weights have changed.
+"""
+
+import math
+from dataclasses import dataclass
+
+from ..compile.encode import Plan
+from ..compile.storage import aligned
+from .costs import CostProfile, load
+from .problem import Graph, Node
+
+_HELD = ("activation", "mask", "gradient")
+# Forward operators that give the same tensor when they run again.
+_AGAIN = ("conv", "conv_add", "conv_depthwise", "dense", "add", "pool", "average_pool",
+          "max_pool", "pad", "lookup")  # fmt: skip
+_LAYERS = (*_AGAIN[:4], "input_gradient", "weight_update", "weight_gradient")
+
+
+@dataclass(frozen=True)
+class StepGraph:
+    """graph: the planning problem. made_by: planning node id -> position in the step; a mask
+    is made by its layer. made_first: ids that are a layer's own output, not a mask."""
+
+    graph: Graph
+    made_by: dict
+    made_first: frozenset
+
+
+def step_graph(step, network, profile, optimizer="plain"):
+    """StepGraph of a Step without buffers that are taken over (Options(in_place=False))."""
+    profile = profile if isinstance(profile, CostProfile) else load(profile)
+    plan = Plan(step, network, optimizer.upper())
+    made_by, first, nodes = {}, set(), []
+    for position, node in enumerate(plan.graph.nodes):
+        for made in _nodes(plan, position, node, profile):
+            nodes.append(made)
+            made_by[made.id] = position
+        first.add(nodes[-1].id if len(node.outputs) < 2 else _names(plan, position, node)[0])
+    return StepGraph(Graph(tuple(nodes), resident_bytes(plan)), made_by, frozenset(first))
+
+
+def resident_bytes(plan):
+    """Bytes of weights, state and outputs."""
+    sizes = {b.name: b.size_bytes for b in plan.buffers}
+    always = ("weights", "state", plan.network.output)
+    windows = [t.name for t in plan.graph.tensors.values() if t.kind == "state"]
+    return sum(sizes.get(name, 0) for name in (*always, *windows))
+
+
+def _names(plan, position, node):
+    """Ids of the planning nodes of one step node; the one that the layer is run for first."""
+    names = [n for n in node.outputs if plan.graph[n].kind in _HELD]
+    return names or [f"{node.op} {(node.writes or (position,))[0]}"]
+
+
+def _nodes(plan, position, node, profile):
+    graph, output = plan.graph, plan.network.output
+    deps = tuple(n for n in dict.fromkeys(node.reads) if graph[n].kind in _HELD)
+    name, *masks = _names(plan, position, node)
+    size = 0 if name == output or name not in graph.tensors else aligned(graph[name].size_bytes)
+    kind = graph[name].kind if name in graph.tensors else ""
+    flop = _flop(plan, node)
+    beside = sum(aligned(graph[n].size_bytes) for n in masks)
+    yield Node(
+        name, deps, size, plan.work_bytes(position) + beside, profile.compute_energy(flop),
+        profile.compute_time(flop), recomputable=_may_run_again(plan, position, node, name),
+        pageable=kind == "activation" and size > 0, **_transfers(profile, size),
+    )  # fmt: skip
+    for mask in masks:
+        size = aligned(graph[mask].size_bytes)
+        yield Node(mask, (name,), size, recomputable=False, pageable=True,
+                   **_transfers(profile, size))  # fmt: skip
+
+
+def _transfers(profile, size):
+    found = {}
+    for direction in ("pagein", "pageout"):
+        found[direction + "_energy"] = profile.transfer_energy(direction, size) if size else 0.0
+        found[direction + "_time"] = profile.transfer_time(direction, size) if size else 0.0
+    return found
+
+
+def _flop(plan, node):
+    graph = plan.graph
+    if node.op in _LAYERS and "layer" in node.attrs and node.op != "add":
+        steps = node.attrs.get("steps", (node.attrs,))
+        layers = [plan.layers[attrs["layer"]] for attrs in steps if attrs["layer"] in plan.layers]
+        if layers:
+            return float(sum(2 * _products(plan, layer) for layer in layers))
+    return float(max([graph[n].elements for n in (*node.inputs, *node.outputs)
+                      if graph[n].kind in _HELD] or [1]))  # fmt: skip
+
+
+def _products(plan, layer):
+    forward = plan.network.graph
+    weight = forward[layer.node.inputs[1]]
+    return forward[layer.node.outputs[0]].elements * math.prod(weight.shape[1:])
+
+
+def _may_run_again(plan, position, node, name):
+    graph = plan.graph
+    if node.op not in _AGAIN or name == plan.network.output or node.phase != "forward":
+        return False
+    last = max([position, *(i for i, n in enumerate(graph.nodes) if name in n.reads)])
+    written = {w for n in graph.nodes[: last + 1] for w in n.writes}
+    return not written.intersection(node.reads)
