@@ -10,13 +10,14 @@ rate chosen on a validation split, for each seed alone; what is printed is the t
 - *_classifier: only the classifier is trained
 - truncate, no_scaling: int8 stores that are known to fail (numpy)
 
-    python -m bench.transfer [--workers N] [--quick]
+    python -m bench.transfer [--workers N] [--quick] [--resume]
 """
 
 import argparse
+import json
 import statistics
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from acclimate_host.demo import watch
 from acclimate_host.model.pretrain import pretrain
@@ -29,6 +30,7 @@ from bench import transfer_tasks as tasks
 from bench.common import table, write
 
 SEEDS = 5
+KEPT = built("bench", "transfer_jobs.jsonl")
 # Three first-pointwise layers, in part or whole, and the biases from the first of them on.
 SPARSE = Scheme(9, (("c4", 8), ("c7", 16), ("c10", 24)))
 CLASSIFIER = Scheme(0)
@@ -120,6 +122,16 @@ def measure(name, seed, epochs=12):
     return {"accuracy": found, "rates": rates, "quantized_agreement": report.agreement}
 
 
+def finished(resume):
+    """Return (jobs, results) that an earlier run has written; without `resume` none are left."""
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    if not resume:
+        KEPT.unlink(missing_ok=True)
+    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
 def summary(results):
     """Return the means over seeds, their differences, and the spread of each row."""
     rows = results[0]["accuracy"]
@@ -139,14 +151,19 @@ def main():
     parser = argparse.ArgumentParser(description="transfer accuracy of a small network")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--quick", action="store_true", help="one seed of the digits only")
+    parser.add_argument("--resume", action="store_true", help="keep what an earlier run finished")
     args = parser.parse_args()
     names = ("rotated", "classes", "mnist_rotated", "mnist_classes", "watch")
     names, seeds = (names[:2], 1) if args.quick else (names, SEEDS)
     jobs = [(name, seed) for name in names for seed in range(seeds)]
+    done = finished(args.resume)
     with ProcessPoolExecutor(args.workers) as pool:
-        found = list(pool.map(measure, *zip(*jobs, strict=True)))
-    by_name = {name: [r for (n, _), r in zip(jobs, found, strict=True) if n == name]
-               for name in names}  # fmt: skip
+        left = {pool.submit(measure, *job): job for job in jobs if list(job) not in done[0]}
+        for future in as_completed(left):
+            with KEPT.open("a") as file:
+                file.write(json.dumps([list(left[future]), future.result()]) + "\n")
+    found = dict(zip(map(tuple, (done := finished(True))[0]), done[1], strict=True))
+    by_name = {name: [found[name, seed] for seed in range(seeds)] for name in names}
     result = {name: summary(results) for name, results in by_name.items()}
     result["note"] = __doc__.split("\n\n")[1].replace("\n", " ")
     path = write("transfer", result)
