@@ -175,3 +175,40 @@ def test_a_program_is_well_under_four_kilobytes():
 
 def test_generated_files_are_those_of_the_one_source():
     assert program_format.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_pure_python_gives_the_core_s_bytes(net_class, optimizer):
+    from acclimate import _net_py
+
+    seed = OPTIMIZERS.index(optimizer)
+    graph = trained_net(seed + 40)
+    network = values_for(graph, seed)
+    for scheme, options in list(zip(schemes(graph), OPTIONS, strict=True))[:3]:
+        program = encode(step_of(graph, scheme, **options), network, optimizer)
+        nets = [open_net(net_class, program) for _ in range(2)]
+        nets[1]._native = _net_py
+        random = np.random.default_rng(seed)
+        for k in range(2):
+            x, label = stored(sample(graph, random)), k % 2
+            for net in nets:
+                net._put(STATE.offset("move"), int(optimizer != "accumulate" or k % 2 == 1))
+            assert nets[0].train_step(x, label) == nets[1].train_step(x, label)
+            assert bytes(nets[0].weights()) == bytes(nets[1].weights())
+            at, size = program.field("state"), program.field("kept_bytes")
+            assert nets[0]._arena[at : at + size] == nets[1]._arena[at : at + size]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pure_python_predicts_streams(net_class, seed):
+    from acclimate import _net_py
+
+    graph = predicting_net(seed)
+    program = encode(inference_step(graph), values_for(graph, seed))
+    nets = [net_class(bytearray(program.code)) for _ in range(2)]
+    nets[1]._native = _net_py
+    random = np.random.default_rng(seed)
+    for _ in range(4):
+        x = stored(sample(graph, random))
+        assert nets[0].predict(x) == nets[1].predict(x)
+        assert bytes(nets[0].outputs()) == bytes(nets[1].outputs())

@@ -163,6 +163,12 @@ def code(name):
     return next(op.code for op in OPS if op.name == name)
 
 
+def operand_counts():
+    """Return how many operands each opcode has, as bytes."""
+    counts = {op.code: len(op.operands.split()) for op in OPS}
+    return bytes(counts.get(number, 0) for number in range(max(counts) + 1))
+
+
 def constants():
     """Return every constant by name: offsets, lengths, opcodes, optimizers, statuses."""
     named = {"FORMAT": FORMAT}
@@ -171,6 +177,7 @@ def constants():
             named[f"{record.prefix}_{field.name.upper()}"] = record.offset(field.name)
         named[f"{record.prefix}_BYTES"] = record.bytes
     named.update({f"OP_{op.name}": op.code for op in OPS})
+    named["COUNTS"] = operand_counts()
     named.update({f"OPT_{name}": value for name, value in OPTIMIZERS.items()})
     named.update(STATUS)
     return named
@@ -186,12 +193,11 @@ def c_header():
         "",
     ]
     for name, value in constants().items():
-        lines.append(f"#define NET_{name} {value if value >= 0 else f'({value})'}")
-    counts = {op.code: len(op.operands.split()) for op in OPS}
-    listed = ", ".join(str(counts.get(code, 0)) for code in range(max(counts) + 1))
+        if isinstance(value, int):
+            lines.append(f"#define NET_{name} {value if value >= 0 else f'({value})'}")
     lines += ["", "/* How many operands each opcode has. */"]
-    lines += [f"#define NET_OPERANDS_MOST {max(counts.values())}"]
-    lines += [f"#define NET_OPERANDS {{ {listed} }}"]
+    lines += [f"#define NET_OPERANDS_MOST {max(operand_counts())}"]
+    lines += [f"#define NET_OPERANDS {{ {', '.join(map(str, operand_counts()))} }}"]
     return "\n".join([*lines, "", "#endif", ""])
 
 
@@ -225,8 +231,11 @@ def _with_constants(text):
     before, rest = text.split(DEVICE_BEGIN)
     block, after = rest.split(DEVICE_END)
     values = constants()
-    names = [line.split(" = ")[0].removeprefix("_") for line in block.splitlines()]
-    lines = "".join(f"_{name} = const({values[name]})\n" for name in names)
+    names = [line.split(" = ")[0][1:] for line in block.splitlines() if line.startswith("_")]
+    lines = "".join(
+        f"_{name} = const({value})\n" if isinstance(value := values[name], int)
+        else f"_{name} = bytes.fromhex(\n    \"{value.hex()}\"\n)\n" for name in names
+    )  # fmt: skip
     return before + DEVICE_BEGIN + lines + DEVICE_END + after
 
 
