@@ -2,25 +2,23 @@
 """Run a network program on an emulated board and count its instructions."""
 
 import ast
-import tempfile
 from pathlib import Path
 
 from acclimate_host.connect import open_board
 from acclimate_host.paths import built
+from bench import raw_flash
 
 SHIFT = 10
-# Where a program lies in the flash of the emulated board, behind the firmware.
-PROGRAM_AT = {"nrf52840": 0x21400000, "samd21": 0x50000}
 ARCH = {"nrf52840": "armv7emsp", "samd21": "armv6m"}
 _ALL = 1 << 29
 
 _SETUP = """
-import gc, qboard, uctypes
+import gc, qboard
 from array import array
 import _net
 gc.collect()
 T = qboard.ticks
-program = memoryview(uctypes.bytearray_at({at}, {size}))
+program = memoryview(qboard.Flash({at}, {whole}))[:{size}]
 arena = bytearray({arena_bytes})
 x = bytearray({input_bytes})
 for i in range(len(x)):
@@ -69,23 +67,21 @@ def count(name, program, training=False, native=None):
     data += bytes(-len(data) % 4) + bytes(program.weights)
     field = program.field
     names = {
-        "at": PROGRAM_AT[name], "size": len(data), "arena_bytes": program.arena_bytes,
+        "at": raw_flash.START[name], "size": len(data), "whole": -(-len(data) // 4096) * 4096,
+        "arena_bytes": program.arena_bytes,
         "input_bytes": field("input_bytes"), "all": _ALL, "weights_in": weights_in,
         "weights_bytes": len(program.weights), "weights_at": field("weights"),
         "state": field("state"), "forward": field("forward"),
         "end": field("forward") + field("training"), "training": int(training),
     }  # fmt: skip
-    with tempfile.NamedTemporaryFile() as image:
-        Path(image.name).write_bytes(data)
-        board = open_board(name, icount=SHIFT, images={PROGRAM_AT[name]: image.name})
-        try:
-            path = native or module(ARCH[name])
-            board.put_bytes(Path(path).read_bytes(), "_net.mpy")
-            board.exec(_SETUP.format(**names))
-            answer = ast.literal_eval(board.exec(_RUN.format(**names), 300))
-            hz = board.ticks()[1]
-        finally:
-            board.close()
+    with open_board(name, icount=SHIFT) as board:
+        path = native or module(ARCH[name])
+        board.put_bytes(Path(path).read_bytes(), "_net.mpy")
+        raw_flash.write(board, name, data)
+        board.soft_reset()
+        board.exec(_SETUP.format(**names))
+        answer = ast.literal_eval(board.exec(_RUN.format(**names), 300))
+        hz = board.ticks()[1]
     if answer[2] or answer[3]:
         raise RuntimeError(f"{name}: the program ended with status {answer[2:]}")
     return [round(ticks * 1e9 / hz / (1 << SHIFT)) for ticks in answer[:2]]

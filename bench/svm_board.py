@@ -6,7 +6,6 @@ scripts, so that the heap holds what a real program would hold and no more.
 """
 
 import ast
-import base64
 import inspect
 from pathlib import Path
 
@@ -14,18 +13,10 @@ import numpy as np
 
 from acclimate.svm_model import integer_weights
 from acclimate_host.connect import open_board
+from bench import raw_flash
 
 SHIFT = 10
-RAW_START = {"nrf52840": 0x21100000, "samd21": 0x50000}
 
-_CHUNK_BYTES = 256
-
-_FLASH = """
-import qboard
-from binascii import a2b_base64 as u
-f = qboard.Flash({start}, 65536)
-p = qboard.PAGE_BYTES
-"""
 _SETUP = """
 import gc
 import qboard
@@ -122,11 +113,7 @@ def _open(name, blob, native, module):
     """Board with `blob` in its raw flash and the native module in its filesystem."""
     board = open_board(name, icount=SHIFT)
     board.put_bytes(Path(native).read_bytes(), module + ".mpy")
-    board.exec(_FLASH.format(start=RAW_START[name]))
-    blob += bytes(-len(blob) % 4)
-    for at in range(0, len(blob), _CHUNK_BYTES):
-        text = base64.b64encode(blob[at : at + _CHUNK_BYTES]).decode()
-        board.exec(f"f.writeblocks({at} // p, u('{text}'), {at} % p)")
+    raw_flash.write(board, name, blob)
     board.soft_reset()
     return board
 
@@ -145,7 +132,7 @@ def train(name, task, native, module, is_float, slots):
     names = {
         "functions": _ONE_FUNCTION if module == "_svm_linear" else _FUNCTIONS,
         "words": words,
-        "module": module, "start": RAW_START[name], "x_bytes": len(x), "n": n, "d": task.d,
+        "module": module, "start": raw_flash.START[name], "x_bytes": len(x), "n": n, "d": task.d,
         "type": "f" if is_float else "i", "is_float": is_float,
         "par": list(task.par(is_float)), "total": len(task.x), "test_at": test_at,
     }  # fmt: skip
@@ -178,7 +165,7 @@ def algorithm_1(name, task, native):
     n = task.n_train
     x = np.ascontiguousarray(task.x[:n] / task.scale, np.float32).tobytes()
     blob = x + task.y[:n].astype(np.int8).tobytes()
-    names = {"start": RAW_START[name], "x_bytes": len(x), "n": n, "c": 1.0}
+    names = {"start": raw_flash.START[name], "x_bytes": len(x), "n": n, "c": 1.0}
     board = _open(name, blob, native, "svm_ref")
     try:
         answer = ast.literal_eval(board.exec(_ALGORITHM_1.format(**names), 400))

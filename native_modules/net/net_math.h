@@ -5,16 +5,19 @@
 
 #include <stdint.h>
 
-/* Section 1: (a * b) / 2^31, to the nearest, halves away from zero; saturates at -2^31 squared. */
+/* Section 1: (a * b) / 2^31 for b >= 0, to the nearest, halves up. */
 static inline int32_t net_high_mul(int32_t a, int32_t b) {
-    if (a == b && a == INT32_MIN) {
-        return INT32_MAX;
-    }
-    int64_t ab = (int64_t)a * b;
-    if (ab >= 0) {
-        return (int32_t)((ab + (1 << 30)) >> 31);
-    }
-    return -(int32_t)((-ab + (1 << 30) - 1) >> 31);
+#if defined(__ARM_ARCH_6M__)
+    /* Four products of 16 bits are shorter than the compiler's helper for 64 bits. */
+    int32_t high = a >> 16, top = b >> 16, middle = high * (int32_t)(b & 0xffff);
+    uint32_t low = (uint32_t)a & 0xffffu, cross = low * (uint32_t)top;
+    low *= (uint32_t)b & 0xffffu;
+    uint32_t carry = (low >> 16) + ((uint32_t)middle & 0xffffu) + (cross & 0xffffu) + 0x4000u;
+    high = high * top + (middle >> 16) + (int32_t)(cross >> 16) + (int32_t)(carry >> 16);
+    return (int32_t)((uint32_t)high << 1 | (carry >> 15 & 1));
+#else
+    return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+#endif
 }
 
 /* Section 1: x / 2^e for 0 <= e <= 31, to the nearest, halves away from zero. */
