@@ -4,6 +4,7 @@
 import ast
 from pathlib import Path
 
+from acclimate_host.compile.program_format import HEADER
 from acclimate_host.connect import open_board
 from acclimate_host.paths import built
 from bench import raw_flash
@@ -44,9 +45,20 @@ weights()
 state()
 run(0, 0)
 e = run(0, 0)[0]
-a, s = run(0, {forward}, {training})
-b, s2 = run({forward}, {end}, 1) if {training} else (e, 0)
-print([a - e, b - e, s, s2])
+out = []
+def walk(at, until, training):
+    s = 1
+    while s == 1:
+        par[0], par[1], par[3], par[4] = at, until, training, 1
+        t = T()
+        s = _net.run(program, arena, x, par)
+        t = (T() - t) & 0x3fffffff
+        out.append((at, t - e))
+        at = par[0]
+    return s
+s = walk(0, {forward}, {training})
+s = s or ({training} and walk({forward}, {end}, 1))
+print([s, out])
 """
 
 
@@ -55,11 +67,13 @@ def module(arch):
     return built("native", arch, "_net.mpy")
 
 
-def count(name, program, training=False, native=None):
-    """Return instructions of the forward and of the backward part on board `name`.
+def instructions(name, program, training=False, native=None):
+    """Return [(opcode, instructions of the board)] of each instruction of a program.
 
     The input is a fixed pattern; the board's own output decides nothing here.
 
+    :param training: run the backward part too
+    :param native: path of another native module to run
     :raises RuntimeError: when the program ends with a fault
     """
     data = bytes(program.code)
@@ -82,6 +96,8 @@ def count(name, program, training=False, native=None):
         board.exec(_SETUP.format(**names))
         answer = ast.literal_eval(board.exec(_RUN.format(**names), 300))
         hz = board.ticks()[1]
-    if answer[2] or answer[3]:
-        raise RuntimeError(f"{name}: the program ended with status {answer[2:]}")
-    return [round(ticks * 1e9 / hz / (1 << SHIFT)) for ticks in answer[:2]]
+    status, steps = answer
+    if status:
+        raise RuntimeError(f"{name}: the program ended with status {status}")
+    code = program.code[HEADER.bytes :]
+    return [(code[at], round(ticks * 1e9 / hz / (1 << SHIFT))) for at, ticks in steps]

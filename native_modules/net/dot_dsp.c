@@ -46,6 +46,18 @@ void net_rows_2x1(net_rows *r) {
     rows(r, 1);
 }
 
+void net_spread(const int8_t *w, uint32_t step, const int16_t *h, int32_t pairs, int32_t *sums,
+    int32_t words) {
+    for (; words; words--, w += 8, sums += 4) {
+        for (int32_t pair = 0; pair < pairs; pair++) {
+            const int8_t *rows = w + (uint32_t)pair * step;
+            for (uint32_t i = 0; i < 4; i++) {
+                sums[i] += h[2 * pair] * rows[i] + h[2 * pair + 1] * rows[4 + i];
+            }
+        }
+    }
+}
+
 void net_taps_row(net_taps_args *t) {
     for (; t->pixels; t->pixels--) {
         int32_t sums[4] = { t->bias[0], t->bias[1], t->bias[2], t->bias[3] };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Gradients of a layer's input in plain C: the reference of every faster kernel. */
+ * Gradients of a layer's input in plain C, over net_spread where there is DSP. */
 #include "net_block.h"
+#include "net_dot.h"
 #include "net_rows.h"
 
 /* Whether output `at` (before division by the stride) exists; *index is its number. */
@@ -23,6 +24,45 @@ static void spread(int32_t *sums, const net_row *w, uint32_t tap, int32_t h) {
     }
 }
 
+#if NET_DSP
+/* One part of the input channels in pairs of rows; returns 0 where it does not lie in words. */
+static int spread_pairs(const net_gradient_args *a, const int16_t *h, const int8_t *w,
+    uint32_t tap, uint32_t channels, int32_t *sums) {
+    const net_conv_args *k = a->layer;
+    uint32_t taps = (uint32_t)k->kh * k->kw;
+    if (k->groups != 1 || (taps > 1 && (channels & 3))) {
+        return 0;
+    }
+    if (channels) {
+        net_spread(w + 2 * tap * channels, 2 * net_row_bytes(taps * channels), h, k->cout >> 1,
+            sums, (int32_t)((channels + 3) >> 2));
+    }
+    return 1;
+}
+
+static void fold_all(int16_t *h, const int8_t *g, const uint16_t *ratio, uint32_t n, int fold) {
+    for (const int8_t *end = g + n; g != end;) {
+        *h++ = (int16_t)net_fold(*g++, *ratio++, fold);
+    }
+}
+
+/* Both parts; returns the first channel that is left. */
+static uint32_t add_pairs(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
+    const net_conv_args *k = a->layer;
+    int16_t *h = (int16_t *)(a->work + k->cin + 3);
+    fold_all(h, g, a->ratio, k->cout, a->fold);
+    uint32_t rest = k->cin - k->split;
+    if ((k->split & 3 && k->kh * k->kw > 1) || !spread_pairs(a, h, k->w, tap, rest,
+            a->work + k->split)) {
+        return 0;
+    }
+    spread_pairs(a, h, k->wt, tap, k->split, a->work);
+    return k->cout & ~1u;
+}
+#else
+#define add_pairs(a, g, tap) 0
+#endif
+
 /* Add what one output pixel gives to an input pixel through one tap. */
 static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
     const net_conv_args *k = a->layer;
@@ -33,7 +73,7 @@ static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
         depth /= groups;
     }
     int32_t *to = a->work;
-    for (uint32_t c = 0; c < k->cout; c++) {
+    for (uint32_t c = add_pairs(a, g, tap); c < k->cout; c++) {
         int32_t h = net_fold(g[c], a->ratio[c], a->fold);
         net_row row = net_row_of(k, k->wt, c, k->split);
         spread(to, &row, tap, h);

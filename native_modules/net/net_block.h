@@ -12,8 +12,9 @@ static inline int32_t net_fold(int32_t g, uint32_t ratio, int fold) {
 /* The largest magnitude of n sums. */
 static inline int32_t net_most(const int32_t *sums, uint32_t n) {
     int32_t most = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        int32_t size = sums[i] < 0 ? -sums[i] : sums[i];
+    for (const int32_t *end = sums + n; sums != end;) {
+        int32_t size = *sums++;
+        size = size < 0 ? -size : size;
         most = size > most ? size : most;
     }
     return most;
@@ -23,7 +24,7 @@ static inline int32_t net_most(const int32_t *sums, uint32_t n) {
 static inline void net_halve(int8_t *g, uint32_t runs, uint32_t run, uint32_t pitch) {
     for (uint32_t i = 0; i < runs; i++, g += pitch) {
         for (uint32_t j = 0; j < run; j++) {
-            g[j] = (int8_t)net_even_shift(g[j], 1);
+            g[j] = (int8_t)net_even_shift_some(g[j], 1);
         }
     }
 }
@@ -36,8 +37,9 @@ static inline int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, u
         net_halve(g, runs, run, pitch);
         s++;
     }
-    for (uint32_t i = 0; i < n; i++, at += step) {
-        *at = (int8_t)net_even_shift(sums[i], s);
+    for (const int32_t *end = sums + n; sums != end; at += step) {
+        int32_t sum = *sums++;
+        *at = (int8_t)(s ? net_even_shift_some(sum, s) : sum);
     }
     return s;
 }

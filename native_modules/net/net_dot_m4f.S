@@ -281,3 +281,51 @@ function net_taps_row
     bne     1b
     pop     {r0, r3-r11, pc}
     .size net_taps_row, . - net_taps_row
+
+/* Two channels of two rows: r2, r3 hold bytes \a and \a + 2 of each in 16 bits. */
+    .macro spread_two a, b
+    pkhbt   r0, r2, r3, lsl #16
+    pkhtb   r3, r3, r2, asr #16
+    smlad   \a, r0, lr, \a
+    smlad   \b, r3, lr, \b
+    .endm
+
+    .macro spread_pair
+    ldrd    r11, r12, [r8]
+    ldr     lr, [r9], #4
+    add     r8, r8, r1
+    sxtb16  r2, r11
+    sxtb16  r3, r12
+    spread_two r4, r6
+    sxtb16  r2, r11, ror #8
+    sxtb16  r3, r12, ror #8
+    spread_two r5, r7
+    .endm
+
+/* void net_spread(const int8_t *w, uint32_t step, const int16_t *h, int32_t pairs,
+ *     int32_t *sums, int32_t words) */
+function net_spread
+    push    {r0, r2-r11, lr}    /* w, h, pairs at 0, 4, 8; sums, words at 48, 52 */
+1:  ldr     r3, [sp, #48]
+    ldrd    r9, r10, [sp, #4]
+    ldr     r8, [sp]
+    ldm     r3, {r4-r7}
+    lsrs    r10, r10, #1
+    bcc     2f
+    spread_pair
+2:  cmp     r10, #0
+    beq     4f
+3:  spread_pair
+    subs    r10, r10, #1
+    spread_pair
+    bne     3b
+4:  ldr     r0, [sp]
+    ldrd    r2, r3, [sp, #48]
+    adds    r0, r0, #8
+    stm     r2!, {r4-r7}
+    subs    r3, r3, #1
+    str     r0, [sp]
+    strd    r2, r3, [sp, #48]
+    bne     1b
+    pop     {r0, r2-r11, pc}
+    .size net_spread, . - net_spread

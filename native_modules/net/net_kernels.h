@@ -83,13 +83,16 @@ typedef struct {
     const int8_t *g;
     int8_t *gx; /* for a depthwise layer it may be g itself */
     const uint16_t *ratio;
-    int32_t *work; /* at least net_gradient_work bytes; more lets a fast kernel take two pixels */
+    int32_t *work; /* net_gradient_work bytes: sums of a pixel, and H of section 5 */
     uint32_t work_bytes;
     uint8_t fold;
 } net_gradient_args;
 
 static inline uint32_t net_gradient_work(const net_conv_args *layer, int is_depthwise) {
-    return 4u * (is_depthwise ? (uint32_t)layer->h * layer->w_in : layer->cin);
+    if (is_depthwise) {
+        return 4u * layer->h * layer->w_in;
+    }
+    return 4u * (layer->cin + 3u) + 2u * layer->cout;
 }
 
 /* Each returns s of section 5. */

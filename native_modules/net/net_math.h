@@ -38,14 +38,17 @@ static inline int32_t net_clamp(int32_t x, int32_t low, int32_t high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* Section 5: x / 2^s for 0 <= s <= 31, to the nearest, halves to even. */
-static inline int32_t net_even_shift(int32_t x, int s) {
-    if (s == 0) {
-        return x;
-    }
+/* Section 5: x / 2^s for 1 <= s <= 31, to the nearest, halves to even. */
+static inline __attribute__((always_inline)) int32_t net_even_shift_some(int32_t x, int s) {
     int32_t down = x >> s;
-    uint32_t rest = (uint32_t)x & ((1u << s) - 1u), half = 1u << (s - 1);
-    return down + (rest > half || (rest == half && (down & 1)));
+    /* What is shifted out lies at the top and is even: a half goes up where down is odd. */
+    uint32_t rest = (uint32_t)x << (32 - s);
+    return down + (rest + ((uint32_t)down & 1u) > 0x80000000u);
+}
+
+/* The same for 0 <= s <= 31. */
+static inline int32_t net_even_shift(int32_t x, int s) {
+    return s ? net_even_shift_some(x, s) : x;
 }
 
 /* Section 5: the smallest s for which every |x| <= most becomes at most 127. */

@@ -11,11 +11,14 @@ import numpy as np
 from acclimate_host.compile.rows import pack_rows
 from acclimate_host.paths import repository
 
-SOURCES = ("conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c", "dot.c", "dot_dsp.c")
+SOURCES = (
+    "conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c", "dot.c", "dot_dsp.c", "gradient.c",
+)  # fmt: skip
 EXPORTS = """
 #include "net_work.h"
 uint32_t conv_work(const net_conv_args *k) { return net_conv_work(k); }
 uint32_t depthwise_work(const net_conv_args *k) { return net_depthwise_work(k); }
+uint32_t gradient_work(const net_conv_args *k) { return net_gradient_work(k, 0); }
 """
 
 
@@ -40,6 +43,14 @@ class ConvArgs(Structure):
         *((name, c_uint16) for name in ("cin", "cout", "groups", "split", "kh", "kw",
             "stride_h", "stride_w")),
         *((name, c_int8) for name in ("zero_x", "zero_y", "low", "high")),
+    ]  # fmt: skip
+
+
+class GradientArgs(Structure):
+    _fields_ = [
+        ("layer", POINTER(ConvArgs)), ("g", POINTER(c_int8)), ("gx", POINTER(c_int8)),
+        ("ratio", POINTER(c_uint16)), ("work", POINTER(c_int32)), ("work_bytes", c_uint32),
+        ("fold", c_uint8),
     ]  # fmt: skip
 
 
@@ -194,3 +205,20 @@ def run(library, case, which, in_place=False):
         args.x = ctypes.cast(a["x"].ctypes.data + case.first, POINTER(c_int8))
     getattr(library, f"{name}_{which}")(ctypes.byref(args), case.first, case.end)
     return a["y"], a.get("mask"), a["work"][-(-size // 2) :]
+
+
+def input_gradient(library, case, seed):
+    """Return (gradient of the input, its shift, work behind what was asked for)."""
+    rng, n = np.random.default_rng(seed), case.numbers
+    args, keep = args_of(case, 0)
+    size = library.gradient_work(ctypes.byref(args))
+    work = np.full(-(-size // 4) + 2, 0x5A5A5A5A, np.int32)
+    g = _int8(rng, n["oh"] * n["ow"] * n["cout"], rng.random() < 0.3)
+    ratio = rng.integers(0, 32769, n["cout"]).astype(np.uint16)
+    gx = np.zeros(n["h"] * n["w_in"] * n["cin"], np.int8)
+    found = GradientArgs(ctypes.pointer(args), work_bytes=size, fold=int(rng.integers(9, 15)))
+    kinds = dict(GradientArgs._fields_)
+    for name, array in {"g": g, "gx": gx, "ratio": ratio, "work": work}.items():
+        setattr(found, name, array.ctypes.data_as(kinds[name]))
+    shift = library.net_input_gradient_ref(ctypes.byref(found))
+    return gx, shift, work[-(-size // 4) :], keep

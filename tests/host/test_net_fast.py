@@ -8,9 +8,14 @@ import pytest
 CASES = 1500
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["plain columns", "Cortex-M4 columns"])
-def library(request, tmp_path_factory):
-    return kernels.build(tmp_path_factory.mktemp("kernels"), request.param)
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory):
+    return [kernels.build(tmp_path_factory.mktemp("kernels"), dsp) for dsp in (False, True)]
+
+
+@pytest.fixture(scope="module", params=[0, 1], ids=["plain columns", "Cortex-M4 columns"])
+def library(request, libraries):
+    return libraries[request.param]
 
 
 def same(library, case):
@@ -69,3 +74,18 @@ def test_the_largest_sums_come_out_whole(library, taps):
             "shift": np.array([-24, -25, 0], np.int8),
         }  # fmt: skip
         same(library, case)
+
+
+def test_gradients_of_the_input_are_those_of_plain_c(libraries):
+    rng = np.random.default_rng(6)
+    for seed in range(700):
+        case = kernels.random_case(rng, False)
+        if rng.random() < 0.5:  # words of four channels, which go two rows at a time
+            n = case.numbers
+            n |= {"groups": 1, "cin": 4 * int(rng.integers(1, 6))}
+            n["split"] = int(rng.choice([0, 4, n["cin"]]))
+            case.arrays["w"], case.arrays["wt"] = kernels.weights(rng, n, False)
+        plain, fast = (kernels.input_gradient(library, case, seed) for library in libraries)
+        assert np.array_equal(plain[0], fast[0]), case
+        assert plain[1] == fast[1], case
+        assert np.all(fast[2] == 0x5A5A5A5A), case

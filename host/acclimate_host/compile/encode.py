@@ -230,10 +230,10 @@ class Plan:
 
     @staticmethod
     def _gradient_work(layer):
-        """Sums of one pixel, or room for what a fast kernel holds of two."""
+        """Sums of one pixel (depthwise: of one channel), and the gradient of one in 16 bits."""
         if layer.depthwise:
             return 4 * layer.x.shape[1] * layer.x.shape[2]
-        return 2 * (4 * layer.cin + 2 * layer.cout)
+        return 4 * (layer.cin + 3) + 2 * layer.cout
 
     # ---- weights ---------------------------------------------------------------------------
 
