@@ -13,6 +13,7 @@ from acclimate_host.paths import repository
 
 SOURCES = (
     "conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c", "dot.c", "dot_dsp.c", "gradient.c",
+    "net_rows.c",
 )  # fmt: skip
 EXPORTS = """
 #include "net_work.h"
