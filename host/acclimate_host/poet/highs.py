@@ -71,20 +71,52 @@ def _load(program, relaxed, low=None, high=None):
     return solver, scale
 
 
-def relax(program, watch, low=None, high=None):
-    """Solve the LP relaxation; reduced holds the reduced costs in the units of the costs."""
-    solver, scale = _load(program, True, low, high)
-    solver.setOptionValue("time_limit", min(watch.left(), 1e7))
-    _run(solver, watch)
-    status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        return Outcome("infeasible", None, math.inf, math.inf)
-    if status != highspy.HighsModelStatus.kOptimal:
-        return Outcome("stopped", None, math.inf, -math.inf)
-    solution = solver.getSolution()
-    value = solver.getInfo().objective_function_value / scale + program.offset
-    return Outcome("optimal", np.array(solution.col_value), value, value,
-                   np.array(solution.col_dual) / scale)  # fmt: skip
+class Relaxation:
+    """The LP relaxation of a program; rows and tighter bounds can be added between solves."""
+
+    def __init__(self, program, watch):
+        self.program, self.watch = program, watch
+        self.solver, self.scale = _load(program, True)
+        self.low = np.array(program.low, dtype=float)
+        self.high = np.array(program.high, dtype=float)
+
+    def solve(self):
+        """Outcome; reduced holds the reduced costs in the units of the costs."""
+        solver = self.solver
+        solver.setOptionValue("time_limit", solver.getRunTime() + min(self.watch.left(), 1e7))
+        _run(solver, self.watch)
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return Outcome("infeasible", None, math.inf, math.inf)
+        if status != highspy.HighsModelStatus.kOptimal:
+            return Outcome("stopped", None, math.inf, -math.inf)
+        solution = solver.getSolution()
+        value = solver.getInfo().objective_function_value / self.scale + self.program.offset
+        return Outcome("optimal", np.array(solution.col_value), value, value,
+                       np.array(solution.col_dual) / self.scale)  # fmt: skip
+
+    def add(self, cuts):
+        """Add rows: each a list of columns whose sum is at least 1."""
+        start = np.cumsum([0, *(len(cut) for cut in cuts)])[:-1].astype(np.int32)
+        index = np.concatenate([np.array(cut, dtype=np.int32) for cut in cuts])
+        self.solver.addRows(len(cuts), np.ones(len(cuts)), np.full(len(cuts), highspy.kHighsInf),
+                            len(index), start, index, np.ones(len(index)))  # fmt: skip
+
+    def tighten(self, outcome, room):
+        """Fix the columns that a plan less than room above the relaxation cannot change.
+
+        Returns how many columns are fixed in all.
+        """
+        whole = np.array(self.program.integer, dtype=bool)
+        at_low = whole & (outcome.reduced > room) & (outcome.values < self.low + 0.5)
+        at_high = whole & (outcome.reduced < -room) & (outcome.values > self.high - 0.5)
+        fresh = np.flatnonzero((at_low | at_high) & (self.low < self.high))
+        self.high[at_low] = self.low[at_low]
+        self.low[at_high] = self.high[at_high]
+        if len(fresh):
+            self.solver.changeColsBounds(len(fresh), fresh.astype(np.int32), self.low[fresh],
+                                         self.high[fresh])  # fmt: skip
+        return int(np.count_nonzero(self.low[whole] == self.high[whole]))
 
 
 def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=None,

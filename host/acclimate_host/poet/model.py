@@ -69,7 +69,10 @@ class Event:
 
 @dataclass
 class Model:
-    """Program, and what its columns mean: x, events and memory per position, out per tensor."""
+    """Program, and what its columns mean: x, events and memory per position, out per tensor.
+
+    staying: for each stage, tensor -> column of r that holds across its end.
+    """
 
     graph: object
     budget: object
@@ -80,6 +83,7 @@ class Model:
     out: dict
     memory: list
     unit: int
+    staying: list
 
 
 class _Builder:
@@ -97,7 +101,7 @@ class _Builder:
         self.gap = {}
         self.size = [node.ram_bytes / self.unit for node in graph.nodes]
         self.x, self.events, self.time, self.stored = [], [], [], []
-        self.out, self.kept = {}, []
+        self.out, self.kept, self.staying = {}, [], []
         self.memory = None
         # Looking for the smallest RAM: a column in the place of the limit, and the only cost.
         self.wanted = self.program.variable(1.0, 0.0, INFINITY, False) if smallest else None
@@ -114,7 +118,7 @@ class _Builder:
             self.program.cost[1:] = [0.0] * (len(self.program.cost) - 1)
             self.program.offset = 0.0
         return Model(self.graph, self.budget, self.at, self.program, self.x, self.events,
-                     self.out, self.kept, self.unit)  # fmt: skip
+                     self.out, self.kept, self.unit, self.staying)  # fmt: skip
 
     def _position(self, p):
         v, first = self.at.node[p], self.at.first[p]
@@ -131,6 +135,8 @@ class _Builder:
         events.append(self._make(v, x))
         self.events.append(events)
         self._memory(p, x, before, events)
+        if first:
+            self.staying.append(dict(self.gap))
 
     def _read(self, i, p, x):
         node, program = self.graph.nodes[i], self.program

@@ -12,6 +12,7 @@ import time
 
 from . import greedy, highs
 from .answer import Answer, Progress
+from .cuts import Separator
 from .evaluate import CLOCKS, evaluate
 from .model import build
 from .planned import plan_of, tidy, values_of
@@ -23,6 +24,7 @@ from .smallest import operator_need, refuse
 GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat")
 _SMALL, _SMALL_ROUNDS = 8, 3
+_CUT_S = 120.0  # for path cuts at the root
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
 
@@ -118,40 +120,59 @@ class _Search:
         self._say("greedy")
 
     def _exact(self):
-        keep = None
-        for _ in range(3):
-            model = build(self.graph, self.budget, self.space,
-                          positions(self.graph, self.budget, self.space, keep))  # fmt: skip
-            relaxed = highs.relax(model.program, self.watch)
-            if relaxed.status == "infeasible":
-                return self._none()
-            if relaxed.status == "stopped":
-                return None
-            self.bound = max(self.bound, relaxed.bound)
-            self._say("relaxation")
-            if self._closed() or self.plan is None:
-                break
-            kept = self._worth(model, relaxed)
-            if len(kept) > 0.8 * sum(not first for first in model.positions.first):
-                break
-            keep = lambda i, t, kept=kept: (i, t) in kept  # noqa: E731
+        model = build(self.graph, self.budget, self.space,
+                      positions(self.graph, self.budget, self.space))  # fmt: skip
+        relaxation = highs.Relaxation(model.program, self.watch)
+        outcome = relaxation.solve()
+        if outcome.status == "infeasible":
+            return self._none()
+        if outcome.status == "stopped":
+            return None
+        self._raise(outcome.bound)
+        cuts = self._cut(model, relaxation, outcome)
         if not self._closed():
-            self._branch(model)
+            for cut in cuts:
+                model.program.row([(column, 1.0) for column in cut], low=1.0)
+            self._branch(model, relaxation)
         return None
 
-    def _worth(self, model, relaxed):
-        """(node, stage) of the recomputations that a better plan than ours may contain."""
-        room = self.verdict.energy - relaxed.bound
-        room += 1e-9 * abs(self.verdict.energy)
-        at = model.positions
-        return {(at.node[p], at.stage[p]) for p, x in enumerate(model.x)
-                if x is not None and relaxed.reduced[x] <= room}  # fmt: skip
+    def _raise(self, bound):
+        self.bound = max(self.bound, bound)
+        self._say("relaxation")
 
-    def _branch(self, model):
+    def _cut(self, model, relaxation, outcome):
+        """Add violated path cuts while that pays; return those that bind at the end."""
+        separator, pool = Separator(model), []
+        until = time.monotonic() + min(_CUT_S, 0.5 * self.watch.left())
+        stalled = 0
+        while not self._closed() and time.monotonic() < until and not self.watch.stop:
+            if self.plan is not None:
+                room = self.verdict.energy - outcome.bound
+                relaxation.tighten(outcome, room + 1e-9 * abs(self.verdict.energy))
+            fresh = separator.find(outcome.values)
+            if not fresh:
+                break
+            relaxation.add(fresh)
+            pool += fresh
+            before = outcome.bound
+            outcome = relaxation.solve()
+            if outcome.status == "infeasible":  # with what a better plan would have to be
+                self.bound = self.verdict.energy
+                return pool
+            if outcome.status == "stopped":
+                break
+            self._raise(outcome.bound)
+            stalled = stalled + 1 if outcome.bound - before < 1e-7 * abs(before) else 0
+            if stalled == 3:
+                break
+        return pool
+
+    def _branch(self, model, relaxation):
         start = values_of(model, self.plan) if self.plan is not None else None
         floor = self.bound
         outcome = highs.minimise(
             model.program, self.watch, 0.9 * self.gap * abs(self.bound), start,
+            relaxation.low, relaxation.high,
             on_progress=lambda best, bound: self._say("branch and bound", bound),
         )  # fmt: skip
         if outcome.status == "infeasible" and self.plan is None:
