@@ -14,10 +14,10 @@ and updates stay in their order.
 from dataclasses import dataclass, replace
 
 from ..model.graph import GraphError, Node
-from .arena import Layout
+from .arena import Layout, lay_out
 from .encode import Plan
 from .step import Options, Step, training_step
-from .storage import Buffer, aligned
+from .storage import Buffer, aligned, buffers, owner, share_in_place
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,12 @@ class PlannedStep(Step):
 
 
 def plain_step(forward, scheme, tries=50):
-    """Return the training step that a schedule can be joined to: no tensor takes over another's
-    buffer, no patches."""
-    return training_step(forward, scheme, Options(in_place=False, patch_grid=1), tries)
+    """Return the training step that a schedule can be joined to: no patches, and only a
+    gradient takes over another one's buffer."""
+    step = training_step(forward, scheme, Options(in_place=False, patch_grid=1), tries)
+    graph, taken = share_in_place(step.graph, ("gradient",))
+    found = tuple(buffers(graph, taken))
+    return Step(graph, taken, found, lay_out(found, tries))
 
 
 def with_schedule(step, found, plan):
@@ -73,7 +76,8 @@ class _Builder:
         self.run.add(position)
         self.written.update(node.writes)
         for output in node.outputs:
-            self.begun[output] = len(self.nodes)
+            if output not in self.step.taken:
+                self.begun[output] = len(self.nodes)
         self.nodes.append(node)
 
     def pageout(self, name):
@@ -97,7 +101,7 @@ class _Builder:
             self.free(name)
         graph = replace(self.step.graph, nodes=tuple(_marked(self.nodes)))
         layout = Layout({}, 0, 0)  # the encoder lays out, with work areas
-        return PlannedStep(graph, {}, (), layout, tuple(self.stays), tuple(self.pages))
+        return PlannedStep(graph, self.step.taken, (), layout, tuple(self.stays), tuple(self.pages))
 
 
 def _without_masks(attrs):
@@ -132,6 +136,7 @@ class PlannedPlan(Plan):
     def _stay(self, name):
         if name == self.network.output:
             return None
+        name = owner(name, self.taken)
         found = [stay for stay in self.stays if stay.tensor == name]
         if not found:
             return None

@@ -19,8 +19,10 @@ class Buffer:
     last: int
 
 
-def share_in_place(graph):
+def share_in_place(graph, kinds=("activation", "gradient")):
     """Return (graph, {tensor: tensor whose buffer it takes over}).
+
+    :param kinds: of tensors that may be written over
 
     A node may write over an input that nobody needs afterwards. A depthwise node then goes
     channel by channel through a workspace of one channel.
@@ -29,6 +31,8 @@ def share_in_place(graph):
     for i, node in enumerate(graph.nodes):
         for position in _candidates(graph, node):
             source = node.inputs[position]
+            if graph[node.inputs[position]].kind not in kinds:
+                continue
             if not _may_take(graph, node, i, position, readers):
                 continue
             taken[node.outputs[0]] = source
@@ -60,8 +64,7 @@ def _may_take(graph, node, position, which, readers):
     name = node.inputs[which]
     source, target = graph[name], graph[node.outputs[0]]
     return (
-        source.kind in ("activation", "gradient")
-        and readers[name][-1] == position
+        readers[name][-1] == position
         and node.inputs.count(name) == 1
         and name not in graph.outputs
         and target.size_bytes <= source.size_bytes

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from ..compile.encode import Plan
-from ..compile.storage import aligned
+from ..compile.storage import aligned, owner
 from .costs import CostProfile, load
 from .problem import Graph, Node
 
@@ -33,7 +33,7 @@ class StepGraph:
 
 
 def step_graph(step, network, profile, optimizer="plain"):
-    """StepGraph of a Step without buffers that are taken over (Options(in_place=False))."""
+    """StepGraph of a Step of acclimate_host.compile.planned.plain_step."""
     profile = profile if isinstance(profile, CostProfile) else load(profile)
     plan = Plan(step, network, optimizer.upper())
     made_by, first, nodes = {}, set(), []
@@ -61,9 +61,12 @@ def _names(plan, position, node):
 
 def _nodes(plan, position, node, profile):
     graph, output = plan.graph, plan.network.output
-    deps = tuple(n for n in dict.fromkeys(node.reads) if graph[n].kind in _HELD)
+    reads = [n for n in node.reads if graph[n].kind in _HELD]
+    # who reads a tensor that took over a buffer keeps the buffer's first owner in RAM too
+    deps = tuple(dict.fromkeys([*reads, *(owner(n, plan.taken) for n in reads)]))
     name, *masks = _names(plan, position, node)
-    size = 0 if name == output or name not in graph.tensors else aligned(graph[name].size_bytes)
+    own = name in graph.tensors and name != output and name not in plan.taken
+    size = aligned(graph[name].size_bytes) if own else 0
     kind = graph[name].kind if name in graph.tensors else ""
     flop = _flop(plan, node)
     beside = sum(aligned(graph[n].size_bytes) for n in masks)
