@@ -82,7 +82,7 @@ clean:
 
 # ---- set-up -------------------------------------------------------------------------------
 
-PACKAGES ?= base arm xtensa
+PACKAGES ?= base arm xtensa net
 setup:
 	@tools/packages.sh $(PACKAGES)
 	@$(MAKE) -s out/stamps/venv

@@ -20,7 +20,10 @@ COMMANDS = {
     "run": "run a file on a board and show what it prints",
     "repl": "talk to a board's prompt; Ctrl-] ends it",
     "capsule": "look at capsules, verify them, make differences and keys",
+    "publish": "offer a signed capsule in a repository, to all devices or a share of them",
     "serve": "serve a repository of capsules over HTTP",
+    "fleet": "show what the devices of a repository report, and steer a rollout",
+    "pull": "let a board without network pull its next model over the serial line",
     "show": "show a network's training step, its memory and its arena",
     "doctor": "check this computer, and a board, and say what to do about it",
 }

@@ -81,7 +81,7 @@ class Server:
             if not more:
                 return
             data += more
-        request = Request(data.decode())
+        request = Request(data.decode("latin-1"))
         self.requests.append(request)
         connection.sendall(self.answer(request))
         connection.shutdown(socket.SHUT_WR)

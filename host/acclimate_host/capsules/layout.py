@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The one source of the capsule formats: header, section table, journal, update
-container, manifest.
+container, manifest, report.
 
 From it come the device's constants, the C header and the byte tables of the documentation:
 
@@ -142,7 +142,28 @@ ENTRY = Record(
         Field("name", 16, "first bytes of the file's SHA-256, in hexadecimal its name"),
     ),
 )
-RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY)
+REPORT = Record(
+    "Device report",
+    "T",
+    (
+        Field("magic", 4, "`AREP`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("state", 1, "see States"),
+        Field("outcome", 1, "of the latest pull, see Outcomes"),
+        Field("zero", 1, "0"),
+        Field("device", 4, "number of the device"),
+        Field("model", 4, "model id"),
+        Field("version", 4, "of the model in use, 0 for none"),
+        Field("floor", 4, "highest version ever tried"),
+        Field("erases", 4, "slot pages erased so far"),
+        Field("slot_bytes", 4, "bytes that a capsule may have"),
+        Field("count", 4, "rises with each report of the device"),
+        Field("reason", 12, "why the latest pull took nothing: the first letters, then zeros"),
+        Field("digest", 32, "of the model in use, zeros for none"),
+        Field("tag", 32, "authenticity: HMAC-SHA-256 of the bytes before it"),
+    ),
+)
+RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY, REPORT)
 
 ENUMS = {
     "Kinds": ("KIND", {"SVM": 1, "NETWORK": 2, "OPERATORS": 3, "DATA": 4}),
@@ -154,6 +175,7 @@ ENUMS = {
     ),
     "Forms": ("FORM", {"DELTA": 1, "WEIGHTS": 2, "OPERATORS": 3, "PATCH": 4}),
     "Instructions": ("OP", {"COPY": 1, "DATA": 2, "DIFF": 3}),
+    "Outcomes": ("OUT", {"NONE": 0, "CURRENT": 1, "TAKEN": 2, "REFUSED": 3, "FAILED": 4}),
 }
 SECTIONS_MAX = 8
 ENTRIES_MAX = 8
@@ -166,6 +188,7 @@ LIMITS = {
     "U_BYTES": UPDATE.bytes,
     "M_BYTES": MANIFEST.bytes,
     "E_BYTES": ENTRY.bytes,
+    "T_BYTES": REPORT.bytes,
     "TAG_BYTES": TAG_BYTES,
     "ENTRIES_MAX": ENTRIES_MAX,
     "M_MAX": MANIFEST.bytes + ENTRIES_MAX * ENTRY.bytes + TAG_BYTES,

@@ -82,7 +82,7 @@ class Repository:
         manifest = Manifest(
             new.model, new.version, new.total, new.digest, percent, tuple(entries)
         )  # fmt: skip
-        self._write(self.manifest_path(new.model, cohort), manifest.pack(self.key))
+        write_whole(self.manifest_path(new.model, cohort), manifest.pack(self.key))
         return manifest
 
     def set_percent(self, model, percent, cohort="all"):
@@ -91,7 +91,7 @@ class Repository:
         if old is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
         new = Manifest(old.model, old.version, old.total, old.digest, percent, old.entries)
-        self._write(self.manifest_path(model, cohort), new.pack(self.key))
+        write_whole(self.manifest_path(model, cohort), new.pack(self.key))
 
     def models(self):
         """Yield (model, cohort, Manifest) of all that is published."""
@@ -102,21 +102,21 @@ class Repository:
         name = object_name(data)
         path = self.folder / "objects" / name
         if not path.exists():
-            self._write(path, data)
+            write_whole(path, data)
         return Entry(base, len(data), name)
 
-    @staticmethod
-    def _write(path, data):
-        """Write a file so that it is there in full or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(fresh, 0o644)
-            os.replace(fresh, path)
-        except BaseException:
-            os.unlink(fresh)
-            raise
+
+def write_whole(path, data):
+    """Write a file so that it is there in full or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(fresh, 0o644)
+        os.replace(fresh, path)
+    except BaseException:
+        os.unlink(fresh)
+        raise

@@ -5,10 +5,15 @@ import socket
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from acclimate_host.errors import AcclimateError
+from acclimate_host.capsules.layout import REPORT
+from acclimate_host.errors import AcclimateError, Refused
 
 _IMMUTABLE = "public, max-age=31536000, immutable"
 
@@ -31,17 +36,42 @@ class _Manifests(StaticFiles):
         return reply
 
 
-def application(folder):
-    """Return the ASGI application of a repository's folder."""
-    return Starlette(
-        routes=[
-            Mount("/objects", _Objects(directory=f"{folder}/objects")),
-            Mount("/models", _Manifests(directory=f"{folder}/models")),
-        ]
-    )
+def _taker(reports):
+    """Return the endpoint that takes what devices say of themselves."""
+
+    async def take(request):
+        body = bytearray()
+        try:
+            async for part in request.stream():
+                body += part
+                if len(body) > REPORT.bytes:
+                    raise HTTPException(413)
+        except ClientDisconnect:
+            raise HTTPException(400) from None
+        try:
+            await run_in_threadpool(reports.take, bytes(body))
+        except Refused as error:
+            return PlainTextResponse(f"{error}\n", 403)
+        return Response(status_code=204)
+
+    return take
 
 
-def serve(folder, host="127.0.0.1", port=8000):
+def application(folder, reports=None):
+    """Return the ASGI application of a repository's folder.
+
+    :param reports: a Reports, which takes what devices post to ``/reports``.
+    """
+    routes = [
+        Mount("/objects", _Objects(directory=f"{folder}/objects")),
+        Mount("/models", _Manifests(directory=f"{folder}/models")),
+    ]
+    if reports is not None:
+        routes.append(Route("/reports", _taker(reports), methods=["POST"]))
+    return Starlette(routes=routes)
+
+
+def serve(folder, host="127.0.0.1", port=8000, reports=None):
     """Serve until interrupted; the address is printed once it answers."""
     try:
         listener = socket.create_server((host, port))
@@ -49,5 +79,6 @@ def serve(folder, host="127.0.0.1", port=8000):
         raise AcclimateError(f"{host}:{port}: {error.strerror}") from None
     at = listener.getsockname()
     print(f"serving {folder} at http://{at[0]}:{at[1]}", flush=True)
-    config = uvicorn.Config(application(folder), log_level="warning", access_log=False)
+    app = application(folder, reports)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
     uvicorn.Server(config).run(sockets=[listener])

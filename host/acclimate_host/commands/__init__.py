@@ -30,6 +30,21 @@ def open_chosen(args, **options):
     return open_board(args.port or args.board, **options)
 
 
+def add_region_arguments(parser):
+    """Add what tells where a board keeps its capsules, where it does not know itself."""
+    parser.add_argument(
+        "--region", metavar="EXPRESSION",
+        help="the board's own expression for the block device, such as "
+        "'import nrf; nrf.Flash(start=0xC0000, len=0x20000)'",
+    )  # fmt: skip
+    parser.add_argument("--start", type=_number, default=0, help="address of the region")
+    parser.add_argument("--bytes", type=_number, default=0, help="length of the region")
+
+
+def _number(text):
+    return int(text, 0)
+
+
 def progress(text):
     """Show a line that the next one replaces, on a terminal only; empty text clears it."""
     if sys.stdout.isatty():

@@ -6,6 +6,8 @@ Devices in the field are served as well by any static web server on the same fol
 
 from pathlib import Path
 
+from acclimate_host.capsules.reports import Reports
+from acclimate_host.capsules.server import read_key
 from acclimate_host.errors import AcclimateError, Missing
 
 
@@ -13,6 +15,12 @@ def add_arguments(parser):
     parser.add_argument("folder", help="the repository")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="port (%(default)s; 0: any)")
+    parser.add_argument(
+        "--key", metavar="FILE", help="take only reports of devices that have this key"
+    )
+    parser.add_argument(
+        "--no-reports", action="store_true", help="take no reports of devices at all"
+    )
 
 
 def run(args):
@@ -23,4 +31,8 @@ def run(args):
         raise Missing(f"acclimate serve needs {error.name}: {hint}") from None
     if not Path(args.folder, "models").is_dir():
         raise AcclimateError(f"{args.folder}: no repository; CapsuleServer.export() makes one")
-    serve(args.folder, args.host, args.port)
+    reports = None
+    if not args.no_reports:
+        key = read_key(args.key) if args.key else None
+        reports = Reports(Path(args.folder, "reports"), key)
+    serve(args.folder, args.host, args.port, reports)

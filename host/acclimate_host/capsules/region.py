@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""Where the capsule region of a board is, in the board's own words."""
+
+from dataclasses import dataclass
+
+from acclimate_host.connect import open_board
+from acclimate_host.connect.install import install
+from acclimate_host.errors import AcclimateError, BoardError, Missing
+from acclimate_host.paths import built
+
+KEY_FILE = "capsule.key"
+_MODULES = ("tunnel", "flash", "store", "update", "delta")
+# Too small for modules from files: the firmware that has them frozen.
+FROZEN = {"samd21": "samd21-capsules"}
+_REGISTER = """
+import _update
+from acclimate import _native
+_native.register('update', _update)
+"""
+_DEVICES = {
+    "qboard": (
+        "import qboard\n"
+        "_device = qboard.Flash(qboard.RAW_START, {bytes} or qboard.RAW_BYTES)"
+    ),
+    "esp32": (
+        "import esp32\n_found = esp32.Partition.find(esp32.Partition.TYPE_DATA, label='capsule')\n"
+        "if not _found: raise OSError('no partition capsule: acclimate flash-capsule makes one')\n"
+        "_device = _found[0]"
+    ),
+    "nrf": "import nrf\n_device = nrf.Flash(start={start}, len={bytes})",
+    "samd": "import samd\n_device = samd.Flash(start={start}, len={bytes})",
+}
+
+
+@dataclass(frozen=True)
+class Region:
+    """A flash region of a board.
+
+    :param code: statements that leave a block device in ``_device``; "" for a file.
+    :param path: of that file, on the board; :param bytes: its length.
+    """
+
+    code: str
+    path: str = ""
+    bytes: int = 0
+
+    def flash_code(self):
+        """Return statements that leave an acclimate.flash.Flash in ``_flash``."""
+        if self.path:
+            head = "from acclimate.flash import FileFlash\n"
+            return head + f"_flash = FileFlash({self.path!r}, {self.bytes})"
+        return f"{self.code}\nfrom acclimate.flash import BlockFlash\n_flash = BlockFlash(_device)"
+
+    def store_code(self, key_path, model=0, kind=0, board=0, device=0, chunk_bytes=64):
+        """Return statements that leave a Store in ``store``; the key is in a file of the board."""
+        return f"""
+from acclimate.capsule import Wanted
+from acclimate.store import Store
+{self.flash_code()}
+try:
+    with open({key_path!r}, 'rb') as _f: _key = _f.read()
+except OSError:
+    _key = None
+store = Store(_flash, Wanted(model={model}, kind={kind}, board={board}, device={device},
+    key=_key), chunk_bytes={chunk_bytes})
+"""
+
+
+def region_of(board, expression=None, start=0, size=0):
+    """Return the Region of an open board.
+
+    :param expression: the board's own expression for a block device, instead of what is known.
+    :param start: address and :param size: bytes, where the board does not know them itself.
+    :raises Missing: nothing is known about this board.
+    """
+    if expression:
+        head, _, last = expression.rpartition(";")
+        return Region(f"{head}\n_device = {last.strip()}")
+    if board.name.startswith("desktop"):
+        return Region("", f"{board.root}/capsule.region", size or 262144)
+    kind = "qboard" if board.emulated else _kind(board)
+    if kind in ("nrf", "samd") and not size:
+        raise Missing(f"{board.name}: give the region's --start and --bytes")
+    return Region(_DEVICES[kind].format(start=start, bytes=size))
+
+
+def _kind(board):
+    platform = board.info().platform
+    for kind in ("esp32", "nrf", "samd"):
+        if platform.lower().startswith(kind):
+            return kind
+    raise Missing(f"{board.name}: no region is known for {platform}; give --region EXPRESSION")
+
+
+def open_options(name):
+    """Return the options that open_board needs for a board that keeps capsules."""
+    if name not in FROZEN:
+        return {}
+    elf = built("firmware", FROZEN[name], "firmware.elf")
+    if not elf.exists():
+        raise Missing(f"{name}: {FROZEN[name]}/firmware.elf was not built; run: make firmware")
+    return {"elf": elf}
+
+
+def open_for_store(name, **options):
+    """Open a board with what a Store needs of the package on it."""
+    board = open_board(name, **open_options(name), **options)
+    try:
+        prepare(board)
+    except BaseException:
+        board.close()
+        raise
+    return board
+
+
+def prepare(board):
+    """Bring the device package up to date; on the smallest board its native module only."""
+    if not (board.emulated and board.name in FROZEN):
+        install(board, only=_MODULES, yes=True)
+        board.soft_reset()
+        return
+    native = built("native", "armv6m", "_update.mpy")
+    if not native.exists():
+        raise Missing(f"{board.name}: {native.name} was not built; run: make native")
+    board.put_bytes(native.read_bytes(), "/_update.mpy")
+    board.exec(_REGISTER, 30)
+
+
+def key_path(board):
+    """Return where a board keeps its key."""
+    return f"{board.root.rstrip('/')}/{KEY_FILE}"
+
+
+def give_key(board, key):
+    """Write a key to the board over its cable: not the way that capsules come."""
+    if not 16 <= len(key) <= 64:
+        raise AcclimateError(f"key of {len(key)} bytes: 16 to 64")
+    board.put_bytes(key, key_path(board))
+    if board.get_bytes(key_path(board)) != key:
+        raise AcclimateError(f"{board.name}: the key came back different from what was sent")
+
+
+def open_store(board, region, **wanted):
+    """Make a Store on an open board; return ``status``."""
+    try:
+        board.exec(region.store_code(key_path(board), **wanted), 120)
+    except BoardError as error:
+        if "MemoryError" in error.traceback:
+            raise Missing(f"{board.name}: too little RAM for a Store") from None
+        raise
+    return status(board)
+
+
+def status(board):
+    """Return (state, version in use or 0, note) of the board's Store."""
+    text = board.exec(
+        "print(store.state)\nprint(store.head.version if store.active is not None else 0)\n"
+        "print(store.note)"
+    )
+    state, version, note = (text.splitlines() + ["", "", ""])[:3]
+    return state, int(version), note

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""What devices say of themselves: signed records, of which the latest of each is kept."""
+
+import hmac
+import json
+import struct
+import time
+from pathlib import Path
+
+from acclimate_host.capsules.layout import ENUMS, REPORT
+from acclimate_host.capsules.repository import write_whole
+from acclimate_host.errors import Refused
+
+_RECORD = struct.Struct("<4sBBBB7I12s32s32s")
+assert _RECORD.size == REPORT.bytes
+_TAG = REPORT.offset("tag")
+_STATES = {number: name.lower().replace("_", " ") for name, number in ENUMS["States"][1].items()}
+_OUTCOMES = {number: name.lower() for name, number in ENUMS["Outcomes"][1].items()}
+_NUMBERS = ("device", "model", "version", "floor", "erases", "slot_bytes", "count")
+_DEVICES_MAX = 1_000_000
+
+
+def parse(data, key=None):
+    """Return a report as a dictionary.
+
+    :param key: bytes; ``is_authentic`` is None without one.
+    :raises Refused: no report, or not signed with the key.
+    """
+    if len(data) != REPORT.bytes:
+        raise Refused(f"report of {len(data)} bytes: {REPORT.bytes}")
+    magic, form, state, outcome, _, *numbers, reason, digest, tag = _RECORD.unpack(data)
+    if magic != b"AREP" or form != 1:
+        raise Refused("report: it does not begin with AREP and format 1")
+    if state not in _STATES or outcome not in _OUTCOMES:
+        raise Refused(f"report: state {state}, outcome {outcome}")
+    if key is not None:
+        made = hmac.new(key, data[:_TAG], "sha256").digest()
+        if not hmac.compare_digest(made, tag):
+            raise Refused("report: authenticity: it was not signed with this key")
+    text = reason.rstrip(b"\0").decode("ascii", "replace")
+    return {
+        **dict(zip(_NUMBERS, numbers, strict=True)),
+        "state": _STATES[state],
+        "outcome": _OUTCOMES[outcome],
+        "reason": "".join(c if c.isascii() and (c.isalnum() or c in " -") else "?" for c in text),
+        "digest": digest.hex() if any(digest) else "",
+        "is_authentic": None if key is None else True,
+    }
+
+
+class Reports:
+    """The latest report of each device, one small file each in a folder.
+
+    :param key: bytes; reports that were not signed with it are refused.
+    :param clock: gives seconds since 1970.
+    """
+
+    def __init__(self, folder, key=None, clock=time.time):
+        self.folder = Path(folder)
+        self.key = key
+        self._clock = clock
+        self._count = None
+
+    def take(self, data):
+        """Keep a report; return it. One that is not newer than what is there is refused."""
+        report = parse(data, self.key)
+        path = self.folder / f"{report['model']}-{report['device']}.json"
+        old = _load(path)
+        if old is not None and report["count"] <= old["count"]:
+            raise Refused(f"report {report['count']} of {report['device']} is not a new one")
+        if old is None:
+            self._one_more()
+        report["seen"] = int(self._clock())
+        write_whole(path, json.dumps(report).encode())
+        return report
+
+    def all(self):
+        """Return all reports in order of model and device; unreadable files are left out."""
+        found = [_load(path) for path in self.folder.glob("*-*.json")]
+        return sorted((r for r in found if r), key=lambda r: (r["model"], r["device"]))
+
+    def _one_more(self):
+        if self._count is None:
+            self._count = sum(1 for _ in self.folder.glob("*-*.json"))
+        if self._count >= _DEVICES_MAX:
+            raise Refused(f"reports of {_DEVICES_MAX} devices are kept, no more")
+        self._count += 1
+
+
+def _load(path):
+    try:
+        report = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    known = {*_NUMBERS, "state", "outcome", "reason", "seen"}
+    return report if isinstance(report, dict) and known <= report.keys() else None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""Carry a board's pull: its requests come over the serial line, the replies go back on it.
+
+This computer only moves bytes. The board checks them, and goes on after a lost connection, a
+lost serial line or a reset as a board with a network does.
+"""
+
+import base64
+import socket
+import ssl
+
+from acclimate_host.errors import AcclimateError, BoardError, Refused
+
+PIECE_BYTES = 256
+_TIMEOUT_S = 20
+_STEP_S = 120  # the last piece starts the comparison with the SHA-256
+_REFUSALS = ("CapsuleError", "Refused", "HttpError", "OSError", "StoreError")
+
+
+def pull(board, url, cohort="all", device=0, progress=None, context=None, piece_bytes=PIECE_BYTES):
+    """Let an open board with a Store named ``store`` pull; return "" or why it took nothing.
+
+    :param progress: called with the bytes of replies so far.
+    :param context: an SSLContext for https; the system's certificates without one.
+    :raises Refused: what came was refused by the board. BoardGone: its power went.
+    """
+    board.exec(
+        "from binascii import a2b_base64 as _from64\nfrom acclimate.tunnel import Tunnel\n"
+        f"_pull = Tunnel(store, {url!r}, None, {cohort!r}, {device})"
+    )
+    return _Carrier(board, progress, context, piece_bytes).run()
+
+
+class _Carrier:
+    def __init__(self, board, progress, context, piece_bytes):
+        self._board = board
+        self._progress = progress
+        self._context = context
+        self._piece = piece_bytes
+        self._carried = 0
+
+    def run(self):
+        answer = self._call("_pull.ask()")
+        while answer[0] == "send":
+            _, tls, host, port, data = answer
+            try:
+                answer = self._exchange(tls == "1", host, int(port), bytes.fromhex(data))
+            except OSError as error:
+                answer = self._call(f"_pull.lost({str(error)[:60]!r})")
+        return " ".join(answer[1:])
+
+    def _exchange(self, tls, host, port, data):
+        """Send one request; return the board's answer once it wants no more of the reply."""
+        with socket.create_connection((host, port), _TIMEOUT_S) as line:
+            if tls:
+                context = self._context or ssl.create_default_context()
+                line = context.wrap_socket(line, server_hostname=host)
+            line.sendall(data)
+            while True:
+                piece = line.recv(self._piece)
+                if not piece:
+                    return self._call("_pull.end()")
+                text = base64.b64encode(piece).decode()
+                answer = self._call(f"_pull.feed(_from64({text!r}))")
+                self._carried += len(piece)
+                if self._progress:
+                    self._progress(self._carried)
+                if answer[0] != "more":
+                    return answer
+
+    def _call(self, code):
+        try:
+            answer = self._board.exec(code, _STEP_S).split()
+        except BoardError as error:
+            last = error.traceback.strip().splitlines()[-1]
+            name, _, text = last.partition(":")
+            if name.rpartition(".")[2] in _REFUSALS:
+                raise Refused(f"{self._board.name}: {text.strip() or name}") from error
+            raise
+        if not answer:
+            raise AcclimateError(f"{self._board.name}: no answer to {code[:20]}")
+        return answer

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate fleet FOLDER``: what devices report, what each is offered, and the rollout."""
+
+import json
+import time
+from pathlib import Path
+
+from acclimate.manifest import in_rollout
+from acclimate_host.capsules.reports import Reports
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.server import read_key
+from acclimate_host.commands import table
+from acclimate_host.errors import AcclimateError, Refused
+
+
+def add_arguments(parser):
+    parser.add_argument("folder", help="the repository")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
+    parser.add_argument("--model", type=int, metavar="ID", help="only this model")
+    parser.add_argument(
+        "--percent", type=int, help="set the share of the devices that take the newest version"
+    )
+    parser.add_argument("--key", metavar="FILE", help="signs the manifest when the share changes")
+
+
+def run(args):
+    if not Path(args.folder, "models").is_dir():
+        raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
+    repository = Repository(args.folder, read_key(args.key) if args.key else None)
+    if args.percent is not None:
+        if args.model is None:
+            raise AcclimateError("--percent: name the model with --model ID")
+        repository.set_percent(args.model, args.percent, args.cohort)
+    reports = [
+        {**report, "offered": offered(repository, report, args.cohort)}
+        for report in Reports(Path(args.folder, "reports")).all()
+        if args.model in (None, report["model"])
+    ]
+    if args.json:
+        print(json.dumps(reports, indent=1))
+        return
+    for model, cohort, manifest in repository.models():
+        if args.model in (None, model):
+            print(
+                f"model {model}, cohort {cohort}: version {manifest.version} for "
+                f"{manifest.percent} % of the devices"
+            )
+    if not reports:
+        print("no device has reported yet")
+        return
+    print()
+    table([_row(report) for report in reports], _HEADS)
+    there = sum(report["version"] == report["offered"] for report in reports)
+    print(f"\n{there} of {len(reports)} devices use what they are offered")
+
+
+def offered(repository, report, cohort="all"):
+    """Return the version that a device is offered; its own where the rollout is not there yet."""
+    try:
+        manifest = repository.manifest(report["model"], cohort)
+    except Refused:
+        return report["version"]
+    if manifest and in_rollout(report["device"], manifest.version, manifest.percent):
+        return max(manifest.version, report["version"])
+    return report["version"]
+
+
+_HEADS = ["device", "model", "version", "offered", "state", "latest pull", "erases", "seen"]
+
+
+def _row(report):
+    pull = report["outcome"] + (f": {report['reason']}" if report["reason"] else "")
+    return [
+        str(report["device"]), str(report["model"]), str(report["version"]),
+        str(report["offered"]), report["state"], pull, str(report["erases"]),
+        _ago(time.time() - report["seen"]),
+    ]  # fmt: skip
+
+
+def _ago(seconds):
+    for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name} ago"
+    return f"{max(0, seconds):.0f} s ago"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate publish FOLDER CAPSULE``: offer a signed capsule, and updates where smaller."""
+
+from pathlib import Path
+
+from acclimate_host.capsules.manifest import WHOLE
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.server import read_key
+from acclimate_host.errors import AcclimateError
+
+
+def add_arguments(parser):
+    parser.add_argument("folder", help="the repository; it is made when it is not there")
+    parser.add_argument("capsule")
+    parser.add_argument(
+        "--key", metavar="FILE", help="of the devices; signs the manifest. Without: unsigned"
+    )
+    parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
+    parser.add_argument(
+        "--percent", type=int, default=100, help="share of the devices (%(default)s)"
+    )
+    parser.add_argument(
+        "--base", action="append", default=[], metavar="FILE",
+        help="another capsule that devices have, to make an update from; may be repeated",
+    )  # fmt: skip
+
+
+def run(args):
+    files = []
+    for path in (args.capsule, *args.base):
+        try:
+            files.append(Path(path).read_bytes())
+        except OSError as error:
+            raise AcclimateError(f"{path}: {error.strerror}") from None
+    key = read_key(args.key) if args.key else None
+    made = Repository(args.folder, key).publish(files[0], args.cohort, args.percent, files[1:])
+    print(f"model {made.model}, version {made.version}, for {made.percent} % of {args.cohort}")
+    for entry in made.entries:
+        what = "whole" if entry.base == WHOLE else "update of " + entry.base.hex()[:12]
+        print(f"  {entry.size:8,} bytes  {what}")

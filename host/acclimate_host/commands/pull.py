@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate pull URL``: a board without network pulls its next model over the serial line."""
+
+from pathlib import Path
+
+from acclimate_host.capsules import region
+from acclimate_host.capsules.server import read_key
+from acclimate_host.capsules.tunnel import pull
+from acclimate_host.commands import (
+    add_board_arguments,
+    add_region_arguments,
+    open_chosen,
+    progress,
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("url", help="of the repository, such as http://127.0.0.1:8000")
+    add_board_arguments(parser)
+    add_region_arguments(parser)
+    parser.add_argument("--model", type=int, required=True, metavar="ID", help="model id")
+    parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
+    parser.add_argument("--device", type=int, default=0, metavar="N", help="number of the device")
+    parser.add_argument(
+        "--key", metavar="FILE", help="give the board this key first, over its cable"
+    )
+    parser.add_argument(
+        "--trial", action="store_true", help="use the model on trial; without: confirm it"
+    )
+
+
+def run(args):
+    key = read_key(Path(args.key)) if args.key else None
+    with open_chosen(args, **region.open_options(args.board)) as board:
+        region.prepare(board)
+        if key:
+            region.give_key(board, key)
+        place = region.region_of(board, args.region, args.start, args.bytes)
+        state, version, note = region.open_store(
+            board, place, model=args.model, device=args.device
+        )
+        print(f"{board.name}: version {version}, {state}" + (f" ({note})" if note else ""))
+        reason = pull(
+            board, args.url, args.cohort, args.device,
+            lambda done: progress(f"{done:,} bytes"),
+        )  # fmt: skip
+        progress("")
+        if reason:
+            print(f"{board.name}: nothing taken: {reason}")
+            return
+        board.exec("store.trial()" if args.trial else "store.confirm()", 60)
+        state, version, _ = region.status(board)
+        print(f"{board.name}: version {version}, {state}")

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""What devices report, how a rollout is steered, and a repository behind an ordinary server."""
+
+import getpass
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import capsule_cases as cases
+import pytest
+
+from acclimate import report
+from acclimate.capsule import CapsuleError
+from acclimate.client import Client
+from acclimate.manifest import in_rollout
+from acclimate_host.capsules.reports import Reports, parse
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.cli import main
+from acclimate_host.errors import Refused
+from harness import web
+
+NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return Repository(tmp_path / "repository", cases.KEY)
+
+
+@pytest.fixture
+def kept():
+    store = cases.store(cases.flash())
+    store.swap_capsule(cases.capsule(1))
+    return store
+
+
+def test_a_report_says_what_the_store_holds(kept):
+    said = parse(report.record(kept, 17, 5, report.REFUSED, "oversized and more"), cases.KEY)
+    assert said["device"] == 17 and said["model"] == 7 and said["version"] == 1
+    assert said["state"] == "confirmed" and said["outcome"] == "refused"
+    assert said["reason"] == "oversized an" and said["is_authentic"]
+    assert said["erases"] == kept.journal.erases and said["slot_bytes"] == kept.slots.bytes
+    empty = cases.store(cases.flash())
+    assert parse(report.record(empty), cases.KEY)["digest"] == ""
+
+
+def test_every_flipped_bit_of_a_report_is_refused(kept):
+    data = report.record(kept, 17, 5)
+    for at in range(len(data)):
+        bad = bytearray(data)
+        bad[at] ^= 1 << at % 8
+        with pytest.raises(Refused):
+            parse(bad, cases.KEY)
+    for size in (0, 1, 111, 113):
+        with pytest.raises(Refused, match="report of"):
+            parse(bytes(size))
+
+
+def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
+    reports = Reports(tmp_path / "reports", cases.KEY, clock=lambda: 1000)
+    reports.take(report.record(kept, 17, 5))
+    for count in (4, 5):
+        with pytest.raises(Refused, match="not a new one"):
+            reports.take(report.record(kept, 17, count))
+    reports.take(report.record(kept, 17, 6))
+    (tmp_path / "reports" / "7-99.json").write_text("{")  # one bad file does not hide the rest
+    assert [(r["device"], r["count"], r["seen"]) for r in reports.all()] == [(17, 6, 1000)]
+
+
+def test_outcomes_of_errors():
+    assert report.outcome_of(CapsuleError("kind", "x")) == (report.REFUSED, "kind")
+    assert report.outcome_of(OSError(5)) == (report.FAILED, "OSError")
+
+
+def test_reports_travel_over_http_and_the_fleet_shows_them(repository, kept, capsys, tmp_path):
+    uvicorn = pytest.importorskip("uvicorn")
+    import threading
+
+    from acclimate_host.capsules.web import application
+
+    repository.publish(cases.capsule(2), percent=0)
+    app = application(repository.folder, Reports(repository.folder / "reports", cases.KEY))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    try:
+        assert not Client(kept, url, device=17).pull()
+        assert report.send(url, report.record(kept, 17, 5, report.CURRENT))
+        assert not report.send(url, report.record(kept, 17, 5))
+        assert not report.send(url, bytes(2000))
+        (tmp_path / "key").write_bytes(cases.KEY)
+        folder = str(repository.folder)
+        assert main(["fleet", folder]) == 0
+        shown = capsys.readouterr().out
+        assert "version 2 for 0 %" in shown and "1 of 1 devices" in shown
+        steer = ["--model", "7", "--percent", "100", "--key", str(tmp_path / "key")]
+        assert main(["fleet", folder, *steer]) == 0
+        assert "0 of 1 devices use" in capsys.readouterr().out
+        assert Client(kept, url, device=17).pull()
+        kept.confirm()
+        assert report.send(url, report.record(kept, 17, 6, report.TAKEN))
+        assert main(["fleet", folder, "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert [(r["version"], r["offered"], r["outcome"]) for r in shown] == [(2, 2, "taken")]
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def test_a_server_that_takes_no_reports_does_no_harm(kept):
+    with web.Server(lambda request: web.reply(b"", "405 Method Not Allowed")) as server:
+        assert not report.send(server.url, report.record(kept))
+    assert not report.send(server.url, report.record(kept), timeout_s=1)  # it is gone
+
+
+def test_a_rollout_is_near_its_percentage_and_only_grows():
+    devices = range(5000)
+    for version in (1, 2, 77):
+        reached = set()
+        for percent in (0, 1, 10, 50, 99, 100):
+            now = {d for d in devices if in_rollout(d, version, percent)}
+            assert reached <= now
+            assert abs(len(now) / 50 - percent) < 2
+            reached = now
+
+
+def test_publish_names_what_it_offers(tmp_path, capsys):
+    content = cases.weights(2000, 1)
+    for version in (1, 2):
+        capsule = cases.capsule(version, cases.tuned(content, 1, version - 1))
+        (tmp_path / f"v{version}").write_bytes(capsule)
+    (tmp_path / "key").write_bytes(cases.KEY)
+    command = ["publish", str(tmp_path / "repository"), "--key", str(tmp_path / "key")]
+    assert main([*command, str(tmp_path / "v1")]) == 0
+    assert main([*command, str(tmp_path / "v2"), "--percent", "20"]) == 0
+    out = capsys.readouterr().out
+    assert "version 2, for 20 % of all" in out and "update of" in out
+    assert main([*command, str(tmp_path / "v1")]) == 6
+    assert main([*command, str(tmp_path / "none")]) == 2
+
+
+@pytest.mark.skipif(not Path(NGINX).exists(), reason="nginx is not installed")
+def test_nginx_serves_the_repository(repository, kept, tmp_path):
+    """With a cut connection in the middle; ranges, ETags and 304 are nginx's own."""
+    first, second = cases.capsule(1), cases.capsule(2, cases.weights(900, 2))
+    repository.publish(first)
+    repository.publish(second)
+    port = _free_port()
+    config = tmp_path / "nginx.conf"
+    config.write_text(_NGINX.format(
+        port=port, folder=tmp_path, served=repository.folder, user=getpass.getuser()
+    ))
+    process = subprocess.Popen([NGINX, "-c", str(config), "-p", str(tmp_path)])
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait_for(url + "/models/7/all.man")
+        store = cases.store(cases.flash(8))
+        with web.Server(_cutting(port)) as line:
+            client = Client(store, line.url, wait_s=0)
+            assert client.pull()
+            assert line.requests[-1].start == 500  # the second half was asked for
+            store.confirm()
+            assert cases.active(store) == second
+            assert not client.pull() and client.reason == "unchanged"
+        assert not report.send(url, report.record(store))
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _cutting(port):
+    """An answer that passes on what the server at a port says; the first object is cut."""
+    cut = []
+
+    def answer(request):
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(request.text.encode())
+            whole = b"".join(iter(lambda: line.recv(4096), b""))
+        if request.path.startswith("/objects/") and not cut:
+            cut.append(request)
+            return whole[: whole.index(b"\r\n\r\n") + 4 + 500]
+        return whole
+
+    return answer
+
+
+_NGINX = """
+daemon off; user {user}; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 16; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
+    uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+    server {{ listen 127.0.0.1:{port}; root {served}; }}
+}}
+"""
+
+
+def _free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def _wait_for(url):
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            return urllib.request.urlopen(url, timeout=5).read()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Pulls of boards without network over the serial line: whole, broken off, cut off."""
+
+import os
+
+import capsule_cases as cases
+import pytest
+
+from acclimate_host.capsules import region
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.tunnel import pull
+from acclimate_host.cli import main
+from acclimate_host.connect import why_not
+from acclimate_host.errors import BoardGone, Missing, Refused
+from harness import web
+
+REGION = 10 * 4096
+
+
+def open_here(name, **options):
+    reason = why_not(name)
+    if reason is None:
+        try:
+            return region.open_for_store(name, **options)
+        except Missing as error:
+            reason = str(error)
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+@pytest.fixture(params=["desktop", "nrf52840", "samd21", "esp32"])
+def board(request):
+    with open_here(request.param) as opened:
+        region.give_key(opened, cases.KEY)
+        yield opened
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return Repository(tmp_path / "repository", cases.KEY)
+
+
+def set_up(board):
+    size = 12 * 1024 if board.name == "samd21" else REGION
+    return region.open_store(board, region.region_of(board, size=size), model=cases.MODEL)
+
+
+def model(board):
+    """What the board has in use, read by its own code."""
+    text = board.exec(
+        "_n = store.head.total\n_page = bytearray(_n)\n"
+        "store.flash.readinto(store.slots.start(store.active), _page)\n"
+        "from binascii import hexlify\nprint(hexlify(_page).decode())"
+    )
+    return bytes.fromhex(text)
+
+
+def test_a_board_pulls_a_capsule_and_then_an_update(board, repository):
+    content = cases.weights(1500, 1)
+    first = cases.capsule(1, content)
+    repository.publish(first)
+    assert set_up(board)[:2] == ("empty", 0)
+    with web.Server(web.files(repository.folder)) as server:
+        assert pull(board, server.url) == ""
+        board.exec("store.confirm()")
+        assert model(board) == first
+        assert pull(board, server.url) == "current"
+        second = cases.capsule(2, cases.tuned(content, 2))
+        manifest = repository.publish(second)
+        assert pull(board, server.url) == ""
+        assert server.requests[-1].path.endswith(manifest.entries[1].name)
+        board.exec("store.trial()\nstore.confirm()")
+        assert model(board) == second
+        assert region.status(board)[:2] == ("confirmed", 2)
+
+
+def test_what_a_board_refuses_is_one_line_and_its_model_stays(board, repository, tmp_path):
+    first = cases.capsule(1)
+    repository.publish(first)
+    set_up(board)
+    with web.Server(web.files(repository.folder)) as server:
+        assert pull(board, server.url) == ""
+        board.exec("store.confirm()")
+    other = Repository(tmp_path / "other", bytes(32))
+    other.publish(cases.capsule(2, key=bytes(32)))
+    with web.Server(web.files(other.folder)) as server:
+        with pytest.raises(Refused, match="authenticity: the manifest was not signed"):
+            pull(board, server.url)
+    with pytest.raises(Refused, match="[Rr]efused"):
+        pull(board, server.url)  # nobody listens there any more
+    assert model(board) == first
+
+
+# A cut while the slot is erased, in its second page, in its third: one page is not worth a new
+# connection.
+@pytest.mark.parametrize("cut_at,goes_on_at", [(30, 0), (1100, 0), (3000, 8192)])
+def test_power_cut_in_the_middle_of_a_pull_keeps_the_old_model_and_goes_on(
+    repository, tmp_path, cut_at, goes_on_at
+):
+    first, second = cases.capsule(1), cases.capsule(2, cases.weights(14000, 2))
+    repository.publish(first)
+    with open_here("nrf52840", flash=tmp_path / "flash.bin") as board:
+        region.give_key(board, cases.KEY)
+        set_up(board)
+        with web.Server(web.files(repository.folder)) as server:
+            pull(board, server.url)
+            board.exec("store.confirm()")
+            repository.publish(second)
+            board.exec(f"import qboard\nqboard.cut({cut_at}, True)")
+            with pytest.raises(BoardGone):
+                pull(board, server.url)
+            board.reset()
+            region.prepare(board)
+            assert set_up(board)[1] == 1 and model(board) == first
+            before = len(server.requests)
+            assert pull(board, server.url) == ""
+            starts = [request.start for request in server.requests[before:]]
+            assert max(starts) == goes_on_at
+            board.exec("store.confirm()")
+            assert model(board) == second
+
+
+def test_the_command_pulls_and_confirms(repository, tmp_path, capsys):
+    if why_not("nrf52840"):
+        pytest.skip(why_not("nrf52840"))
+    repository.publish(cases.capsule(1))
+    (tmp_path / "key").write_bytes(cases.KEY)
+    with web.Server(web.files(repository.folder)) as server:
+        command = ["pull", server.url, "--board", "nrf52840", "--model", "7"]
+        assert main([*command, "--key", str(tmp_path / "key")]) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == "nrf52840: version 1, confirmed"
