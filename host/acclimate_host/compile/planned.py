@@ -101,7 +101,8 @@ class _Builder:
             self.free(name)
         graph = replace(self.step.graph, nodes=tuple(_marked(self.nodes)))
         layout = Layout({}, 0, 0)  # the encoder lays out, with work areas
-        return PlannedStep(graph, self.step.taken, (), layout, tuple(self.stays), tuple(self.pages))
+        stays, pages = tuple(self.stays), tuple(self.pages)
+        return PlannedStep(graph, self.step.taken, (), layout, stays, pages)
 
 
 def _without_masks(attrs):

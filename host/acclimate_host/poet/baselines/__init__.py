@@ -11,7 +11,7 @@ A method is a function (graph, budget, clock) -> plan; it raises ``Stuck`` where
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..evaluate import evaluate
 from ..problem import PlanError
@@ -84,9 +84,20 @@ def _solved(name, graph, budget, clock, began, options):
     from ..answer import Infeasible
     from ..solve import solve
 
+    timed = name == "checkmate"  # it knows time, not energy
+    problem = _by_time(graph) if timed else graph
     try:
-        answer = solve(graph, budget, clock=clock, **SOLVED[name], **options)
+        answer = solve(problem, budget, clock=clock, **SOLVED[name], **options)
     except Infeasible as error:
         return Outcome(name, None, None, str(error), time.monotonic() - began)
-    return Outcome(name, answer.plan, answer.verdict, "", time.monotonic() - began,
-                   answer.lower_bound, answer.proven)  # fmt: skip
+    verdict = evaluate(graph, budget, answer.plan, clock)
+    bound = None if timed else answer.lower_bound
+    seconds = time.monotonic() - began
+    return Outcome(name, answer.plan, verdict, "", seconds, bound, answer.proven)
+
+
+def _by_time(graph):
+    """The graph whose energies are its times."""
+    return replace(graph, nodes=tuple(
+        replace(node, compute_energy=node.compute_time, pagein_energy=node.pagein_time,
+                pageout_energy=node.pageout_time) for node in graph.nodes))  # fmt: skip
