@@ -152,11 +152,13 @@ class FileFlash(Flash):
             found = os.stat(path)[6]
         except OSError:
             found = 0
+            if not size:
+                raise FlashError("%s: there is no such file; give its size" % path) from None
             _fill(path, size)
         if found and size and found != size:
             raise ValueError("%s has %d bytes, not %d" % (path, found, size))
         super().__init__(found or size, erase_bytes, unit)
-        self._file = open(path, "r+b")
+        self._file = _open(path, "r+b")
 
     def _read(self, at, buffer):
         self._file.seek(at)
@@ -185,10 +187,14 @@ class FileFlash(Flash):
 
 
 def _fill(path, size):
+    with _open(path, "wb") as file:
+        for _ in range(0, size, _CHECK_BYTES):
+            file.write(_BLANK)
+
+
+def _open(path, mode):
     try:
-        with open(path, "wb") as file:
-            for _ in range(0, size, _CHECK_BYTES):
-                file.write(_BLANK)
+        return open(path, mode)
     except OSError as error:
         if error.args[0] == 30:
             raise FlashError(
