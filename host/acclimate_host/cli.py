@@ -25,6 +25,7 @@ COMMANDS = {
     "fleet": "show what the devices of a repository report, and steer a rollout",
     "pull": "let a board without network pull its next model over the serial line",
     "show": "show a network's training step, its memory and its arena",
+    "plan": "plan training for least energy within RAM and time",
     "doctor": "check this computer, and a board, and say what to do about it",
 }
 EXIT_INTERRUPTED = 130

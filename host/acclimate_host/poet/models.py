@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""What a name on the command line stands for: a planning graph, a cost table, an amount."""
+
+from pathlib import Path
+
+from .. import boards
+from . import costs, networks
+from .evaluate import evaluate
+from .graphs import STYLES, network_graph
+from .problem import Budget, PlanError, from_json
+
+_TABLE_OF_CORE = (("Cortex-M4", "m4"), ("Cortex-M0", "m0"), ("Xtensa", "esp32"))
+_UNITS = {"": 1, "k": 1024, "m": 1 << 20, "g": 1 << 30}
+
+
+def cost_table(name):
+    """CostProfile of a table's name, a .toml file, or a board's name (by its core)."""
+    if name in costs.names() or str(name).endswith(".toml"):
+        return costs.load(name)
+    if name in boards.names():
+        core = boards.load(name).core
+        for start, table in _TABLE_OF_CORE:
+            if core.startswith(start):
+                return costs.load(table)
+        raise PlanError(f"no cost table for {name} ({core}); use acclimate profile, or one of "
+                        f"{', '.join(costs.names())}")  # fmt: skip
+    raise PlanError(f"no cost table or board {name!r}; there are {', '.join(costs.names())}")
+
+
+def planning_graph(model, table, style="chain"):
+    """Graph of a network by name, of a problem file (.json), or of an imported .onnx/.tflite."""
+    path = Path(model)
+    if model in networks.names():
+        if style not in STYLES:
+            raise PlanError(f"unknown style {style!r}; there are {', '.join(STYLES)}")
+        return network_graph(model, table, style)
+    if path.suffix == ".json":
+        return from_json(_json(path))[0]
+    if path.suffix not in (".onnx", ".tflite"):
+        raise PlanError(f"unknown model {model!r}; a .json, .onnx or .tflite file, or one of "
+                        f"{', '.join(networks.names())}")  # fmt: skip
+    if not path.is_file():
+        raise PlanError(f"no file {model}")
+    return _imported(path, table)
+
+
+def _imported(path, table):
+    from ..compile.planned import plain_step
+    from ..model.network import with_loss
+    from ..sparse.scheme import full
+    from .step_graph import step_graph
+
+    if path.suffix == ".onnx":
+        from ..model.import_onnx import import_onnx as read
+    else:
+        from ..model.import_tflite import import_tflite as read
+    network = with_loss(read(path))
+    return step_graph(plain_step(network.graph, full(network.graph)), network, table).graph
+
+
+def _json(path):
+    import json
+
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise PlanError(f"no file {path}") from None
+    except (ValueError, OSError) as error:
+        raise PlanError(f"{path.name}: not JSON: {error}") from None
+
+
+def whole(graph):
+    """Verdict on computing everything once, freeing each tensor after its last use."""
+    last, steps = {}, []
+    for node in graph.nodes:
+        last[node.id] = node.id
+        last.update(dict.fromkeys(node.deps, node.id))
+    for node in graph.nodes:
+        steps.append(("compute", node.id))
+        steps += [("free", name) for name in dict.fromkeys((*node.deps, node.id))
+                  if last[name] == node.id]  # fmt: skip
+    return evaluate(graph, Budget(1 << 62), steps)
+
+
+def amount(text, graph, what="RAM"):
+    """Bytes of "100k", "2m", "65536", or of "50%" of what keeping everything needs."""
+    word = str(text).strip().lower()
+    try:
+        if word.endswith("%"):
+            value = whole(graph).peak_ram * float(word[:-1]) / 100
+        else:
+            unit = word[-1:] if word[-1:] in ("k", "m", "g") else ""
+            value = float(word[: len(word) - len(unit)]) * _UNITS[unit]
+    except ValueError:
+        raise PlanError(f"{what} {text!r}: expected bytes, or with k, m, g or %") from None
+    if not 0 <= value < 1 << 60:
+        raise PlanError(f"{what} {text!r}: expected 0 or more bytes")
+    return int(value)
+
+
+def deadline(text, graph):
+    """Seconds of "1.5x" (times computing everything once) or "2.5s"; None for None."""
+    if text is None:
+        return None
+    word = text.strip().lower()
+    try:
+        if word.endswith("x"):
+            value = float(word[:-1]) * whole(graph).compute_time
+        else:
+            value = float(word.removesuffix("s"))
+    except ValueError:
+        raise PlanError(f"deadline {text!r}: expected 1.5x or seconds as 2.5s") from None
+    if not 0 < value < 1e12:
+        raise PlanError(f"deadline {text!r}: expected more than 0")
+    return value
