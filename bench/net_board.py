@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run a network program on an emulated board and count its instructions."""
+"""Run network programs and plain kernels on an emulated board and count their instructions."""
 
 import ast
 from pathlib import Path
@@ -13,52 +13,70 @@ SHIFT = 10
 ARCH = {"nrf52840": "armv7emsp", "samd21": "armv6m"}
 _ALL = 1 << 29
 
-_SETUP = """
+_COMMON = """
 import gc, qboard
 from array import array
-import _net
-gc.collect()
 T = qboard.ticks
-program = memoryview(qboard.Flash({at}, {whole}))[:{size}]
-arena = bytearray({arena_bytes})
-x = bytearray({input_bytes})
-for i in range(len(x)):
-    x[i] = (i * 37 + 11) & 255
-par = array('i', [0] * 9)
-def run(first, until, training=0):
-    par[0], par[1], par[3], par[4] = first, until, training, {all}
-    t = T()
-    s = _net.run(program, arena, x, par)
-    return (T() - t) & 0x3fffffff, s
-def weights():
-    for i in range({weights_bytes}):
-        arena[{weights_at} + i] = program[{weights_in} + i]
-def state():
-    arena[{state}] = 1
-    arena[{state} + 4] = 0
-    arena[{state} + 5] = 64
-    arena[{state} + 8] = 236
-    arena[{state} + 9] = arena[{state} + 10] = arena[{state} + 11] = 255
+flash = memoryview(qboard.Flash({at}, {whole}))
+def pattern(n):
+    x = bytearray(n)
+    for i in range(n):
+        x[i] = (i * 37 + 11) & 255
+    return x
+def checksum(data):
+    s = 0
+    for b in data:
+        s = (s * 31 + b) & 0xffffff
+    return s
+gc.collect()
 """
-_RUN = """
-weights()
-state()
-run(0, 0)
-e = run(0, 0)[0]
+_PROGRAM = """
+import _net
+program = flash[:{size}]
+arena = bytearray({arena_bytes})
+x = pattern({input_bytes})
+par = array('i', [0] * 9)
+for i in range({weights_bytes}):
+    arena[{weights_at} + i] = program[{weights_in} + i]
+for i, b in enumerate((1, 0, 0, 0, 0, 64, 0, 0, 236, 255, 255, 255)):
+    arena[{state} + i] = b
 out = []
-def walk(at, until, training):
+def walk(at, until, training, empty=0):
     s = 1
     while s == 1:
-        par[0], par[1], par[3], par[4] = at, until, training, 1
+        par[0], par[1], par[3], par[4] = at, until, training, {budget}
         t = T()
         s = _net.run(program, arena, x, par)
         t = (T() - t) & 0x3fffffff
-        out.append((at, t - e))
+        out.append((at, t - empty))
         at = par[0]
     return s
-s = walk(0, {forward}, {training})
-s = s or ({training} and walk({forward}, {end}, 1))
-print([s, out])
+walk(0, 0, 0)
+walk(0, 0, 0)
+e = out[1][1]
+out.clear()
+s = walk(0, {forward}, {training}, e)
+sum = checksum(arena[{output}:{output} + {outputs}])
+s = s or ({training} and walk({forward}, {end}, 1, e))
+print([s, out, sum])
+"""
+_PLAIN = """
+import net_ref
+parts, at = [], 0
+for n in {lengths}:
+    parts.append(flash[at:at + n])
+    at += (n + 3) // 4 * 4
+x, y = pattern({input_bytes}), bytearray({outputs})
+if {ratio}:
+    ratio = array('H', [{ratio}] * {outputs})
+    sums, gx = array('i', [0] * {input_bytes}), bytearray(len(x))
+    g = pattern(len(y))
+    t = T()
+    net_ref.gradient(parts[0], g, parts[1], ratio, sums, gx)
+else:
+    t = T()
+    net_ref.{function}(parts[0], x, *parts[1:], y)
+print([(T() - t) & 0x3fffffff, checksum(y)])
 """
 
 
@@ -67,13 +85,25 @@ def module(arch):
     return built("native", arch, "_net.mpy")
 
 
-def instructions(name, program, training=False, native=None):
-    """Return [(opcode, instructions of the board)] of each instruction of a program.
+def _run(name, data, native, code, names):
+    """Run `code` with `data` in the raw flash; return (what it printed, instructions a tick)."""
+    names = dict(names, at=raw_flash.START[name], whole=-(-len(data) // 4096) * 4096)
+    with open_board(name, icount=SHIFT) as board:
+        board.put_bytes(Path(native).read_bytes(), Path(native).name)
+        raw_flash.write(board, name, data)
+        board.soft_reset()
+        answer = ast.literal_eval(board.exec((_COMMON + code).format(**names), 400))
+        return answer, 1e9 / board.ticks()[1] / (1 << SHIFT)
 
-    The input is a fixed pattern; the board's own output decides nothing here.
+
+def instructions(name, program, training=False, native=None, at_once=False):
+    """Return ([(opcode, instructions of the board)], checksum of the outputs) of a program.
+
+    The input is a fixed pattern.
 
     :param training: run the backward part too
     :param native: path of another native module to run
+    :param at_once: count the whole program in one; the opcode is then that of its beginning
     :raises RuntimeError: when the program ends with a fault
     """
     data = bytes(program.code)
@@ -81,23 +111,33 @@ def instructions(name, program, training=False, native=None):
     data += bytes(-len(data) % 4) + bytes(program.weights)
     field = program.field
     names = {
-        "at": raw_flash.START[name], "size": len(data), "whole": -(-len(data) // 4096) * 4096,
-        "arena_bytes": program.arena_bytes,
-        "input_bytes": field("input_bytes"), "all": _ALL, "weights_in": weights_in,
+        "size": len(data), "arena_bytes": program.arena_bytes, "weights_in": weights_in,
+        "input_bytes": field("input_bytes"), "budget": _ALL if at_once else 1,
         "weights_bytes": len(program.weights), "weights_at": field("weights"),
-        "state": field("state"), "forward": field("forward"),
+        "state": field("state"), "forward": field("forward"), "output": field("output"),
         "end": field("forward") + field("training"), "training": int(training),
+        "outputs": field("outputs"),
     }  # fmt: skip
-    with open_board(name, icount=SHIFT) as board:
-        path = native or module(ARCH[name])
-        board.put_bytes(Path(path).read_bytes(), "_net.mpy")
-        raw_flash.write(board, name, data)
-        board.soft_reset()
-        board.exec(_SETUP.format(**names))
-        answer = ast.literal_eval(board.exec(_RUN.format(**names), 300))
-        hz = board.ticks()[1]
-    status, steps = answer
+    path = native or module(ARCH[name])
+    (status, steps, checksum), per_tick = _run(name, data, path, _PROGRAM, names)
     if status:
         raise RuntimeError(f"{name}: the program ended with status {status}")
     code = program.code[HEADER.bytes :]
-    return [(code[at], round(ticks * 1e9 / hz / (1 << SHIFT))) for at, ticks in steps]
+    return [(code[at], round(ticks * per_tick)) for at, ticks in steps], checksum
+
+
+def plain(name, kind, parts, sizes, native, ratio=0):
+    """Return (instructions, checksum of the outputs) of a kernel of bench/native/net_ref.
+
+    :param parts: bytes by name, as `net_layers.plain` gives them
+    :param sizes: (elements of the input, of the output)
+    :param ratio: not 0: the gradient of the input, with this ratio for each channel
+    """
+    data = b"".join(part + bytes(-len(part) % 4) for part in parts.values())
+    names = {
+        "lengths": [len(part) for part in parts.values()], "input_bytes": sizes[0],
+        "outputs": sizes[1], "function": "depthwise" if kind == "depthwise" else "conv",
+        "ratio": ratio,
+    }  # fmt: skip
+    (ticks, checksum), per_tick = _run(name, data, native, _PLAIN, names)
+    return round(ticks * per_tick), checksum

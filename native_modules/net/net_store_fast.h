@@ -6,11 +6,12 @@
 #include "net_dot.h"
 #include "net_kernels.h"
 
-/* No mask, no addition, and every factor of channels c <= i < end is below one and not zero. */
+/* No mask, no addition, and every factor of channels c <= i < end is below one and not zero
+ * (whose shift is 0). */
 static inline int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end) {
     int is_quick = NET_DSP && !k->mask && !k->add;
     for (; c < end && is_quick; c++) {
-        is_quick = k->shift[c] < 0 && k->multiplier[c] >> 30;
+        is_quick = k->shift[c] < 0;
     }
     return is_quick;
 }

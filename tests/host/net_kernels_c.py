@@ -91,9 +91,10 @@ def multipliers(rng, count, extremes):
     multiplier = rng.integers(1 << 30, 1 << 31, count).astype(np.int32)
     shift = rng.integers(-12, 1, count).astype(np.int8)
     if extremes:
-        multiplier[rng.random(count) < 0.2] = 0
         multiplier[rng.random(count) < 0.2] = (1 << 31) - 1
-        shift = rng.integers(-31, 4, count).astype(np.int8)
+        shift = rng.integers(-31, 4 if rng.random() < 0.5 else 0, count).astype(np.int8)
+        dead = rng.random(count) < 0.1
+        multiplier[dead], shift[dead] = 0, 0
     return multiplier, shift
 
 
