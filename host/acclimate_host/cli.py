@@ -26,6 +26,7 @@ COMMANDS = {
     "pull": "let a board without network pull its next model over the serial line",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
+    "profile": "measure a board, for plans: operators and page store",
     "doctor": "check this computer, and a board, and say what to do about it",
 }
 EXIT_INTERRUPTED = 130

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate profile``: measure a board's operators and page store; write its cost table."""
+
+from datetime import date
+from pathlib import Path
+
+from acclimate_host import boards
+from acclimate_host.commands import add_board_arguments, open_chosen, progress, table
+from acclimate_host.connect.install import install
+from acclimate_host.errors import AcclimateError
+from acclimate_host.poet import costs
+from acclimate_host.poet.measure import (
+    EMULATED_CLOCK_HZ,
+    ICOUNT_SHIFT,
+    MEDIA,
+    Bench,
+    mean_power,
+    table_text,
+)
+from acclimate_host.poet.models import cost_table
+
+_ESTIMATE = "estimate from instructions at {:g} MHz, one a cycle; no flash waits"
+
+
+def add_arguments(parser):
+    add_board_arguments(parser)
+    add = parser.add_argument
+    add("--like", metavar="BOARD", help="the board's description, for voltage and current")
+    add("--store", default="file", metavar="M",
+        help="page store: file, raw, or Python that sets `medium` on the board (file)")
+    add("--voltage", type=float, metavar="V", help="supply, in volts")
+    add("--current", type=float, metavar="A", help="while it computes, in amperes")
+    add("--power", metavar="CSV", help="of a power meter while it computes: time_s, current_a "
+        "[, voltage_v] or time_s, power_w")  # fmt: skip
+    add("--out", metavar="FILE", help="write the cost table, a .toml")
+    add("--rounds", type=int, default=3, help="runs of each operator (3)")
+
+
+def run(args):
+    if args.out and not args.out.endswith(".toml"):
+        raise AcclimateError(f"--out {args.out}: a cost table is a .toml file")
+    if args.rounds < 1:
+        raise AcclimateError(f"--rounds {args.rounds}: expected 1 or more")
+    power = _power(args)
+    options = {"icount": ICOUNT_SHIFT} if args.board in EMULATED_CLOCK_HZ else {}
+    with open_chosen(args, **options) as board:
+        install(board, only=["net", "pager", "flash", "page_media"], yes=True)
+        board.soft_reset()
+        bench = Bench(board, _clock(args))
+        rows = bench.operators(args.rounds, progress)
+        store = MEDIA if args.store in MEDIA else None
+        pages = bench.pages(args.store if store else args.store.replace("\\n", "\n"), progress)
+    progress("")
+    how = _ESTIMATE.format(bench.clock_hz / 1e6) if bench.emulated else "measured on the board"
+    table([(row.name, f"{1e3 * row.seconds:.4g}", f"{row.flop:,.0f}", f"{row.flop_per_s:,.0f}")
+           for row in rows], ("operator", "ms", "FLOP", "FLOP/s"))  # fmt: skip
+    table([(name, f"{1e3 * latency:.4g}", f"{speed:,.0f}") for name, (latency, speed)
+           in pages.items()], ("page store", "latency, ms", "bytes/s"))  # fmt: skip
+    print(f"times: {how}")
+    text = _table(args, rows, pages, power, how)
+    if args.out:
+        Path(args.out).write_text(text)
+        print(f"written to {args.out}; use it with acclimate plan --board {args.out}")
+    return 0
+
+
+def _name(args):
+    return args.like or args.board or "board"
+
+
+def _description(args):
+    name = _name(args)
+    if args.like or name in boards.names():
+        return boards.load(name)
+    return None
+
+
+def _clock(args):
+    found = _description(args) if args.like else None
+    return found.value("clock_hz") if found else None
+
+
+def _power(args):
+    """(W, source): of a CSV, of volts and amperes given or in the board file, or published."""
+    found = _description(args)
+    volts = args.voltage or (found.value("power.voltage_v") if found else None)
+    if args.power:
+        try:
+            text = Path(args.power).read_text()
+        except OSError as error:
+            raise AcclimateError(f"{args.power}: {error.strerror}") from None
+        return mean_power(text, volts), f"mean of {Path(args.power).name}, a power meter's"
+    amperes = args.current or (found.value("power.active_current_a") if found else None)
+    if volts and amperes:
+        return volts * amperes, f"{volts:g} V x {amperes:g} A, of the board file or given"
+    try:
+        published = cost_table(_name(args))
+    except AcclimateError:
+        raise AcclimateError(
+            "energy: give --voltage and --current, --power, or --like a board that has them"
+        ) from None
+    watts = published.figures.get("compute_power_w", 0.0)
+    return watts, f"assumption: the published table {published.name}"
+
+
+def _table(args, rows, pages, power, how):
+    step = rows[-1]
+    watts, source = power
+    mark = f"{how}, {date.today().isoformat()}"
+    figures = {"flop_per_s": (step.flop_per_s, f"{step.name}, int8: {mark}"),
+               "compute_power_w": (watts, source)}  # fmt: skip
+    for name in ("pagein", "pageout"):
+        latency, speed = pages[name]
+        figures[name + ".latency_s"] = (latency, f"{args.store}: {mark}")
+        figures[name + ".bytes_per_s"] = (speed, f"{args.store}: {mark}")
+        figures[name + ".power_w"] = (watts, "the processor moves the bytes: its own power")
+    found = _description(args)
+    if found and found.value("flash.erase_block_bytes"):
+        figures["store.erase_block_bytes"] = (found.value("flash.erase_block_bytes"),
+                                              f"boards/{found.name}.toml")  # fmt: skip
+    kind = "estimated" if "estimate" in how else "measured"
+    title = found.title if found else (args.port or "board")
+    text = table_text(_name(args), title, found.core if found else "", kind, 1, figures)
+    costs.parse(costs.tomllib.loads(text), "the new table")
+    return text
