@@ -58,7 +58,8 @@ DEMO_ARCHS := $(filter $(if $(PORT),%,$(or $(ARCH_OF_$(BOARD)),x64)),$(ARCHS))
 .PHONY: demo-parts
 demo-parts: $(DEMO_ARCHS:%=out/stage/%/.done) out/stage/py/.done \
 		$(foreach board,$(filter $(BOARD),$(FIRMWARE)),firmware-$(board)) \
-		$(if $(and $(filter samd21,$(BOARD)),$(ARM_CC)),out/firmware/samd21-learning/firmware.elf)
+		$(if $(and $(filter samd21,$(BOARD)),$(ARM_CC)),out/firmware/samd21-learning/firmware.elf \
+		out/firmware/samd21-capsules/firmware.elf)
 	@$(if $(DEMO_ARCHS),:,echo "left out: native modules (they need gcc and apt); pure Python runs")
 
 test:

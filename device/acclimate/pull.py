@@ -27,9 +27,11 @@ class Pull:
     it returns True, or call ``end`` when the connection closes, or ``lost`` when it breaks.
 
     :param attempts: connections that may break one after the other without a byte gained.
+    :param whole_only: take no updates, which need 1.4 KB more of RAM.
     """
 
-    def __init__(self, store, url, etag="", device=0, any_version=False, attempts=5):
+    def __init__(self, store, url, etag="", device=0, any_version=False, attempts=5,
+                 whole_only=False):  # fmt: skip
         self.store = store
         self.etag = etag
         self.reason = ""  # why there is nothing to take
@@ -37,6 +39,7 @@ class Pull:
         self.manifest = Manifest()
         self._device = device
         self._any_version = any_version
+        self._whole_only = whole_only
         self._most = self._attempts = attempts
         self._base = url.rsplit("/models/", 1)[0]
         self._url = url
@@ -142,7 +145,8 @@ class Pull:
         if store.state == "verified" and self._is_here():
             self.is_ready = True
             return self._nothing("here already")
-        base = store.head.bytes if store.active is not None else None
+        takes_updates = store.active is not None and not self._whole_only
+        base = store.head.bytes if takes_updates else None
         whole, size, name = manifest.choose(base)
         self._url = self._base + "/objects/" + name
         make = _Whole if whole else _Update

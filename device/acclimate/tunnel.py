@@ -10,12 +10,12 @@ from acclimate.pull import Pull
 
 
 class Tunnel:
-    """One pull; arguments as those of ``acclimate.client.Client``."""
+    """One pull; arguments as those of ``acclimate.client.Client`` and ``Pull``."""
 
-    def __init__(self, store, url, model=None, cohort="all", device=0):
+    def __init__(self, store, url, model=None, cohort="all", device=0, whole_only=False):
         model = store.wanted.model if model is None else model
         url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
-        self._pull = Pull(store, url, "", device)
+        self._pull = Pull(store, url, "", device, whole_only=whole_only)
 
     def ask(self):
         """Print what to send next, or how the pull ended."""
@@ -24,7 +24,10 @@ class Tunnel:
             print("ready" if self._pull.is_ready else "none " + self._pull.reason)
             return
         tls, host, port, data = request
-        print("send", int(tls), host, port, "".join(["%02x" % byte for byte in data]))
+        print("send", int(tls), host, port, end=" ")
+        for byte in data:  # one by one: the smallest board has no room for a long string
+            print("%02x" % byte, end="")
+        print()
 
     def feed(self, data):
         """Take bytes of the reply."""

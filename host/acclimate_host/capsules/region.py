@@ -12,7 +12,10 @@ KEY_FILE = "capsule.key"
 _MODULES = ("tunnel", "flash", "store", "update", "delta")
 # Too small for modules from files: the firmware that has them frozen.
 FROZEN = {"samd21": "samd21-capsules"}
+# Collect early: what lives long shall not lie between garbage.
 _REGISTER = """
+import gc
+gc.threshold(512)
 import _update
 from acclimate import _native
 _native.register('update', _update)
@@ -51,7 +54,8 @@ class Region:
             return head + f"_flash = FileFlash({self.path!r}, {self.bytes})"
         return f"{self.code}\nfrom acclimate.flash import BlockFlash\n_flash = BlockFlash(_device)"
 
-    def store_code(self, key_path, model=0, kind=0, board=0, device=0, chunk_bytes=64):
+    def store_code(self, key_path, model=0, kind=0, board=0, device=0, chunk_bytes=64,
+                   max_boots=3):  # fmt: skip
         """Return statements that leave a Store in ``store``; the key is in a file of the board."""
         return f"""
 from acclimate.capsule import Wanted
@@ -62,7 +66,7 @@ try:
 except OSError:
     _key = None
 store = Store(_flash, Wanted(model={model}, kind={kind}, board={board}, device={device},
-    key=_key), chunk_bytes={chunk_bytes})
+    key=_key), chunk_bytes={chunk_bytes}, max_boots={max_boots})
 """
 
 

@@ -12,23 +12,27 @@ import ssl
 from acclimate_host.errors import AcclimateError, BoardError, Refused
 
 PIECE_BYTES = 256
+_SMALL_HEAP, _SMALL_PIECE = 12288, 64
 _TIMEOUT_S = 20
 _STEP_S = 120  # the last piece starts the comparison with the SHA-256
 _REFUSALS = ("CapsuleError", "Refused", "HttpError", "OSError", "StoreError")
 
 
-def pull(board, url, cohort="all", device=0, progress=None, context=None, piece_bytes=PIECE_BYTES):
+def pull(board, url, cohort="all", device=0, progress=None, context=None):
     """Let an open board with a Store named ``store`` pull; return "" or why it took nothing.
 
     :param progress: called with the bytes of replies so far.
     :param context: an SSLContext for https; the system's certificates without one.
     :raises Refused: what came was refused by the board. BoardGone: its power went.
     """
-    board.exec(
-        "from binascii import a2b_base64 as _from64\nfrom acclimate.tunnel import Tunnel\n"
-        f"_pull = Tunnel(store, {url!r}, None, {cohort!r}, {device})"
+    answer = board.exec(
+        "_pull = None\nfrom binascii import a2b_base64 as _from64\n"
+        "from acclimate.tunnel import Tunnel\nimport gc\ngc.collect()\nprint(gc.mem_free())"
     )
-    return _Carrier(board, progress, context, piece_bytes).run()
+    is_small = int(answer) < _SMALL_HEAP  # no room for updates, nor for long lines
+    board.exec(f"_pull = Tunnel(store, {url!r}, None, {cohort!r}, {device}, {is_small})")
+    piece = _SMALL_PIECE if is_small else PIECE_BYTES
+    return _Carrier(board, progress, context, piece).run()
 
 
 class _Carrier:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from acclimate_host.demo import deploy, protocol, report, watch
+from acclimate_host.demo import deploy, protocol, report, second, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built
@@ -22,6 +22,9 @@ def arguments():
         "--port", default=os.environ.get("PORT") or None, help="a real board, e.g. /dev/ttyACM0"
     )
     parser.add_argument("--user", type=int, default=1, help="the new user, 1..10")
+    parser.add_argument(
+        "--updated", type=int, default=7, help="the user of part 2, whose models come by HTTP"
+    )
     parser.add_argument(
         "--small", action="store_true",
         help="fewer features and samples, linear kernel; samd21 takes fewer exercises as well",
@@ -58,6 +61,11 @@ def main():
             return error.exit_code
         unit, clock = clock_of(board)
     finish(args, opened, settings, session, runner, outcome, unit, clock)
+    try:
+        second.run(args.board, args.port, args.updated, recordings)
+    except AcclimateError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return error.exit_code
     print(f"\n{time.monotonic() - started:.0f} seconds on this computer, set-up not counted.")
     return 0
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Run the demo's second part on the board that was asked for, and show how it went."""
+
+import os
+import time
+
+from acclimate_host.capsules import region, tunnel
+from acclimate_host.connect import open_board
+from acclimate_host.demo import deploy, protocol
+from acclimate_host.demo.report import table
+from acclimate_host.demo.update import MODEL, UpdateDemo, machines
+from acclimate_host.demo.update_server import releases
+from acclimate_host.errors import Missing
+from acclimate_host.paths import built
+
+
+def run(name, port, user, recordings):
+    """Open a board, go through the updates, print the table and write the picture."""
+    started = time.monotonic()
+    print(f"\nPart 2    better and worse models come over HTTP, for user {user}")
+    settings = protocol.FULL
+    found = protocol.windows(recordings, settings)
+    if name == "samd21" and not port:
+        _smallest(machines(found, settings, user), settings)
+        return
+    with _open(name, port) as board:
+        way = "by its own sockets" if board.name == "desktop" else "over the serial line"
+        title = f"{board.name}, HTTP {way}"
+        try:
+            demo = UpdateDemo(board, found, settings, user)
+        except ValueError as error:
+            raise Missing(f"--updated: {error}") from None
+        story = demo.run()
+    print()
+    print("\n".join(table(_rows(story))))
+    _picture(story, user, name if not port else "port", title)
+    print(f"Part 2 took {time.monotonic() - started:.0f} seconds on this computer.")
+
+
+def _open(name, port):
+    if port:
+        return open_board(port)
+    if name in (None, "", "desktop"):
+        return deploy.open_for_demo(None, None).board
+    return open_board(name)
+
+
+def _rows(story):
+    rows = [("model in use", "right on later windows")]
+    for step, version, share in story.shares:
+        rows.append((f"{step}: version {version}", f"{share:.0f} %"))
+    for version, (_, sent) in story.capsules.items():
+        rows.append((f"version {version}: sent over HTTP", f"{sent:,} bytes"))
+    return rows
+
+
+def _picture(story, user, name, title):
+    path = built("demo", f"updates-user{user}-{name}.png")
+    try:
+        from acclimate_host.plots_update import updates
+
+        first, last = story.shares[0][2], story.shares[-1][2]
+        what = f"User {user}: {first:.0f} % right before the updates, {last:.0f} % after"
+        updates(path, story, (what, title))
+    except ImportError:
+        print("Left out  the picture (matplotlib is not installed)")
+    else:
+        print(f"Picture   {os.path.relpath(path)}")
+
+
+def _smallest(made, settings):
+    """What fits in 32 KB: pull, verify, trial, roll back; the host does the rest."""
+    print("Left out  the board's own verdict (a machine does not fit beside the store in 32 KB)")
+    print("Left out  the power cut (the flash of this emulated board ends with the emulator)")
+    print("Left out  updates by difference: whole capsules are pulled")
+    key = bytes(range(32))
+    with region.open_for_store("samd21") as board, releases(MODEL, key) as offered:
+        region.give_key(board, key)
+        place = region.region_of(board)
+        for name, end in (("old", "store.confirm()"), ("better", "store.confirm()"),
+                          ("worse", "store.trial()\nstore.rollback()")):  # fmt: skip
+            board.soft_reset()  # as after a day: an empty heap
+            region.prepare(board)
+            region.open_store(board, place, model=MODEL)
+            version = offered.publish(made[name])
+            start = offered.counted.bytes
+            tunnel.pull(board, offered.url)
+            board.exec(end, 60)
+            state, now, _ = region.status(board)
+            sent = offered.counted.bytes - start
+            print(f"  version {version} ({sent:,} bytes): {state}, version {now} in use")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The board's side of the second part: keep what the user did, ask for labels, judge a model.
+
+Rows of features come in; labels and verdicts go out. ``store`` is what the host's set-up made.
+"""
+
+import io
+from array import array
+
+from acclimate import acceptance
+from acclimate.capsule import WEIGHTS
+from acclimate.reservoir import Reservoir
+from acclimate.svm import SVM
+
+CAPACITY = 64
+
+
+def load(flash, start, head):
+    """Return the machine in a capsule's weights, wherever in the flash it is."""
+    index = head.find(WEIGHTS)
+    data = bytearray(head.section_size(index))
+    flash.readinto(start + head.section_at(index), data)
+    return SVM.load(io.BytesIO(data))
+
+
+class Judge:
+    """A fair sample of what the device met, and the verdict on another model."""
+
+    def __init__(self, store, width):
+        self.store = store
+        self.sample = Reservoir(CAPACITY, width)
+        self.numbers = bytearray(CAPACITY)  # of the windows that are held
+        self.row = array("b", bytes(width))
+        self.new = bytearray(CAPACITY)
+        self.differ = bytearray(CAPACITY)
+        self.model = None
+
+    def use(self):
+        """Load the model in use. Prints: its version."""
+        store = self.store
+        self.model = load(store.flash, store.slots.start(store.active), store.head)
+        print(store.head.version)
+
+    def meet(self, number, row):
+        """One window of the user: predicted, and kept or not."""
+        place = self.sample.offer(row, self.model.predict(row), 255)
+        if place >= 0:
+            self.numbers[place] = number
+
+    def ask(self, most):
+        """Answer the sample with the verified model; print the windows that need a label."""
+        store, sample = self.store, self.sample
+        other = load(store.flash, store.slots.start(store.journal.slot), store.incoming)
+        for i in range(sample.count):
+            sample.row(i, self.row)
+            sample.predictions[i] = self.model.predict(self.row)
+            self.new[i] = other.predict(self.row)
+        n = acceptance.disagreements(sample.predictions, self.new, sample.count, self.differ)
+        self.asked = min(most, n)
+        print(n, *[self.numbers[self.differ[k]] for k in range(self.asked)])
+
+    def judge(self, *labels):
+        """The labels have come. Prints: verdict, how often the new and the old were right."""
+        wins = losses = 0
+        for k in range(self.asked):
+            i = self.differ[k]
+            wins += self.new[i] == labels[k]
+            losses += self.sample.predictions[i] == labels[k]
+        verdict = acceptance.with_labels(wins, losses, acceptance.UNDECIDED)
+        print(("undecided", "reject", "accept")[verdict + 1], wins, losses)
+
+    def test(self, *rows):
+        """Labels of rows, without keeping them."""
+        print(*[self.model.predict(row) for row in rows])

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The demo's second part: the board's own verdicts, a real cut, a real way back."""
+
+import pytest
+
+from acclimate_host.connect import why_not
+from acclimate_host.demo import deploy, protocol, watch
+from acclimate_host.demo.second import _rows
+from acclimate_host.demo.update import LABELS, UpdateDemo, machines
+from acclimate_host.paths import built
+
+pytestmark = pytest.mark.skipif(
+    watch.source_path() is None and not built("data", "watch.npz").exists(),
+    reason="seglearn is not installed",
+)
+USER = 7
+
+
+@pytest.fixture(scope="module")
+def found():
+    return protocol.windows(watch.load(built("data", "watch.npz")), protocol.FULL)
+
+
+def test_no_model_has_seen_the_user(found, monkeypatch):
+    seen = []
+    rows = protocol.rows
+    monkeypatch.setattr(protocol, "rows", lambda w, s: (seen.extend(w), rows(w, s))[1])
+    machines(found, protocol.FULL, USER)
+    assert seen and all(window.subject != USER for window in seen)
+
+
+@pytest.mark.skipif(why_not("desktop") is not None, reason="no desktop binary")
+def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("matplotlib")
+    from acclimate_host.plots_update import updates
+
+    lines = []
+    with deploy.open_for_demo("desktop", None).board as board:
+        story = UpdateDemo(board, found, protocol.FULL, USER, lines.append).run()
+    assert [version for _, version, _ in story.shares] == [1, 1, 1, 3, 4, 3]
+    assert [what for _, what, _ in story.events] == [
+        "reject", "power cut", "accept", "rolled back",
+    ]  # fmt: skip
+    before, after = story.shares[0][2], story.shares[-1][2]
+    assert after > before + 10 and f"{LABELS} labels" in story.events[0][2]
+    sent = {version: count for version, (_, count) in story.capsules.items()}
+    assert sent[3] > sent[1] > sent[2] > 500
+    assert len(lines) == len(story.shares) + len(story.events)
+    updates(tmp_path / "a.png", story, ("Title", "where"))
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG") and len(_rows(story)) == 11
