@@ -14,6 +14,7 @@ package(  # noqa: F821
         "http.py",
         "journal.py",
         "manifest.py",
+        "net.py",
         "nor.py",
         "octets.py",
         "pull.py",

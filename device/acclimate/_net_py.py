@@ -15,7 +15,7 @@ except ImportError:
 # program: begin
 _P_CONSTANTS = const(12)
 _P_STATE = const(36)
-_P_BYTES = const(68)
+_P_BYTES = const(72)
 _L_CIN = const(0)
 _L_COUT = const(2)
 _L_GROUPS = const(4)
@@ -49,7 +49,7 @@ _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
 _COUNTS = bytes.fromhex(
-    "000c0e160c02050f0f0f04060600000005060d0807050d00030302"
+    "000c0e160c02050f0f0f04060600000005060d0807050d0003030203"
 )
 # program: end
 

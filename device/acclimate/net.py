@@ -47,7 +47,8 @@ _P_WINDOWS = const(56)
 _P_OUTPUT_ZERO = const(58)
 _P_INPUT_SCALE = const(60)
 _P_OUTPUT_SCALE = const(64)
-_P_BYTES = const(68)
+_P_CRC = const(68)
+_P_BYTES = const(72)
 _S_SEED = const(0)
 _S_RATE_MANTISSA = const(4)
 _S_RATE_EXPONENT = const(8)
@@ -104,15 +105,19 @@ class Net:
     :param int seed: of the draws that round updates, 1 to 2**32 - 1
     :param pager: with ``page_out(number, view)`` and ``page_in(number, view)``, for programs
         that page; see acclimate.pager
+    :param check: compare the CRC of the program; None: where that is quick (small, or with
+        binascii). False where a capsule's SHA-256 was compared already
     :raises NetError: names what was expected and what came
     """
 
-    def __init__(self, program, weights=b"", arena=None, seed=1, pager=None):
+    def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
         need = bytes_needed(program)
         if arena is None:
             arena = bytearray(need)
         if len(arena) < need:
             raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
+        if check is not False:
+            _check(program, check)
         self._native = _native.load("net") or _fallback()
         self._program, self._arena, self._pager = program, memoryview(arena), pager
         self._par, self._views = array("i", [0] * 9), {}
@@ -365,6 +370,27 @@ def _fallback():
     from acclimate import _net_py
 
     return _net_py
+
+
+def _check(program, always):
+    """Compare the CRC of what lies behind the header; large programs only where it is quick."""
+    wanted = bytes(program[_P_CRC : _P_CRC + 4])
+    try:
+        from binascii import crc32
+
+        found = crc32(memoryview(program)[_P_BYTES:])
+        found = bytes([found >> 8 * i & 255 for i in range(4)])
+    except ImportError:
+        if not always and len(program) > 1 << 15:
+            return
+        from acclimate import crc
+
+        found = bytearray(4)
+        crc.start(found)
+        crc._update(found, program, _P_BYTES, len(program))  # no native module for this
+        crc.finish(found)
+    if found != wanted:
+        raise NetError("program: its CRC differs; load it again")
 
 
 def _operand(data, at):

@@ -7,6 +7,7 @@
 
 import math
 import struct
+import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,11 +84,12 @@ def encode(step, network, optimizer="plain"):
         raise GraphError(f"the code has {len(emitter.code)} bytes; a program has {CODE_LIMIT}")
     table = b"".join(number(v) for row in plan.windows for v in row)
     body = bytes(emitter.code) + table
-    head = plan.header(forward, len(emitter.code) - forward, len(body), emitter.slots)
-    filling = bytes(-len(head + body) % 4)
+    values = plan.header(forward, len(emitter.code) - forward, len(body), emitter.slots)
+    body += bytes(-(HEADER.bytes + len(body)) % 4) + bytes(plan.blob.data)
+    head = pack_record(HEADER, {**values, "crc": zlib.crc32(body)})
     return Program(
-        head + body + filling + bytes(plan.blob.data), bytes(plan.trained_bytes),
-        plan.layout.size_bytes, plan.layout, tuple(plan.parts),
+        head + body, bytes(plan.trained_bytes), plan.layout.size_bytes, plan.layout,
+        tuple(plan.parts),
     )  # fmt: skip
 
 
@@ -323,7 +325,7 @@ class Plan:
         }  # fmt: skip
         values["input_scale"] = _float_bits(1.0 if self.is_float else x.scale)
         values["output_scale"] = _float_bits(1.0 if self.is_float else y.scale)
-        return pack_record(HEADER, values)
+        return values
 
 
 def _end(parts):

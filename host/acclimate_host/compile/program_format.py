@@ -43,6 +43,7 @@ HEADER = Record(
         Field("zero", 1, "0"),
         Field("input_scale", 4, "scale of the input (float32)"),
         Field("output_scale", 4, "scale of the outputs (float32)"),
+        Field("crc", 4, "CRC-32 of all bytes behind the header"),
     ),
 )
 LAYER = Record(

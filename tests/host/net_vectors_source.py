@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Write tests/device/net_vectors_*.py: `python tests/host/net_vectors_source.py`.
+
+What is expected comes from the reference that was written from docs/numerics.md.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from net_cases import RATE, sample, step_of, stored, values_for
+from net_integers import Step
+
+from acclimate_host.compile.encode import encode
+from acclimate_host.model.build import Builder
+from acclimate_host.model.int8 import Int8Run
+from acclimate_host.sparse.scheme import Scheme, full
+
+FOLDER = Path(__file__).resolve().parents[1] / "device"
+SEED, STEPS = 9, 4
+
+
+def mlp():
+    net = Builder("mlp", (16, 1, 1))
+    graph = net.classify(net.conv("c0", net.x, 8), 3)
+    return graph, full(graph), "plain"
+
+
+def small(graph_of=None):
+    net = Builder("conv", (2, 6, 5))
+    y = net.conv("c0", net.x, 6, kernel=3, stride=2)
+    z = net.conv("c2", net.conv("c1", y, 9), 9, kernel=3, groups=9)
+    y = net.add("a", y, net.conv("c3", z, 6, relu=False))
+    return net.classify(net.pool("p", y), 3)
+
+
+def biases():
+    return small(), Scheme(3), "plain"
+
+
+def weights():
+    return small(), Scheme(4, (("c0", 1), ("c1", 4), ("c2", 5), ("c3", 9))), "momentum16"
+
+
+def vectors(case):
+    """Return what a device test needs of one network."""
+    graph, scheme, optimizer = case()
+    network = values_for(graph, SEED)
+    step = step_of(graph, scheme)
+    program, reference = encode(step, network, optimizer), Step(
+        step, network, RATE, SEED, optimizer
+    )
+    random = np.random.default_rng(SEED)
+    inputs = [sample(graph, random) for _ in range(STEPS)]
+    labels = [int(random.integers(3)) for _ in inputs]
+    outputs = Int8Run(network)(np.stack(inputs))[network.output].reshape(STEPS, -1)
+    shares = [reference(x, label) for x, label in zip(inputs, labels, strict=True)]
+    values = {k: reference.values[k].astype(v.dtype) for k, v in network.values.items()}
+    return {
+        "PROGRAM": program.code, "WEIGHTS": program.weights, "RATE": RATE, "SEED": SEED,
+        "INPUTS": [bytes(stored(x)) for x in inputs], "LABELS": labels,
+        "OUTPUTS": [row.astype(np.int8).tobytes() for row in outputs], "SHARES": shares,
+        "TRAINED": encode(step, replace(network, values=values), optimizer).weights,
+        "MOVED": reference.moved, "RAILS": reference.rails,
+    }  # fmt: skip
+
+
+def _lines(value, indent):
+    for at in range(0, len(value), 16):
+        yield indent + 'b"' + "".join(f"\\x{byte:02x}" for byte in value[at : at + 16]) + '"'
+
+
+def text(case):
+    lines = ["# SPDX-License-Identifier: MIT"]
+    lines.append('"""Made by tests/host/net_vectors_source.py: a network and its results."""')
+    for name, value in vectors(case).items():
+        if isinstance(value, bytes):
+            lines += ["", f"{name} = (", *_lines(value, "    "), ")"]
+        elif isinstance(value, list) and isinstance(value[0], bytes):
+            lines += ["", f"{name} = ("]
+            for item in value:
+                lines += ["    (", *_lines(item, "        "), "    ),"]
+            lines.append(")")
+        else:
+            lines += ["", f"{name} = {tuple(value) if isinstance(value, list) else value}"]
+    return "\n".join(lines) + "\n"
+
+
+CASES = {"mlp": mlp, "biases": biases, "weights": weights}
+
+
+def path(name):
+    return FOLDER / f"net_vectors_{name}.py"
+
+
+if __name__ == "__main__":
+    for name, case in CASES.items():
+        path(name).write_text(text(case))
