@@ -10,11 +10,12 @@
 
 import time
 
-from . import greedy, highs
-from .answer import Answer, Progress
+from . import cpsat, greedy, highs, pulp_solver
+from .answer import Answer, Infeasible, Progress
 from .cuts import Separator
 from .evaluate import CLOCKS, evaluate
 from .model import build
+from .paper import solve_paper
 from .planned import plan_of, tidy, values_of
 from .positions import Space, positions
 from .problem import PlanError
@@ -23,31 +24,51 @@ from .smallest import operator_need, refuse
 
 GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat")
+FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S = 120.0  # for path cuts at the root
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
 
 def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver="highs",
-          time_limit=None, gap=GAP, progress=None, window=None, seed=0):  # fmt: skip
+          formulation="exact", time_limit=None, gap=GAP, progress=None, window=None,
+          seed=0):  # fmt: skip
     """Return the Answer; raises Infeasible or PlanError (one line).
 
     paging, recompute: which means a plan may use; without secondary storage (budget.aux_bytes
     0) there is no paging. clock: what the deadline counts (see evaluate). time_limit in s: the
     best plan until then, with its proven gap. progress: called with a Progress. gap: relative,
     at which the answer counts as proven. window: recompute only within that many stages before
-    a use. Ctrl-C returns the best plan found, or raises when there is none yet.
+    a use. formulation: "paper" for the paper's Algorithms 1 and 2, whose plan may break the
+    limits when executed: its verdict says so. Ctrl-C returns the best plan found, or raises
+    when there is none yet.
     """
-    if solver not in SOLVERS:
+    if formulation not in FORMULATIONS:
+        raise PlanError(f"unknown formulation {formulation!r}; there are exact and paper")
+    if formulation == "exact" and solver not in SOLVERS:
         raise PlanError(f"unknown solver {solver!r}; there are {', '.join(SOLVERS)}")
     if clock not in CLOCKS:
         raise PlanError(f"unknown clock {clock!r}; there are {', '.join(CLOCKS)}")
     if time_limit is not None and not time_limit > 0:
         raise PlanError(f"time_limit is {time_limit!r}; it must be > 0 s")
+    if formulation == "paper":
+        return _by_paper(graph, budget, paging, recompute, solver, time_limit)
     rounds = _SMALL_ROUNDS if len(graph.nodes) <= _SMALL else 1
     paging = paging and budget.aux_bytes != 0
     space = Space(paging, recompute, window, rounds, clock)
     return _Search(graph, budget, space, solver, time_limit, gap, progress, seed).run()
+
+
+def _by_paper(graph, budget, paging, recompute, solver, time_limit):
+    found = solve_paper(graph, budget, paging, recompute, solver, time_limit)
+    if found.status == "infeasible":
+        raise Infeasible(f"Algorithm 1 has no plan for {budget.ram_bytes} bytes of RAM")
+    if found.status == "no answer":
+        raise PlanError(f"no plan found within {time_limit:g} s; give more time or RAM")
+    done = found.status == "optimal"
+    bound = found.energy if done else sum(node.compute_energy for node in graph.nodes)
+    return Answer(found.plan, found.energy, bound, done, found.verdict, found.seconds, solver,
+                  "the paper's Algorithm 1")  # fmt: skip
 
 
 class _Search:
@@ -170,11 +191,18 @@ class _Search:
     def _branch(self, model, relaxation):
         start = values_of(model, self.plan) if self.plan is not None else None
         floor = self.bound
-        outcome = highs.minimise(
-            model.program, self.watch, 0.9 * self.gap * abs(self.bound), start,
-            relaxation.low, relaxation.high,
-            on_progress=lambda best, bound: self._say("branch and bound", bound),
-        )  # fmt: skip
+        gap = 0.9 * self.gap * abs(self.bound)
+        limits = (relaxation.low, relaxation.high)
+
+        def tell(best, bound):
+            self._say("branch and bound", bound)
+
+        if self.solver == "cbc":
+            outcome = pulp_solver.minimise(model.program, "cbc", self.watch.left(), gap, *limits)
+        elif self.solver == "cpsat":
+            outcome = cpsat.minimise(model.program, self.watch, gap, start, *limits, tell)
+        else:
+            outcome = highs.minimise(model.program, self.watch, gap, start, *limits, tell)
         if outcome.status == "infeasible" and self.plan is None:
             return self._none()
         if outcome.values is not None:
