@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """HiGHS behind the array program: LP with reduced costs, MIP with start, progress and Ctrl-C."""
 
+import contextlib
 import math
+import os
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -46,6 +49,23 @@ def available():
     return highspy is not None
 
 
+@contextlib.contextmanager
+def quiet():
+    """Keep the banner, which HiGHS writes past Python, off the standard output."""
+    sys.stdout.flush()
+    with contextlib.ExitStack() as stack:
+        try:
+            saved = os.dup(1)
+            stack.callback(os.close, saved)
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            stack.callback(os.close, nowhere)
+            os.dup2(nowhere, 1)
+            stack.callback(os.dup2, saved, 1)
+        except OSError:  # no standard output to keep clean
+            pass
+        yield
+
+
 def _load(program, relaxed, low=None, high=None):
     if highspy is None:
         raise PlanError("solver highs needs highspy; pip install acclimate[plan]")
@@ -64,7 +84,8 @@ def _load(program, relaxed, low=None, high=None):
     if not relaxed:
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[bool(i)] for i in program.integer]
-    solver = highspy.Highs()
+    with quiet():
+        solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
     solver.passModel(lp)

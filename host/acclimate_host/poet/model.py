@@ -245,7 +245,9 @@ class _Builder:
         if self.space.clock == "serial":
             self.program.row([(c, t / scale) for c, t in compute + paging], high=left)
             return
-        self.program.row([(c, t / scale) for c, t in compute], high=left)
+        share = self.space.share
+        counted = compute + ([(c, t * share) for c, t in paging] if share else [])
+        self.program.row([(c, t / scale) for c, t in counted], high=left)
         if self.space.clock == "overlapped":
             self.program.row([(c, t / scale) for c, t in paging], high=1)
 

@@ -5,7 +5,7 @@ Kept as they are: a page-in is only seen in the next stage and its room is not c
 own output is not freed within a stage; the deadline counts compute time only; and Algorithm 2,
 which turns the matrices into steps, frees a tensor right after its page-out. So the plan may
 break the RAM limit or miss an input when it is executed: the verdict says so. With
-``repaired`` all paging stands at the end of its stage.
+``repaired`` page-outs stand at the start of their stage and page-ins at its end.
 
 Rows are divided by the largest tensor and costs by the dearest: with bytes as coefficients CBC
 calls feasible problems infeasible, and joules of small networks are below its tolerances.
@@ -184,6 +184,8 @@ def _steps(graph, edges, m, repaired):
     for t in range(len(ids)):
         outs = [i for i, on in enumerate(m["Mout"][t]) if on and i not in stored]
         ins = [i for i, on in enumerate(m["Min"][t]) if on]
+        for i in outs if repaired else ():
+            act("pageout", i)  # in RAM when the stage begins, as the rows demand
         for k in range(len(ids)):
             if m["R"][t][k]:
                 if k in here:
@@ -195,10 +197,6 @@ def _steps(graph, edges, m, repaired):
             if not repaired:
                 _page(k, k in outs, k in ins, here, stored, act)
         kept = {i for i, on in enumerate(m["S"][t + 1]) if on} if t + 1 < len(ids) else set()
-        if repaired:
-            for i in outs:
-                if i in here:
-                    act("pageout", i)
         for i in sorted(here - kept):
             act("free", i)
         if repaired:

@@ -29,7 +29,8 @@ class Space:
 
     paging, recompute: which means there are. window: recompute only within that many stages
     before a first computation that reads the tensor (None: anywhere). rounds: see above.
-    clock: what the deadline counts.
+    clock: what the deadline counts. share: of the paging time that counts beside the computing
+    when they overlap (0: none, which is a bound; 1: all, as one after the other).
     """
 
     paging: bool = True
@@ -37,6 +38,7 @@ class Space:
     window: int | None = None
     rounds: int = 1
     clock: str = "serial"
+    share: float = 0.0
 
 
 def pageable(graph, budget, space, i):

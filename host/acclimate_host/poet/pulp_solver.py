@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from .highs import Outcome
+from .highs import Outcome, quiet
 from .problem import PlanError
 
 _NAMES = {"highs": "HiGHS", "cbc": "PULP_CBC_CMD"}
@@ -55,7 +55,8 @@ def run(problem, backend, name):
 def _once(problem, backend, name):
     pulp = require()
     try:
-        problem.solve(backend)
+        with quiet():
+            problem.solve(backend)
     except (pulp.PulpSolverError, OSError) as error:
         raise PlanError(_cannot_run(name, error)) from None
     if problem.sol_status == pulp.LpSolutionOptimal:

@@ -9,6 +9,7 @@
 """
 
 import time
+from dataclasses import replace
 
 from . import cpsat, greedy, highs, pulp_solver
 from .answer import Answer, Infeasible, Progress
@@ -21,12 +22,14 @@ from .positions import Space, positions
 from .problem import PlanError
 from .reorder import in_order
 from .smallest import operator_need, refuse
+from .transfer import hide
 
 GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat")
 FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S = 120.0  # for path cuts at the root
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
 
@@ -90,8 +93,7 @@ class _Search:
             refuse(self.graph, self.budget, self.space, min(self.watch.left(), _REFUSE_S))
         try:
             self._greedy()
-            if not self._closed():
-                self._exact()
+            self._shares()
         except KeyboardInterrupt:
             if self.plan is None:
                 raise
@@ -120,6 +122,8 @@ class _Search:
     def _offer(self, steps):
         """Keep a plan if the evaluator takes it and it is better; return whether it was."""
         plan = tidy(self.graph, steps)
+        if self.space.clock == "overlapped":
+            plan = hide(self.graph, self.budget, plan)
         verdict = evaluate(self.graph, self.budget, plan, self.space.clock)
         if not verdict.valid:
             return False
@@ -140,6 +144,18 @@ class _Search:
                 self._offer(ordered)
         self._say("greedy")
 
+    def _shares(self):
+        """Solve; with overlap, count more and more of the paging until a plan is in time."""
+        overlap = self.space.clock == "overlapped" and self.budget.deadline is not None
+        for share in _SHARES if overlap else (0.0,):
+            if self._closed() or not self.watch.left() or self.watch.stop:
+                return
+            self.space = replace(self.space, share=share)
+            self.in_time = False
+            self._exact()
+            if self.in_time:
+                return
+
     def _exact(self):
         model = build(self.graph, self.budget, self.space,
                       positions(self.graph, self.budget, self.space))  # fmt: skip
@@ -158,7 +174,8 @@ class _Search:
         return None
 
     def _raise(self, bound):
-        self.bound = max(self.bound, bound)
+        if not self.space.share:  # otherwise it is no bound
+            self.bound = max(self.bound, bound)
         self._say("relaxation")
 
     def _cut(self, model, relaxation, outcome):
@@ -178,7 +195,7 @@ class _Search:
             before = outcome.bound
             outcome = relaxation.solve()
             if outcome.status == "infeasible":  # with what a better plan would have to be
-                self.bound = self.verdict.energy
+                self._raise(self.verdict.energy)
                 return pool
             if outcome.status == "stopped":
                 break
@@ -190,7 +207,6 @@ class _Search:
 
     def _branch(self, model, relaxation):
         start = values_of(model, self.plan) if self.plan is not None else None
-        floor = self.bound
         gap = 0.9 * self.gap * abs(self.bound)
         limits = (relaxation.low, relaxation.high)
 
@@ -206,15 +222,15 @@ class _Search:
         if outcome.status == "infeasible" and self.plan is None:
             return self._none()
         if outcome.values is not None:
-            self._offer(plan_of(model, outcome.values))
-        best = self.verdict.energy if self.plan is not None else outcome.bound
-        self.bound = max(floor, min(outcome.bound, best))
+            self.in_time = self._offer(plan_of(model, outcome.values))
+        self._raise(min(outcome.bound, self.verdict.energy if self.plan else outcome.bound))
         self._say("done")
         return None
 
     def _none(self):
         """The formulation has no plan: true of its plan space, unless we hold one."""
         if self.plan is not None:
-            self.bound = self.verdict.energy
+            self._raise(self.verdict.energy)
+        if self.plan is not None or self.space.share:
             return None
         return refuse(self.graph, self.budget, self.space, _REFUSE_S)

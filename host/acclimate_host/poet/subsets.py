@@ -14,6 +14,9 @@ def reachable(sizes, limit):
     """
     if sum(sizes) <= limit:
         return sum(sizes)
+    if any(size != int(size) for size in sizes):
+        return limit
+    sizes, limit = [int(size) for size in sizes], math.floor(limit)
     unit = math.gcd(*sizes)
     top = limit // unit
     if top > MOST_UNITS:
