@@ -43,7 +43,7 @@ for i, b in enumerate((1, 0, 0, 0, 0, 64, 0, 0, 236, 255, 255, 255)):
 out = []
 def walk(at, until, training, empty=0):
     s = 1
-    while s == 1:
+    while s == 1 or s == 2:  # 2: a page, which is left out here
         par[0], par[1], par[3], par[4] = at, until, training, {budget}
         t = T()
         s = _net.run(program, arena, x, par)

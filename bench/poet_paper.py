@@ -20,7 +20,7 @@ from acclimate_host.poet import baselines, claims
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.problem import Budget
-from bench import common, poet_traits
+from bench import common, poet_program, poet_traits
 
 CASES = (
     *(f"resnet18_cifar.{table}.{p}" for table in ("m4", "a72") for p in (15, 30, 50, 20)),
@@ -38,6 +38,8 @@ TARGETS = [
     ("claims.table1.verdict", None, None),
     ("claims.table3.verdict", None, None),
     ("claims.memory_2x.verdict", None, None),
+    ("program.added_bytes", "<=", 1024),
+    ("program.overhead", "<=", 0.01),
 ]
 
 
@@ -128,6 +130,9 @@ def main(argv=None):
             if pair:
                 result["pofo"][key] = pair
             common.write("poet_paper", judged(result))
+    if "program" not in result or args.anew:
+        result["program"] = poet_program.measure()
+        common.write("poet_paper", judged(result))
     missed = common.table("the paper's claims", result, TARGETS)
     for name, claim in result["claims"].items():
         print(f"  {name}: {claim['verdict']}: {claim['paper']}")

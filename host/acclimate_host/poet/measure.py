@@ -98,16 +98,17 @@ def nets():
     found = {}
     for name, kernel, groups in (("conv 3x3", 3, 1), ("depthwise 3x3", 3, 8), ("pointwise", 1, 1)):
         net = Builder(name, (8, 10, 10))
-        found[name] = _network(net.finish(net.conv("c", net.x, 8, kernel, groups=groups)))
+        found[name] = with_values(net.finish(net.conv("c", net.x, 8, kernel, groups=groups)))
     net = Builder("dense", (8, 8, 8))
-    found["dense"] = _network(net.finish(net.dense("fc", net.x, 12)))
+    found["dense"] = with_values(net.finish(net.dense("fc", net.x, 12)))
     net = Builder("step", (4, 10, 10))
     y = net.conv("c1", net.conv("c0", net.x, 8, kernel=3), 8)
-    found["training step"] = _network(net.classify(net.pool("p", y), 4))
+    found["training step"] = with_values(net.classify(net.pool("p", y), 4))
     return found
 
 
-def _network(graph):
+def with_values(graph):
+    """Network of a forward graph with seeded integers, plain scales and no bias."""
     random, scales, values = np.random.default_rng(0), {}, {}
     for name, tensor in graph.tensors.items():
         if tensor.kind in ("input", "activation"):
@@ -115,6 +116,8 @@ def _network(graph):
     for node in graph.nodes:
         if node.op == "pool":
             scales[node.outputs[0]] = scales[node.inputs[0]]
+        if node.op == "add":
+            scales[node.outputs[0]] = (0.04, 0)
         if node.op not in ("conv", "dense"):
             continue
         if node.attrs.get("relu"):

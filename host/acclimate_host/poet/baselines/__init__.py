@@ -81,14 +81,13 @@ def run(name, graph, budget, clock="serial", **solver_options):
 
 
 def _solved(name, graph, budget, clock, began, options):
-    from ..answer import Infeasible
     from ..solve import solve
 
     timed = name == "checkmate"  # it knows time, not energy
     problem = _by_time(graph) if timed else graph
     try:
         answer = solve(problem, budget, clock=clock, **SOLVED[name], **options)
-    except Infeasible as error:
+    except PlanError as error:  # infeasible, or nothing found in time
         return Outcome(name, None, None, str(error), time.monotonic() - began)
     verdict = evaluate(graph, budget, answer.plan, clock)
     bound = None if timed else answer.lower_bound
