@@ -3,7 +3,6 @@
 
 from acclimate.net import Net, NetError, bytes_needed
 
-
 try:
     from micropython import heap_lock, heap_unlock
 except ImportError:
