@@ -2,9 +2,10 @@
 """How often is each acceptance rule right? `make bench NAME=acceptance`.
 
 The rules are the device's own (acclimate.acceptance, integers), on a reservoir of 64 windows of
-the user. A decision is right when it keeps the model that is better on the user's windows that
-the reservoir does not hold (either one when they are equal). Limits and weights are fitted on the
-nine other users; temperatures and the prior on two people that no model learned from.
+the user. What counts as right is the same for all rules: the model is kept that is more accurate
+on the user's windows that share no sample with the reservoir's; when both are equally accurate,
+either answer is right. Weights and limits are fitted on the nine other users; temperatures and
+the prior on two people that no model learned from.
 """
 
 import concurrent.futures
@@ -16,10 +17,13 @@ import numpy as np
 
 from acclimate import acceptance as rules
 from acclimate.reservoir import Reservoir
+from bench.acceptance_fit import fitted_limits, fitted_weights
 from bench.acceptance_models import KINDS, updates_of, windows
+from bench.acceptance_train import CLASSES
 from bench.common import table, write
 
 CAPACITY = 64
+SEEDS = (1, 2, 3)
 ROWS = [
     ("updates", ">=", 400),
     ("right.label_free", ">=", 0.72),
@@ -29,10 +33,12 @@ ROWS = [
     ("right.dcg_as_printed", None, None),
     ("right.ndcg_fitted", None, None),
     ("right.confidence_only", None, None),
+    ("right.spread_only", None, None),
     ("right.prior_only", None, None),
+    ("right.label_free_without_prior", None, None),
     ("right.plain_labels_5", None, None),
     ("right.plain_labels_10", None, None),
-    ("right.plain_labels_all", None, None),
+    ("right.labels_all", None, None),
     ("right.always_accept", None, None),
     ("right.always_reject", None, None),
     ("right_if_2_points.label_free", None, None),
@@ -44,35 +50,30 @@ ROWS = [
 ]
 
 
-def observe(update, seed):
+def observe(update, data, seed):
     """Return what the rules see of one update, and what is true of it, as a dictionary."""
     sample = Reservoir(CAPACITY, 2, seed=seed)
-    for i in update.stream:
-        answer = rules.confidence(update.old[i].tolist(), 7, update.old_temperature)
+    for i, logits in enumerate(update.old):
+        answer = rules.confidence(logits.tolist(), CLASSES, update.old_temperature)
         sample.offer(bytes((i & 255, i >> 8)), answer >> 8, answer & 255)
     n = sample.count
     places = [sample.rows[2 * k] | sample.rows[2 * k + 1] << 8 for k in range(n)]
-    answers = [rules.confidence(update.new[i].tolist(), 7, update.new_temperature)
+    answers = [rules.confidence(update.new[i].tolist(), CLASSES, update.new_temperature)
                for i in places]  # fmt: skip
-    new = bytes(a >> 8 for a in answers)
-    new_confidence = bytes(a & 255 for a in answers)
-    old, old_confidence = sample.predictions, sample.confidences
+    seen = (bytes(sample.predictions[:n]), bytes(a >> 8 for a in answers),
+            bytes(sample.confidences[:n]), bytes(a & 255 for a in answers))  # fmt: skip
+    old, new = seen[:2]
     asked = bytearray(CAPACITY)
     differ = rules.disagreements(old, new, n, asked)
     order = np.random.default_rng(seed).permutation(list(asked[:differ])).astype(int)
-    judged = np.ones(len(update.truth), bool)
-    judged[places] = False
-    accuracy = [(m[judged].argmax(1) == update.truth[judged]).mean()
-                for m in (update.old, update.new)]  # fmt: skip
+    judged = ~data.touches(update.rows[places])[update.rows]
+    before, after = ((m[judged].argmax(1) == update.truth[judged]).mean()
+                     for m in (update.old, update.new))  # fmt: skip
     return {
-        "user": update.user, "kind": update.kind, "n": n, "prior": update.prior,
-        "dcg": rules.dcg(old, new, old_confidence, n),
-        "ndcg": rules.ndcg(old, new, old_confidence, n),
-        "rise": rules.gain(old_confidence, new_confidence, n),
-        "old": bytes(old[:n]), "new": new, "old_confidence": bytes(old_confidence[:n]),
-        "new_confidence": new_confidence,
+        "user": update.user, "kind": update.kind, "n": n, "prior": update.prior, "seen": seen,
+        "dcg": rules.dcg(old, new, seen[2], n), "ndcg": rules.ndcg(old, new, seen[2], n),
         "labels": [(int(old[k]), int(new[k]), int(update.truth[places[k]])) for k in order],
-        "before": accuracy[0], "after": accuracy[1],
+        "before": before, "after": after, "judged": int(judged.sum()),
     }  # fmt: skip
 
 
@@ -81,105 +82,113 @@ def is_right(row, accept):
     return change == 0 or (change > 0) == accept
 
 
-def label_free(row, floor=-rules.ONE, weight=0):
-    answer = rules.label_free(
-        row["old"], row["new"], row["old_confidence"], row["new_confidence"], row["n"], floor, 0,
-        row["prior"], weight,
-    )  # fmt: skip
+def counted(row, labels):
+    """Return (wins, losses) among the first labels that are asked where the models differ."""
+    asked = row["labels"][:labels]
+    return (sum(new == truth for _, new, truth in asked),
+            sum(old == truth for old, _, truth in asked))  # fmt: skip
+
+
+def evidence(row, weights, labels=0):
+    return rules.evidence(*row["seen"], row["n"], weights, row["prior"], *counted(row, labels))
+
+
+def accepts(row, weights, labels=0):
+    """The rule that ships: labels of disagreements beside the evidence without labels."""
+    if labels:
+        return rules.decide(evidence(row, weights, labels)) == rules.ACCEPT
+    answer = rules.label_free(*row["seen"], row["n"], prior=row["prior"], weights=weights)
     return answer == rules.ACCEPT
 
 
-def by_labels(row, count, weight, label_weight):
-    """Ask `count` labels where the models differ, beside the evidence without labels."""
-    asked = row["labels"][:count]
-    wins = sum(new == truth for _, new, truth in asked)
-    losses = sum(old == truth for old, _, truth in asked)
-    found = rules.evidence(row["rise"], row["n"], row["prior"], weight, wins, losses, label_weight)
-    return found > 0
+def plain_labels(row, labels):
+    """The labels alone; a tie falls back on the confidence."""
+    wins, losses = counted(row, labels)
+    return wins > losses or (wins == losses and accepts(row, (16, 0, 0, 0)))
 
 
-def plain_labels(row, count):
-    """The same with the labels alone; a tie falls back on the confidence."""
-    asked = row["labels"][:count]
-    wins = sum(new == truth for _, new, truth in asked)
-    losses = sum(old == truth for old, _, truth in asked)
-    otherwise = rules.ACCEPT if label_free(row) else rules.REJECT
-    return rules.with_labels(wins, losses, otherwise) == rules.ACCEPT
+def policies(rows):
+    """Return ({name: answer for a row}, what was fitted for each user)."""
+    limit = fitted_limits(rows, is_right)
+    weights = fitted_weights(rows, evidence)
+    without = fitted_weights(rows, evidence, prior=False)
 
+    def shipped(labels, row):
+        return accepts(row, weights[row["user"]], labels)
 
-def choose(rows, decide, options):
-    """Return, per user, the option that is right most often for the other users."""
-    right = np.array([[is_right(row, decide(row, option)) for option in options] for row in rows])
-    users = np.array([row["user"] for row in rows])
-    return {
-        user: options[int(np.argmax(right[users != user].mean(0)))]
-        for user in set(users.tolist())
-    }
-
-
-def judge(rows):
-    """Return {name of the result: {rule: number}}."""
-    limits = [int(share * 32768) for share in np.arange(-1, 1, 0.02)]
-    limit = choose(rows, lambda row, limit: row["ndcg"] > limit, limits)
-    floors = [int(share * 32768) for share in np.arange(-1, 0.51, 0.25)]
-    weights = (0, 2, 4, 8, 12, 16, 24, 32, 64)
-    free = choose(rows, lambda row, o: label_free(row, *o),
-                  [(f, w) for f in floors for w in weights])  # fmt: skip
-    pairs = [(w, k) for w in weights for k in (16, 32, 64, 96, 128, 192, 256, 512, 4096)]
-    five = choose(rows, lambda row, o: by_labels(row, 5, *o), pairs)
-    ten = choose(rows, lambda row, o: by_labels(row, 10, *o), pairs)
-    policies = {
+    found = {
         "always_accept": lambda row: True,
         "always_reject": lambda row: False,
         "oracle": lambda row: row["after"] > row["before"],
         "dcg": lambda row: row["dcg"] > 0,
         "dcg_as_printed": lambda row: -row["dcg"] > 0,
         "ndcg_fitted": lambda row: row["ndcg"] > limit[row["user"]],
-        "confidence_only": lambda row: row["rise"] > 0,
+        "confidence_only": lambda row: accepts(row, (16, 0, 0, 0)),
+        "spread_only": lambda row: accepts(row, (0, 16, 0, 0)),
         "prior_only": lambda row: row["prior"] > 0,
-        "label_free": lambda row: label_free(row, *free[row["user"]]),
-        "labels_5": lambda row: by_labels(row, 5, *five[row["user"]]),
-        "labels_10": lambda row: by_labels(row, 10, *ten[row["user"]]),
+        "label_free_without_prior": lambda row: accepts(row, without[row["user"]]),
+        "label_free": partial(shipped, 0),
+        "labels_5": partial(shipped, 5),
+        "labels_10": partial(shipped, 10),
+        "labels_all": partial(shipped, CAPACITY),
         "plain_labels_5": lambda row: plain_labels(row, 5),
         "plain_labels_10": lambda row: plain_labels(row, 10),
-        "plain_labels_all": lambda row: plain_labels(row, CAPACITY),
     }
-    names = ("right", "right_if_2_points", "accepts", "final", "by_kind")
-    result = {"fitted": {"label_free": free, "labels_5": five, "labels_10": ten}}
-    result |= {name: {} for name in names}
-    for name, accepts in policies.items():
-        answers = [accepts(row) for row in rows]
+    return found, {str(user): list(w) for user, w in weights.items()}
+
+
+def judge(rows):
+    """Return {name of the result: {rule: number}}."""
+    rules_of, fitted = policies(rows)
+    result = {"fitted_weights": fitted}
+    result |= {name: {} for name in ("right", "right_if_2_points", "accepts", "final", "by_kind")}
+    large = np.array([abs(row["after"] - row["before"]) >= 0.02 for row in rows])
+    kinds = np.array([row["kind"] for row in rows])
+    for name, rule in rules_of.items():
+        answers = [bool(rule(row)) for row in rows]
         right = np.array([is_right(r, a) for r, a in zip(rows, answers, strict=True)])
-        large = np.array([abs(row["after"] - row["before"]) >= 0.02 for row in rows])
+        final = [r["after"] if a else r["before"] for r, a in zip(rows, answers, strict=True)]
         result["right"][name] = round(float(right.mean()), 4)
         result["right_if_2_points"][name] = round(float(right[large].mean()), 4)
         result["accepts"][name] = round(float(np.mean(answers)), 4)
-        final = [r["after"] if a else r["before"] for r, a in zip(rows, answers, strict=True)]
         result["final"][name] = round(float(np.mean(final)), 4)
-        result["by_kind"][name] = {
-            kind: round(float(right[[r["kind"] == kind for r in rows]].mean()), 3)
-            for kind in KINDS
-        }
+        result["by_kind"][name] = {k: round(float(right[kinds == k].mean()), 3) for k in KINDS}
     return result
 
 
-def main(per_user=45):
+def simulate(job, data, per_user):
+    """Return the rows of one (seed, user)."""
+    seed, user = job
+    made = updates_of(user, per_user, data, seed)
+    return [observe(update, data, 1000 * seed + k) for k, update in enumerate(made)]
+
+
+def measure(per_user, seeds, workers=None):
+    """Return the result of per_user updates for each of the ten users and each seed."""
     data = windows()
-    users = sorted(set(data[2].tolist()))
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        made = list(pool.map(partial(updates_of, per_user=per_user, data=data), users))
-    rows = [observe(u, 1 + k) for k, u in enumerate(u for part in made for u in part)]
+    users = sorted(set(data.subject.tolist()))
+    jobs = [(seed, user) for seed in seeds for user in users]
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        parts = list(pool.map(partial(simulate, data=data, per_user=per_user), jobs))
+    rows = [row for part in parts for row in part]
     change = np.array([r["after"] - r["before"] for r in rows])
-    result = {
-        "updates": len(rows), "users": len(users), "windows": len(data[1]),
+    return {
+        "updates": len(rows), "users": len(users), "windows": len(data.y), "seeds": list(seeds),
         "reservoir": CAPACITY,
+        "judged_windows": round(float(np.mean([r["judged"] for r in rows])), 1),
         "mean_old_accuracy": round(float(np.mean([r["before"] for r in rows])), 4),
         "helping": round(float(np.mean(change > 0)), 4),
-        "median_change": round(float(np.median(np.abs(change))), 4),
+        "equal": round(float(np.mean(change == 0)), 4),
+        "mean_change": round(float(np.mean(np.abs(change))), 4),
+        "weights_of_all": list(fitted_weights(rows, evidence, every=True)),
         **judge(rows),
     }  # fmt: skip
-    write("acceptance", result)
-    shown = ("updates", "windows", "mean_old_accuracy", "helping", "median_change")
+
+
+def main(per_user=45):
+    result = measure(per_user, SEEDS)
+    print(write("acceptance", result))
+    shown = ("updates", "windows", "mean_old_accuracy", "helping", "equal", "mean_change")
     print({name: result[name] for name in shown})
     return 1 if table("acceptance: share of right decisions", result, ROWS) else 0
 

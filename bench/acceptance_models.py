@@ -1,23 +1,48 @@
 # SPDX-License-Identifier: MIT
-"""Old and new models for the acceptance bench: smart-watch users, scikit-learn MLPs.
+"""Old and new models for the acceptance bench: smart-watch users and small MLPs.
 
 For each of ten users the models are trained on other people only (but for the personal kind).
 An update changes what the new model learned from: users are added or exchanged, labels are
-noisy, a channel is broken, or some windows of the user are added. Two other people are kept out
+noisy, channels are broken, or some windows of the user are added. Two other people are kept out
 of all training, as a server would: they give each model its confidence temperature, and the
 capsule its prior (how much better the new model does on them).
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from acclimate_host.demo import watch
 from acclimate_host.paths import built
+from bench.acceptance_train import CLASSES, Models
 
-WINDOW = 100
+WINDOW = 128
+STRIDE = 64
 KINDS = ("more users", "other users", "noisy labels", "broken channel", "personal")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """All windows: features (n, 30), exercise, subject, recording and first sample (n)."""
+
+    x: np.ndarray
+    y: np.ndarray
+    subject: np.ndarray
+    recording: np.ndarray
+    at: np.ndarray
+
+    def of(self, people):
+        """Return (x, y) of some people, every second window: none overlaps another."""
+        chosen = np.isin(self.subject, people) & (self.at % WINDOW == 0)
+        return self.x[chosen], self.y[chosen]
+
+    def touches(self, chosen):
+        """Tell of each window whether it shares a sample with one of those chosen."""
+        found = np.zeros(len(self.y), bool)
+        for k in chosen:
+            same = self.recording == self.recording[k]
+            found |= same & (abs(self.at - self.at[k]) < WINDOW)
+        return found
 
 
 @dataclass(frozen=True)
@@ -26,112 +51,85 @@ class Update:
 
     user: int
     kind: str
+    rows: np.ndarray  # the user's windows that no model learned from, in the order they came
     truth: np.ndarray
     old: np.ndarray
     new: np.ndarray
     old_temperature: int
     new_temperature: int
     prior: int  # change of accuracy on the server's people in 1/255
-    stream: np.ndarray  # the user's windows in the order they came
 
 
 def windows():
-    """Return (features, exercise, subject) of all windows."""
-    rows, truth, subject = [], [], []
-    for recording in watch.load(built("cache", "watch.npz")):
-        for window in recording.windows(WINDOW):
-            w = window / watch.SCALE
+    """Return the Windows of all recordings: 2.56 s long, one each 1.28 s."""
+    found = []
+    for number, recording in enumerate(watch.load(built("data", "watch.npz"))):
+        for at in range(0, len(recording.samples) - WINDOW + 1, STRIDE):
+            w = recording.samples[at : at + WINDOW] / watch.SCALE
             step = np.abs(np.diff(w, axis=0)).mean(0)
-            rows.append(np.concatenate([w.mean(0), w.std(0), w.min(0), w.max(0), step]))
-            truth.append(recording.exercise)
-            subject.append(recording.subject)
-    return np.array(rows), np.array(truth), np.array(subject)
+            features = np.concatenate([w.mean(0), w.std(0), w.min(0), w.max(0), step])
+            found.append((features, recording.exercise, recording.subject, number, at))
+    return Windows(*map(np.array, zip(*found, strict=True)))
 
 
-class _Model:
-    def __init__(self, x, y, seed):
-        from sklearn.neural_network import MLPClassifier
-
-        self.mean, self.scale = x.mean(0), x.std(0) + 1e-6
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            net = MLPClassifier((24,), max_iter=60, alpha=1e-3, random_state=seed)
-            self.net = net.fit((x - self.mean) / self.scale, y)
-
-    def logits(self, x):
-        """Return int16 logits of all seven classes in 1/256; one never seen is far below."""
-        net = self.net
-        hidden = np.maximum((x - self.mean) / self.scale @ net.coefs_[0] + net.intercepts_[0], 0)
-        z = hidden @ net.coefs_[1] + net.intercepts_[1]
-        full = np.full((len(x), len(watch.EXERCISES)), -100.0)
-        full[:, net.classes_] = z
-        return np.clip(np.rint(full * 256), -32768, 32767).astype(int)
-
-    def right(self, x, y):
-        return float((self.logits(x).argmax(1) == y).mean())
-
-    def temperature(self, x, y):
-        """Return the temperature (1/256) with the least log loss on labelled windows."""
-        z = self.logits(x) / 256
-        grid = 2.0 ** np.arange(-1, 4.01, 0.25)
-        losses = []
-        for t in grid:
-            s = z / t
-            s = s - s.max(1, keepdims=True)
-            losses.append((np.log(np.exp(s).sum(1)) - s[np.arange(len(y)), y]).mean())
-        return int(grid[int(np.argmin(losses))] * 256)
+def temperature(logits, truth):
+    """Return the temperature (1/256) with the least log loss on labelled windows."""
+    losses, grid = [], 2.0 ** np.arange(-1, 4.01, 0.25)
+    for t in grid:
+        s = logits / (256 * t)
+        s = s - s.max(1, keepdims=True)
+        losses.append((np.log(np.exp(s).sum(1)) - s[np.arange(len(truth)), truth]).mean())
+    return int(grid[int(np.argmin(losses))] * 256)
 
 
-def _data(x, y, subject, people):
-    chosen = np.isin(subject, people)
-    return x[chosen], y[chosen]
-
-
-def _changed(kind, x, y, subject, old_people, others, user, draw):
-    """Return the training data of the new model."""
+def _changed(kind, data, old_people, others, user, draw):
+    """Return the training data of the new model, and the user's own windows in it."""
     if kind == "more users":
-        count = min(len(others), draw.integers(1, 4))
-        people = [*old_people, *draw.choice(others, count, replace=False)]
-        return _data(x, y, subject, people)
+        count = min(len(others), draw.integers(2, 5))
+        return (*data.of([*old_people, *draw.choice(others, count, replace=False)]), ())
     if kind == "other users":
         pool = np.concatenate([old_people, others])
-        return _data(x, y, subject, draw.choice(pool, draw.integers(2, 6), replace=False))
-    xs, ys = _data(x, y, subject, old_people)
+        return (*data.of(draw.choice(pool, draw.integers(2, 6), replace=False)), ())
+    x, y = data.of(old_people)
     if kind == "noisy labels":
-        wrong = draw.random(len(ys)) < draw.uniform(0.1, 0.6)
-        ys = np.where(wrong, draw.integers(0, len(watch.EXERCISES), len(ys)), ys)
-    elif kind == "broken channel":
-        xs = xs.copy()
-        for channel in draw.choice(6, draw.integers(1, 4), replace=False):
-            xs[:, channel::6] = draw.normal(0, 1, xs[:, channel::6].shape)
-    else:
-        own = np.flatnonzero(subject == user)
-        own = draw.choice(own, draw.integers(7, 22), replace=False)
-        xs, ys = np.vstack([xs, *[x[own]] * 5]), np.concatenate([ys, *[y[own]] * 5])
-    return xs, ys
+        wrong = draw.random(len(y)) < draw.uniform(0.2, 0.8)
+        return x, np.where(wrong, draw.integers(0, CLASSES, len(y)), y), ()
+    if kind == "broken channel":
+        x = x.copy()
+        for channel in draw.choice(6, draw.integers(1, 5), replace=False):
+            x[:, channel::6] = draw.normal(0, 1, x[:, channel::6].shape)
+        return x, y, ()
+    own = np.flatnonzero((data.subject == user) & (data.at % WINDOW == 0))
+    own = draw.choice(own, draw.integers(21, 57), replace=False)
+    x, y = np.vstack([x, *[data.x[own]] * 5]), np.concatenate([y, *[data.y[own]] * 5])
+    return x, y, own
 
 
 def updates_of(user, per_user, data, seed=0):
     """Return a list of Updates of one user."""
-    x, y, subject = data
     draw = np.random.default_rng((seed, user))
-    people = np.setdiff1d(np.unique(subject), [user])
-    mine = subject == user
-    xu, yu = x[mine], y[mine]
-    made = []
+    people = np.setdiff1d(np.unique(data.subject), [user])
+    drawn, sets = [], []
     for number in range(per_user):
         shuffled = draw.permutation(people)
         server, rest = shuffled[:2], shuffled[2:]
         size = draw.integers(2, 6)
-        old_people, others = rest[:size], rest[size:]
         kind = KINDS[number % len(KINDS)]
-        xs, ys = _data(x, y, subject, server)
-        old = _Model(*_data(x, y, subject, old_people), int(draw.integers(1 << 30)))
-        new_data = _changed(kind, x, y, subject, old_people, others, user, draw)
-        new = _Model(*new_data, int(draw.integers(1 << 30)))
-        made.append(Update(
-            user, kind, yu, old.logits(xu), new.logits(xu), old.temperature(xs, ys),
-            new.temperature(xs, ys), round(255 * (new.right(xs, ys) - old.right(xs, ys))),
-            draw.permutation(len(yu)),
-        ))  # fmt: skip
-    return made
+        x, y, own = _changed(kind, data, rest[:size], rest[size:], user, draw)
+        sets += [data.of(rest[:size]), (x, y)]
+        drawn.append((kind, server, own))
+    models = Models(sets, draw.integers(1 << 30, size=len(sets)))
+    return [_update(user, k, *d, data, models) for k, d in enumerate(drawn)]
+
+
+def _update(user, k, kind, server, own, data, models):
+    mine = np.flatnonzero((data.subject == user) & ~data.touches(own))
+    x, y = data.x[mine], data.y[mine]
+    sx, sy = data.of(server)
+    logits = [models.logits(2 * k + new, sx) for new in (0, 1)]
+    right = [(z.argmax(1) == sy).mean() for z in logits]
+    return Update(
+        user, kind, mine, y, models.logits(2 * k, x), models.logits(2 * k + 1, x),
+        temperature(logits[0], sy), temperature(logits[1], sy),
+        round(255 * (right[1] - right[0])),
+    )  # fmt: skip

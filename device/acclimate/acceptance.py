@@ -2,12 +2,14 @@
 """Does the board agree to a new model? Integer arithmetic only, the same on board and host.
 
     score = ndcg(old, new, confidence, n)                       # agreement, -32768 to 32768
-    answer = label_free(old, new, old_conf, new_conf, n, floor)
-    answer = with_labels(wins, losses, left, answer)
+    answer = label_free(old, new, old_conf, new_conf, n)        # ACCEPT, REJECT or UNDECIDED
+    found = evidence(old, new, old_conf, new_conf, n, wins=3, losses=1)
+    answer = decide(found)                                      # with labels, where there are
 
-ACCEPT, REJECT or UNDECIDED (keep the old model, go on collecting). Predictions and confidences
+UNDECIDED: keep the old model and go on collecting. Only rows where the models differ can change
+the accuracy, so only those are worth a label (``disagreements``). Predictions and confidences
 are bytes; a confidence is calibrated (``confidence`` does it with the capsule's temperature).
-What each rule is worth was measured: docs/capsules.md, "When the board agrees".
+What each rule is worth was measured: docs/acceptance.md.
 """
 
 ACCEPT = 1
@@ -15,6 +17,8 @@ REJECT = 0
 UNDECIDED = -1
 ONE = 32768
 ROWS_MAX = 128
+# Fitted on ten people: mean rise of confidence, spread of labels, prior, one label.
+WEIGHTS = (6, 64, 1, 52)
 
 # 32768 / log2(rank + 1), rank from 1 to 128: high bytes, low bytes.
 _HIGH = (
@@ -92,33 +96,65 @@ def gain(old_confidence, new_confidence, n):
     return total
 
 
-def evidence(rise, n, prior=0, prior_weight=0, wins=0, losses=0, label_weight=0):
-    """Return what speaks for the new model, in 1/16 of 1/255 of confidence; below 0: against.
+def spread(predictions, n):
+    """Return n times the entropy of the predicted labels in 1/256 bit, less a constant of n.
 
-    :param rise: what ``gain`` gave for n rows, n > 0. :param prior: signed byte that came with
-        the capsule: the server's own change of accuracy in 1/255. :param wins: labels that only
-        the new model gave rightly, losses: only the old one. Weights are in 1/16.
+    A model that has gone blind for some labels spreads its answers less.
     """
-    total = (abs(rise) << 4) // n
-    return (total if rise >= 0 else -total) + prior * prior_weight + (wins - losses) * label_weight
+    total = 0
+    for i in range(n):
+        count, first = 0, True
+        for k in range(n):
+            if predictions[k] == predictions[i]:
+                count += 1
+                first = first and k >= i
+        if first and count > 1:
+            # log2(count) is 32768 over the discount of the rank before.
+            total -= count * ((ONE << 8) // discount(count - 1))
+    return total
+
+
+def evidence(old, new, old_confidence, new_confidence, n, weights=WEIGHTS, prior=0, wins=0,
+             losses=0):  # fmt: skip
+    """Return what speaks for the new model; below 0: against it.
+
+    :param old: predicted labels of n rows, n > 0; :param old_confidence: calibrated, 0 to 255.
+    :param weights: (of the mean rise of confidence, of the spread, of the prior, of a label).
+    :param prior: signed byte that came with the capsule: the server's own change of accuracy in
+        1/255. :param wins: labels that only the new model gave rightly, losses: only the old one.
+    """
+    of_confidence, of_spread, of_prior, of_label = weights
+    total = _mean(gain(old_confidence, new_confidence, n) * 16, n) * of_confidence
+    total += _mean(spread(new, n) - spread(old, n), n) * of_spread
+    return total + 16 * (prior * of_prior + (wins - losses) * of_label)
+
+
+def _mean(total, n):
+    """Divide, rounding towards 0: the same for a model and its mirror image."""
+    return total // n if total >= 0 else -(-total // n)
+
+
+def decide(found, margin=0):
+    """Return ACCEPT when the evidence is above 0, REJECT, or UNDECIDED within the margin."""
+    if margin and abs(found) < margin:
+        return UNDECIDED
+    return ACCEPT if found > 0 else REJECT
 
 
 def label_free(old, new, old_confidence, new_confidence, n, floor=-ONE, margin=0, prior=0,
-               prior_weight=0):  # fmt: skip
-    """Decide without labels: confidence rises (or the server's prior outweighs that it falls),
-    and the models are not too far apart.
+               weights=WEIGHTS):  # fmt: skip
+    """Decide without labels: by confidence, spread and the server's prior, within a guard.
 
-    :param floor: ndcg below it rejects. :param margin: evidence in 1/255 that is asked for;
-        within it on either side the answer is UNDECIDED.
+    :param floor: ndcg below it rejects: the models are too far apart. :param margin: evidence
+        that is asked for; within it on either side the answer is UNDECIDED.
     """
     if n == 0:
         return UNDECIDED
     if ndcg(old, new, old_confidence, n) < floor:
         return REJECT
-    found = evidence(gain(old_confidence, new_confidence, n), n, prior, prior_weight)
-    if margin and abs(found) < margin << 4:
-        return UNDECIDED
-    return ACCEPT if found > 0 else REJECT
+    return decide(
+        evidence(old, new, old_confidence, new_confidence, n, weights, prior), margin
+    )
 
 
 def disagreements(old, new, n, out):
@@ -131,16 +167,9 @@ def disagreements(old, new, n, out):
     return count
 
 
-def is_decided(wins, losses, left):
-    """Tell whether the labels still to come cannot change the answer."""
-    return abs(wins - losses) > left
-
-
-def with_labels(wins, losses, otherwise):
-    """Decide by labels of disagreements: how often the new and the old model were right."""
-    if wins == losses:
-        return otherwise
-    return ACCEPT if wins > losses else REJECT
+def is_decided(found, left, weights=WEIGHTS):
+    """Tell whether so many labels still to come cannot change the sign of the evidence."""
+    return abs(found) > 16 * left * weights[3]
 
 
 def confidence(logits, n, temperature):

@@ -8,6 +8,7 @@ import numpy as np
 
 from acclimate import acceptance
 from acclimate.reservoir import Draws, Reservoir
+from acclimate_host.paths import repository
 
 
 def test_discounts_are_those_of_the_formula():
@@ -62,3 +63,30 @@ def test_reservoir_keeps_every_input_with_the_same_probability():
         counts[list(sample.rows)] += 1
     chi2 = ((counts - 200) ** 2 / 200).sum()
     assert chi2 < 59 + 5 * math.sqrt(2 * 59)
+
+
+def test_evidence_is_that_of_floating_point():
+    draw = random.Random(3)
+    weights = (6, 64, 1, 52)
+    for _ in range(100):
+        n = draw.randrange(2, 129)
+        old, new = draw.choices(range(5), k=n), draw.choices(range(3), k=n)
+        conf = [draw.choices(range(256), k=n) for _ in range(2)]
+        prior, wins, losses = draw.randrange(-60, 60), draw.randrange(6), draw.randrange(6)
+
+        def entropy(labels, n=n):
+            shares = np.bincount(labels) / n
+            return -(shares[shares > 0] * np.log2(shares[shares > 0])).sum()
+
+        wanted = 6 * 16 * (sum(conf[1]) - sum(conf[0])) / n + 16 * prior
+        wanted += 64 * 256 * (entropy(new) - entropy(old)) + 16 * 52 * (wins - losses)
+        found = acceptance.evidence(old, new, *conf, n, weights, prior, wins, losses)
+        assert abs(found - wanted) < 64 * 2 + 6
+
+
+def test_shipped_weights_are_those_of_the_docs():
+    text = (repository() / "docs" / "acceptance.md").read_text()
+    a, b, c, d = acceptance.WEIGHTS
+    for part in (f"{a} x rise of mean", f"{b} x rise of the spread", f"x {c} x prior",
+                 f"x {d} x (wins"):  # fmt: skip
+        assert part in text
