@@ -153,7 +153,7 @@ class Reply:
 
     def _header(self, line):
         name, colon, value = line.partition(":")
-        name, value = name.lower(), value.strip()
+        name, value = name.lower(), value.strip(" \t")
         if not colon or name != name.strip():
             raise HttpError("reply: header " + repr(line[:30]))
         if name == "content-length":
@@ -203,7 +203,7 @@ class Reply:
             self._state = _SIZED if self.length > 0 else _TO_END
 
     def _chunk(self, line):
-        digits = line.partition(";")[0].strip().lower()
+        digits = line.partition(";")[0].strip(" \t").lower()
         size = -1
         if 0 < len(digits) <= 7:
             size = 0

@@ -105,10 +105,8 @@ class Journal:
             low, high = pages, day & 0xFFFF
         self._count(state, low, high)
         try:
-            if self._next >= self._places() or not self.generation:
+            if not self.generation or not self._write(low, high):
                 self._compact(low, high)
-            else:
-                self._write(low, high)
         except FlashError:
             self.load()  # what the flash holds is what counts
             raise
@@ -121,6 +119,8 @@ class Journal:
         self.flash.readinto(at, page)
         if page[0] != 65 or page[1] != 74 or page[2] != 78 or page[3] != 76:
             return False
+        if min(number(page, _P_FLOOR), number(page, _P_ERASES)) < 0:
+            return False
         return self._check(page, _P_CRC, False) and _half(page, _P_SLOT_PAGES) == self.slot_pages
 
     def _load_records(self):
@@ -131,7 +131,8 @@ class Journal:
             self.flash.readinto(self._place(self._next), record)
             if _blank(record):
                 break
-            if self._check(record, _R_CRC, True) and _half(record, _R_SEQUENCE) == self._next:
+            known = 1 <= record[_R_STATE] <= _ST_EMPTY and _half(record, _R_SEQUENCE) == self._next
+            if known and self._check(record, _R_CRC, True):
                 self._take(record)
             else:
                 self.torn += 1
@@ -155,18 +156,22 @@ class Journal:
             self.floor = self.version
 
     def _write(self, low, high):
-        """Program a record at the next place, or at the one after where a place is spoilt."""
-        for attempt in range(_TRIES):
+        """Program a record at the next place, or at one after where places are spoilt.
+
+        Return False where the page is full, or spoilt too often: the other page is next.
+        """
+        for _ in range(_TRIES):
+            if self._next >= self._places():
+                return False
             self._fill(low, high)
             place = self._next
             self._next += 1
             try:
                 self.flash.program(self._place(place), self._record)
-                return
+                return True
             except FlashError:
                 self.torn += 1
-                if attempt == _TRIES - 1 or self._next >= self._places():
-                    raise
+        return False
 
     def _fill(self, low, high):
         record = self._record
@@ -189,8 +194,8 @@ class Journal:
         put_number(self._generation, 0, self.generation)
         self._next = 0
         self.torn = 0
-        if self.state != _ST_EMPTY:
-            self._write(low, high)
+        if self.state != _ST_EMPTY and not self._write(low, high):
+            raise FlashError("flash: journal page at %d keeps no record" % self._at)
         self._program_page(low if self.state == _ST_STAGED else 0)
 
     def _program_page(self, counted):
