@@ -142,14 +142,22 @@ def cbc(ours):
             "energy": answer.energy, "valid": valid, "ours_seconds": ours}  # fmt: skip
 
 
-def put(result, dotted, value):
-    """Set result["a"]["b"] for "a.b" and write the file."""
+def load():
+    """What the file holds, or an empty result."""
+    path = built("bench", "poet.json")
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def put(dotted, value):
+    """Set result["a"]["b"] for "a.b" in the file as it is now; return the result."""
+    result = load()
     *path, last = dotted.split(".")
     place = result
     for key in path:
         place = place.setdefault(key, {})
     place[last] = value
     common.write("poet", result)
+    return result
 
 
 def rows():
@@ -170,26 +178,25 @@ def rows():
 
 def main(wanted=()):
     """Measure the cases whose names start with one of `wanted` (all when empty)."""
-    path = built("bench", "poet.json")
-    result = json.loads(path.read_text()) if path.exists() else {}
-    result["accounting"] = " ".join(__doc__.split())
-
     def chosen(name):
         return not wanted or any(name.startswith(start) for start in wanted)
 
+    result = put("accounting", " ".join(__doc__.split()))
     if chosen("oracle"):
-        put(result, "oracle", oracle())
+        put("oracle", oracle())
     if chosen("reference"):
-        put(result, "reference", reference())
+        put("reference", reference())
     for case in CASES:
         if chosen(case.name):
-            put(result, case.name, run_case(case))
-            print(case.name, common.look_up(result, case.name + ".seconds"), "s, gap",
-                  common.look_up(result, case.name + ".gap"), flush=True)  # fmt: skip
+            found = run_case(case)
+            result = put(case.name, found)
+            print(case.name, found["seconds"], "s, gap", found["gap"], flush=True)
     ours = common.look_up(result, "solve.vgg16.m4.75.seconds")
     if chosen("cbc") and ours:
-        put(result, "cbc", cbc(ours))
-        put(result, "ratio_cbc", result["cbc"]["seconds"] / ours)
+        found = cbc(ours)
+        put("cbc", found)
+        put("ratio_cbc", found["seconds"] / ours)
+    result = load()
     missed = common.table("planner", result, rows())
     print(f"  wrote {common.write('poet', result)}")
     return 1 if missed else 0

@@ -8,10 +8,11 @@
 (True, 455.957)
 """
 
+import math
 import time
 from dataclasses import replace
 
-from . import cpsat, greedy, highs, pulp_solver
+from . import cpsat, greedy, highs, orders, pulp_solver
 from .answer import Answer, Infeasible, Progress
 from .cuts import Separator
 from .evaluate import CLOCKS, evaluate
@@ -19,7 +20,7 @@ from .model import build
 from .paper import solve_paper
 from .planned import plan_of, tidy, values_of
 from .positions import Space, positions
-from .problem import PlanError
+from .problem import Graph, PlanError
 from .reorder import in_order
 from .smallest import operator_need, refuse
 from .transfer import hide
@@ -28,14 +29,14 @@ GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat")
 FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
-_CUT_S = 120.0  # for path cuts at the root
+_CUT_S, _WORTH = 120.0, 0.03  # path cuts: most seconds, least share of the gap per round
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
 
 def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver="highs",
-          formulation="exact", time_limit=None, gap=GAP, progress=None, window=None,
-          seed=0):  # fmt: skip
+          formulation="exact", order="given", time_limit=None, gap=GAP, progress=None,
+          window=None, seed=0):  # fmt: skip
     """Return the Answer; raises Infeasible or PlanError (one line).
 
     paging, recompute: which means a plan may use; without secondary storage (budget.aux_bytes
@@ -43,13 +44,16 @@ def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver=
     best plan until then, with its proven gap. progress: called with a Progress. gap: relative,
     at which the answer counts as proven. window: recompute only within that many stages before
     a use. formulation: "paper" for the paper's Algorithms 1 and 2, whose plan may break the
-    limits when executed: its verdict says so. Ctrl-C returns the best plan found, or raises
-    when there is none yet.
+    limits when executed: its verdict says so. order: "free" lets first computations come in
+    another order than the nodes are given in; answer.order then names it. Ctrl-C returns the
+    best plan found, or raises when there is none yet.
     """
     if formulation not in FORMULATIONS:
         raise PlanError(f"unknown formulation {formulation!r}; there are exact and paper")
     if formulation == "exact" and solver not in SOLVERS:
         raise PlanError(f"unknown solver {solver!r}; there are {', '.join(SOLVERS)}")
+    if order not in ("given", "free"):
+        raise PlanError(f"unknown order {order!r}; there are given and free")
     if clock not in CLOCKS:
         raise PlanError(f"unknown clock {clock!r}; there are {', '.join(CLOCKS)}")
     if time_limit is not None and not time_limit > 0:
@@ -59,7 +63,39 @@ def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver=
     rounds = _SMALL_ROUNDS if len(graph.nodes) <= _SMALL else 1
     paging = paging and budget.aux_bytes != 0
     space = Space(paging, recompute, window, rounds, clock)
+    if order == "free":
+        return _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed)
     return _Search(graph, budget, space, solver, time_limit, gap, progress, seed).run()
+
+
+def _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed):
+    began = time.monotonic()
+    if len(graph.nodes) <= orders.MOST_NODES and space.clock == "serial":
+        free = graph
+        if not space.paging or not space.recompute:
+            free = Graph(tuple(replace(
+                node, pageable=node.pageable and space.paging,
+                recomputable=node.recomputable and space.recompute,
+            ) for node in graph.nodes), graph.resident_bytes)  # fmt: skip
+        found = orders.exhaustive(free, budget)
+        if found is None:
+            raise Infeasible(f"no plan in any order fits {budget.ram_bytes} bytes of RAM")
+        verdict = evaluate(free, budget, found[0])
+        return Answer(found[0], verdict.energy, found[1], True, verdict,
+                      time.monotonic() - began, "exhaustive", "any order",
+                      _first_order(found[0]))  # fmt: skip
+    seconds = min(30.0, (time_limit or 90.0) / 3)
+    moved = orders.improve(graph, budget, space, seconds, seed)
+    left = None if time_limit is None else max(1.0, time_limit - seconds)
+    answer = _Search(moved, budget, space, solver, left, gap, progress, seed).run()
+    least = sum(node.compute_energy for node in graph.nodes)
+    proven = answer.energy - least <= gap * answer.energy
+    return replace(answer, lower_bound=least, proven=proven, space="any order",
+                   seconds=time.monotonic() - began, order=_first_order(answer.plan))  # fmt: skip
+
+
+def _first_order(plan):
+    return tuple(dict.fromkeys(name for kind, name in plan if kind == "compute"))
 
 
 def _by_paper(graph, budget, paging, recompute, solver, time_limit):
@@ -81,7 +117,7 @@ class _Search:
         self.began = time.monotonic()
         self.limit = time_limit or 1e9
         self.watch = highs.Watch(self.began + self.limit)
-        self.plan, self.verdict = None, None
+        self.plan, self.verdict, self.first = None, None, None
         self.bound = sum(node.compute_energy for node in graph.nodes)
 
     def run(self):
@@ -117,7 +153,24 @@ class _Search:
             return
         energy = self.verdict.energy if self.plan is not None else None
         bound = self.bound if bound is None else max(bound, self.bound)
-        self.progress(Progress(phase, time.monotonic() - self.began, energy, bound))
+        now = time.monotonic()
+        said = Progress(phase, now - self.began, energy, bound)
+        self.progress(replace(said, eta_s=self._eta(phase, now, said.gap)))
+
+    def _eta(self, phase, now, gap):
+        """Seconds until the gap closes if it goes on shrinking as in this phase, or None."""
+        if gap is None or phase != "branch and bound":
+            return None
+        if self.first is None:
+            self.first = (now, gap)
+        began, wide = self.first
+        left = self.watch.left() if self.limit < 1e9 else None
+        if gap <= self.gap:
+            return 0.0
+        if now <= began or not 0 < gap < wide:
+            return left
+        more = (now - began) * math.log(gap / self.gap) / math.log(wide / gap)
+        return more if left is None else min(more, left)
 
     def _offer(self, steps):
         """Keep a plan if the evaluator takes it and it is better; return whether it was."""
@@ -182,7 +235,6 @@ class _Search:
         """Add violated path cuts while that pays; return those that bind at the end."""
         separator, pool = Separator(model), []
         until = time.monotonic() + min(_CUT_S, 0.5 * self.watch.left())
-        stalled = 0
         while not self._closed() and time.monotonic() < until and not self.watch.stop:
             if self.plan is not None:
                 room = self.verdict.energy - outcome.bound
@@ -200,8 +252,8 @@ class _Search:
             if outcome.status == "stopped":
                 break
             self._raise(outcome.bound)
-            stalled = stalled + 1 if outcome.bound - before < 1e-7 * abs(before) else 0
-            if stalled == 3:
+            best = self.verdict.energy if self.plan is not None else 1.01 * before
+            if outcome.bound - before < _WORTH * (best - before):
                 break
         return pool
 
