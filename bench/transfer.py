@@ -8,7 +8,7 @@ rate chosen on a validation split, for each seed alone; what is printed is the t
 - int8: the board's program on its twin; sparse scheme, quantization-aware scaling
 - float: the same scheme and order of samples in float32 (float64 numpy)
 - *_classifier: only the classifier is trained
-- truncate, no_scaling: int8 stores that are known to fail (numpy)
+- truncate, no_scaling: int8 stores that are known to fail (numpy, digits only)
 
     python -m bench.transfer [--workers N] [--quick] [--resume]
 """
@@ -58,8 +58,7 @@ def task_of(name, seed):
     images, labels = tasks.mnist() if name.startswith("mnist") else tasks.digits()
     stride = 2 if name.startswith("mnist") else 1
     if name.endswith("rotated"):
-        base = 2000 if name.startswith("mnist") else 900
-        return tasks.rotated(name, images, labels, seed, base, stride)
+        return tasks.rotated(name, images, labels, seed, stem_stride=stride)
     return tasks.classes(name, images, labels, seed, stride)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from acclimate_host.model.small import inverted_residual
 
-TUNE, VALIDATE = 300, 150
+TUNE, VALIDATE, TEST = 300, 150, 700
+BASE = 1000  # at most so many samples of what is known
 WINDOW, HOP = 128, 64
 
 
@@ -108,6 +109,6 @@ def user(name, recordings, subject):
 
 
 def _parts(name, graph, base, images, labels):
-    cuts = [TUNE, TUNE + VALIDATE]
-    tune, validate, test = zip(np.split(images, cuts), np.split(labels, cuts), strict=True)
-    return Task(name, graph, base, tune, validate, test)
+    cuts = [TUNE, TUNE + VALIDATE, TUNE + VALIDATE + TEST]
+    parts = list(zip(np.split(images, cuts), np.split(labels, cuts), strict=True))
+    return Task(name, graph, tuple(part[:BASE] for part in base), *parts[:3])

@@ -149,6 +149,7 @@ def test_parts_of_a_task_share_no_sample():
     task = tasks.rotated("digits", images, labels, seed=1)
     parts = [tasks.turned(task.base[0]), task.tune[0], task.validate[0], task.test[0]]
     assert sum(len(part) for part in parts) == len(images)
+    assert len(parts[3]) == 447
     seen = [image.tobytes() for part in parts for image in np.ascontiguousarray(part)]
     repeats = len(images) - len({image.tobytes() for image in images})
     assert len(seen) - len(set(seen)) == repeats
