@@ -8,7 +8,7 @@ rate chosen on a validation split, for each seed alone; what is printed is the t
 - int8: the board's program on its twin; sparse scheme, quantization-aware scaling
 - float: the same scheme and order of samples in float32 (float64 numpy)
 - *_classifier: only the classifier is trained
-- truncate, no_scaling: int8 stores that are known to fail (numpy, digits only)
+- truncate, no_scaling: int8 stores that are known to fail (numpy, `rotated` only)
 
     python -m bench.transfer [--workers N] [--quick] [--resume]
 """
@@ -20,6 +20,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from acclimate_host.demo import watch
+from acclimate_host.demo.network_task import user_task
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
 from acclimate_host.paths import built
@@ -54,7 +55,7 @@ def task_of(name, seed):
     if name == "watch":
         recordings = watch.load(built("data", "watch.npz"))
         subjects = sorted({recording.subject for recording in recordings})
-        return tasks.user(name, recordings, subjects[seed % len(subjects)])
+        return user_task(recordings, subjects[seed % len(subjects)])
     images, labels = tasks.mnist() if name.startswith("mnist") else tasks.digits()
     stride = 2 if name.startswith("mnist") else 1
     if name.endswith("rotated"):
@@ -108,7 +109,7 @@ def measure(name, seed, epochs=12):
         "int8_classifier": (on_twin(small, CLASSIFIER, task), "classifier"),
         "float_classifier": (in_numpy(network, CLASSIFIER, task), "classifier"),
     }
-    if name in ("rotated", "classes"):
+    if name == "rotated":
         rows["truncate"] = (in_numpy(small, SPARSE, task, store="truncate"), "broken")
         rows["no_scaling"] = (in_numpy(small, SPARSE, task, scaling=False), "broken")
     found, rates = {}, {}

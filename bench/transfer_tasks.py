@@ -6,29 +6,16 @@ Every split is drawn with a seed; no sample is in two parts. Images lie between 
 
 import csv
 import gzip
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from acclimate_host.demo.network_task import Task
 from acclimate_host.model.small import inverted_residual
 
 TUNE, VALIDATE, TEST = 300, 150, 700
 BASE = 1000  # at most so many samples of what is known
-WINDOW, HOP = 128, 64
-
-
-@dataclass(frozen=True)
-class Task:
-    """Samples (count, channels, height, width) and labels of each part."""
-
-    name: str
-    graph: object
-    base: tuple
-    tune: tuple
-    validate: tuple
-    test: tuple
 
 
 def digits():
@@ -75,37 +62,6 @@ def classes(name, images, labels, seed, stem_stride=1):
     old = labels < 5
     graph = inverted_residual(name, images.shape[1:], 5, stem_stride)
     return _parts(name, graph, (images[old], labels[old]), images[~old], labels[~old] - 5)
-
-
-def user(name, recordings, subject):
-    """Known are the exercises of the others; then those of one user, the left wrist's first."""
-    from acclimate_host.demo.watch import EXERCISES, SCALE
-
-    def windows(wanted):
-        x, labels = [], []
-        for recording in recordings:
-            if wanted(recording):
-                for start in range(0, len(recording.samples) - WINDOW + 1, HOP):
-                    x.append(recording.samples[start : start + WINDOW])
-                    labels.append(recording.exercise)
-        x = np.array(x, float) / SCALE
-        x[..., 3:] /= 4
-        return np.clip(x / 2, -1, 1).transpose(0, 2, 1)[..., None], np.array(labels)
-
-    base = windows(lambda r: r.subject != subject)
-    # Windows of one recording overlap; so the parts are whole stretches, in order of time.
-    parts = ([], [], [])
-    for recording in (r for r in recordings if r.subject == subject):
-        x, labels = windows(lambda r, one=recording: r is one)
-        cuts = [int(0.35 * len(x)), int(0.5 * len(x))]
-        for part, pieces in zip(parts, zip(np.split(x, cuts), np.split(labels, cuts),
-                                           strict=True), strict=True):  # fmt: skip
-            part.append((pieces[0][1:], pieces[1][1:]))  # the first overlaps the part before
-    tune, validate, test = (
-        tuple(np.concatenate(arrays) for arrays in zip(*part, strict=True)) for part in parts
-    )
-    graph = inverted_residual(name, base[0].shape[1:], len(EXERCISES), 2)
-    return Task(name, graph, base, tune, validate, test)
 
 
 def _parts(name, graph, base, images, labels):

@@ -5,16 +5,47 @@ from acclimate_host.plots import _pyplot
 
 COLOURS = {
     "trained": "#2a7f8e", "activation": "#c8553d", "gradient": "#7a5ea8", "mask": "#d9a441",
-    "workspace": "#6b7280", "loss": "#111827", "input": "#b0b7c3",
+    "workspace": "#6b7280", "loss": "#111827", "input": "#b0b7c3", "state": "#4f9d69",
 }  # fmt: skip
 
 
 def arena_map(path, step, title):
     """Draw each buffer as a box: its life to the right, its bytes upwards."""
     plt = _pyplot()
+    figure, axes = plt.subplots(figsize=(11, 6), layout="constrained")
+    _draw(axes, step, title)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def learning(path, step, title, shares, what):
+    """Draw the arena of one training step, and beside it how often the network is right.
+
+    :param shares: by pass over the samples, from before the first, 0 to 1
+    :param what: title of the second picture
+    """
+    plt = _pyplot()
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(13, 5.5), layout="constrained", width_ratios=(2, 1)
+    )
+    _draw(left, step, title)
+    right.plot(range(len(shares)), [100 * share for share in shares], "o-", color="#2a7f8e")
+    for x, share in enumerate(shares):
+        right.annotate(f"{100 * share:.0f} %", (x, 100 * share), (0, 8),
+                       textcoords="offset points", ha="center")  # fmt: skip
+    right.set(ylim=(0, 108), xticks=range(len(shares)), title=what,
+              xlabel="passes over the samples", ylabel="% right, later windows")  # fmt: skip
+    right.grid(alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def _draw(axes, step, title):
+    """Draw each buffer of a step into one pair of axes."""
     from matplotlib.patches import Patch, Rectangle
 
-    figure, axes = plt.subplots(figsize=(11, 6), layout="constrained")
     used = []
     for buffer in step.buffers:
         tensor = step.graph.tensors.get(buffer.name)
@@ -38,6 +69,3 @@ def arena_map(path, step, title):
         handles=[Patch(color=COLOURS[kind], label=kind) for kind in used],
         loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=len(used),
     )  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)

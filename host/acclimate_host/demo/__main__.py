@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from acclimate_host.demo import deploy, protocol, report, second, watch
+from acclimate_host.demo import deploy, network, protocol, report, second, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built
@@ -66,6 +66,7 @@ def main():
     except AcclimateError as error:
         print(f"demo: {error}", file=sys.stderr)
         return error.exit_code
+    network_part(args, recordings)
     print(f"\n{time.monotonic() - started:.0f} seconds on this computer, set-up not counted.")
     return 0
 
@@ -122,6 +123,43 @@ def finish(args, opened, settings, session, runner, outcome, unit, clock):
         print("Left out  the picture (matplotlib is not installed)")
     else:
         print(f"Picture   {os.path.relpath(path)}")
+
+
+def network_part(args, recordings):
+    """An int8 network learns the same user in an arena of a fixed size; leaves as a delta."""
+    print("\nNetwork   an int8 net of 9,300 weights learns the same user's exercises on the board")
+    if args.board == "samd21" and not args.port:
+        print("Left out  the network: its files need more flash than this board has")
+        return
+    plan = network.prepare(
+        recordings, args.user, built("data", f"network_without_user{args.user}.npz")
+    )
+    print(f"Arena     {plan.program.arena_bytes:,} bytes hold all that changes; the rest, "
+          f"{len(plan.program.code):,} bytes, is only read")  # fmt: skip
+    folder = network.scratch_folder(args.board, args.port)
+    try:
+        opened = deploy.open_for_demo(args.board, args.port, ("net",))
+        with opened.board as board:
+            result = network.run(board, plan, folder=folder)
+            unit, clock = clock_of(board)
+    except AcclimateError as error:
+        print(f"Left out  the network: {error}")
+        return
+    whole, _, delta = network.capsules(plan, result.weights)
+    print(f"  one training step {unit(result.step_ticks)}, one prediction "
+          f"{unit(result.predict_ticks)}")  # fmt: skip
+    print(f"  what it learned: {len(result.weights)} bytes of weights, {len(delta)} bytes as a "
+          f"signed delta capsule (whole: {len(whole):,})")  # fmt: skip
+    print(clock)
+    try:
+        from acclimate_host.plots_arena import learning
+
+        path = built("demo", f"network-user{args.user}-{args.board}.png")
+        learning(path, plan.step, f"One training step in {plan.program.arena_bytes:,} bytes",
+                 result.shares, f"User {args.user} is new to the network")  # fmt: skip
+        print(f"Picture   {os.path.relpath(path)}")
+    except ImportError:
+        print("Left out  the picture (matplotlib is not installed)")
 
 
 if __name__ == "__main__":

@@ -29,19 +29,21 @@ def stage(arch):
     return folder if folder and (folder / "acclimate").is_dir() else None
 
 
-def open_for_demo(name, port):
+def open_for_demo(name, port, needed=NEEDED):
     """Open a real board (`port`), an emulated one (`name`) or the desktop binary.
+
+    :param needed: modules of `acclimate` that the board gets
 
     :raises Missing: it cannot run here, or nothing was built for it
     """
     if port:
-        return _install(open_board(port), f"the board at {port}")
+        return _install(open_board(port), f"the board at {port}", needed)
     if name in (None, "", "desktop"):
         return _desktop()
     options = {"icount": ICOUNT[name]} if name in ICOUNT else {}
     if name == "samd21":
         return _frozen(name, options)
-    return _install(open_board(name, **options), f"{name} (emulated)")
+    return _install(open_board(name, **options), f"{name} (emulated)", needed)
 
 
 def _desktop():
@@ -80,10 +82,10 @@ _native.register('svm', _svm)
 """
 
 
-def _install(board, title):
+def _install(board, title, needed):
     """Bring the needed modules of `acclimate` up to date on the board."""
     try:
-        install(board, only=NEEDED, yes=True)
+        install(board, only=needed, yes=True)
     except BaseException:
         board.close()
         raise
