@@ -38,3 +38,8 @@ def test_core_of_updates_gives_what_python_gives_without_a_report(seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_smallest_solver_trains_without_a_report(seed):
     run("svm_linear", str(seed))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_networks_train_and_damaged_programs_fail_without_a_report(seed):
+    run("net", str(seed))

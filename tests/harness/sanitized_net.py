@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Networks on the C core: training, and programs with any byte changed; run by tools/sanitized.sh.
+
+A wrong memory access or undefined arithmetic ends the process with a report.
+usage: python sanitized_net.py LIBRARY SEED [ROUNDS]
+"""
+
+import random
+import subprocess
+import sys
+import tempfile
+from array import array
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host"))
+
+import numpy as np  # noqa: E402
+from net_cases import (  # noqa: E402  # noqa: E402
+    RATE,
+    predicting_net,
+    sample,
+    schemes,
+    step_of,
+    stored,
+    trained_net,
+    values_for,
+)
+
+from acclimate_host import twin_net  # noqa: E402
+from acclimate_host.compile.encode import encode  # noqa: E402
+from acclimate_host.compile.program_format import HEADER, STATE  # noqa: E402
+from acclimate_host.compile.step import inference_step  # noqa: E402
+from acclimate_host.paths import repository  # noqa: E402
+
+OPTIMIZERS = ("plain", "momentum16", "momentum8", "accumulate", "wide")
+
+
+def arena_of(program):
+    arena, at = bytearray(program.arena_bytes), program.field("weights")
+    arena[at : at + len(program.weights)] = program.weights
+    state = program.field("state")
+    values = {"seed": 5, "rate_mantissa": RATE[0], "rate_exponent": RATE[1], "momentum": 230,
+              "move": 1}  # fmt: skip
+    for name, value in values.items():
+        where = state + STATE.offset(name)
+        arena[where : where + 4] = (value & 0xFFFFFFFF).to_bytes(4, "little")
+    return arena
+
+
+def run(core, program, code, arena, x, label=0):
+    end = program.field("forward") + program.field("training")
+    par = array("i", [0, end, label, 1, 1 << 29, 0, 0, 0, 0])
+    status = 2
+    while status == 2:  # a page: nobody answers it here
+        status = core.run(code, arena, x, par)
+    return status
+
+
+def trains(core, seed, draw):
+    graph = trained_net(seed)
+    scheme = draw.choice(schemes(graph))
+    options = {"fuse_forward": draw.random() < 0.5, "in_place": draw.random() < 0.5}
+    step = step_of(graph, scheme, **options)
+    program = encode(step, values_for(graph, seed), draw.choice(OPTIMIZERS))
+    arena, generator = arena_of(program), np.random.default_rng(seed)
+    for _ in range(2):
+        assert run(core, program, program.code, arena, stored(sample(graph, generator)), 1) == 0
+    return program, stored(sample(graph, generator))
+
+
+def predicts(core, seed):
+    graph = predicting_net(seed)
+    program = encode(inference_step(graph), values_for(graph, seed))
+    x = stored(sample(graph, np.random.default_rng(seed)))
+    assert run(core, program, program.code, arena_of(program), x) == 0
+    return program, x
+
+
+def survives(core, program, x, draw):
+    """Operands of any value: a fault, or a result, but nothing outside the buffers."""
+    constants = program.field("constants")
+    for _ in range(25):
+        code = bytearray(program.code)
+        for _ in range(draw.randint(1, 4)):
+            code[draw.randrange(HEADER.bytes, constants)] = draw.randrange(256)
+        run(core, program, bytes(code), arena_of(program), x)
+
+
+def address_only(folder):
+    """Build the core with AddressSanitizer alone.
+
+    Damaged constants make shifts and sums of any size, which give wrong numbers and no more.
+    """
+    source, target = repository() / "native_modules" / "net", Path(folder) / "net.so"
+    files = [file for file in source.glob("*.c") if not file.name.endswith("_mod.c")]
+    flags = "-std=c99 -O1 -g -fsanitize=address -ffp-contract=off -shared -fPIC".split()
+    subprocess.run(["gcc", *flags, *files, "-o", target, "-lm"], check=True)
+    return twin_net.load(target)
+
+
+def main(library, seed, rounds=8):
+    core, draw = twin_net.load(Path(library)), random.Random(int(seed))
+    with tempfile.TemporaryDirectory() as folder:
+        addresses = address_only(folder)
+        for i in range(int(rounds)):
+            for program, x in (trains(core, 10 * int(seed) + i, draw), predicts(core, i)):
+                survives(addresses, program, x, draw)
+    print("clean")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
