@@ -25,7 +25,8 @@ from bench import common, poet_program, poet_traits
 CASES = (
     *(f"resnet18_cifar.{table}.{p}" for table in ("m4", "a72") for p in (15, 30, 50, 20)),
     "resnet18_cifar.m0.15", "vgg16_cifar.m4.50", "vgg16_cifar.m4.75", "vgg16_cifar.a72.50",
-    "bert.m4.30", "bert.m4.10", "bert.tx2.30", "bert.tx2.10", "linear.m4.50",
+    "bert.m4.30", "bert.m4.10", "bert.tx2.30", "bert.tx2.10",
+    "linear.m4.50", "linear.m4.60", "linear.m4.75", "linear.a72.50",
 )  # fmt: skip
 AGAINST_POFO = (("resnet18_cifar", "a72"), ("vgg16_cifar", "a72"), ("bert", "a72"),
                 ("resnet18_cifar", "tx2"))  # fmt: skip
