@@ -9,7 +9,7 @@ declare -A groups=(
     [base]="python3-venv gcc libc6-dev xz-utils"
     [net]="nginx-light mosquitto"
     [arm]="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
-    [xtensa]="clang-22 llvm-22 binutils-xtensa-lx106 picolibc-xtensa-lx106-elf qemu-user"
+    [xtensa]="clang-22 libclang-rt-22-dev llvm-22 binutils-xtensa-lx106 picolibc-xtensa-lx106-elf qemu-user"
 )
 
 is_installed() {

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""What is bad, decided from the documented tables alone: struct, zlib, hashlib, re.
+
+Shares no code with the parsers under test.
+"""
+
+import hashlib
+import hmac
+import re
+import struct
+import zlib
+
+from bench.powercut_oracle import EMPTY, STAGED, TRIAL, VERIFIED
+
+_LIMIT = 1 << 30
+_HEAD = struct.Struct("<4sBBBBIIIBBHII32s32s")
+_MANIFEST = struct.Struct("<4sBBBBIII32s")
+
+
+def capsule_is_good(data, key, limit, model=0, kind=0, board=0, device=0, arch=0, abi=0, above=0):
+    """Tell whether a device with these numbers may take the capsule."""
+    if len(data) < 100:
+        return False
+    (magic, form, its_kind, count, _, total, its_model, version, its_arch, its_abi, _, its_board,
+     its_device, digest, tag) = _HEAD.unpack_from(data)  # fmt: skip
+    if (magic, form, total) != (b"ACAP", 1, len(data)) or not 1 <= count <= 8 or total > limit:
+        return False
+    if max(its_model, version, its_board, its_device) >= _LIMIT or version <= above:
+        return False
+    end = 96 + 4 * count
+    if len(data) < end:
+        return False
+    for index in range(count):
+        end += -end % 4 + int.from_bytes(data[97 + 4 * index : 100 + 4 * index], "little")
+    if end != total or hashlib.sha256(data[:32] + data[96:]).digest() != digest:
+        return False
+    if key is not None and hmac.new(key, data[:64], "sha256").digest() != tag:
+        return False
+    if (kind and its_kind != kind) or (model and its_model != model):
+        return False
+    return all(
+        not wanted or value in (0, wanted)
+        for value, wanted in ((its_board, board), (its_device, device), (its_arch, arch),
+                              (its_abi, abi))
+    )  # fmt: skip
+
+
+def journal_says(image, page_bytes, slot_pages, most_boots):
+    """Return the slots that may be in use, best first; None: no journal page is valid."""
+    pages = []
+    for at in (0, page_bytes):
+        head = image[at : at + 28]
+        magic, generation = struct.unpack_from("<4sI", head)
+        numbers = struct.unpack_from("<III", head, 4)
+        valid = magic == b"AJNL" and zlib.crc32(head[:24]) == int.from_bytes(head[24:], "little")
+        if valid and int.from_bytes(head[20:22], "little") == slot_pages:
+            if 0 < generation < _LIMIT and max(numbers) < _LIMIT:
+                pages.append((generation, -at))
+    if not pages:
+        return None
+    generation, at = max(pages)
+    state, slot, other, boots = EMPTY, 0, False, 0
+    for index in range((page_bytes - 28) // 12):
+        record = image[28 - at + 12 * index :][:12]
+        if record == b"\xff" * 12:
+            break
+        body = struct.pack("<I", generation) + record[:8]
+        if zlib.crc32(body) != int.from_bytes(record[8:], "little"):
+            continue
+        if int.from_bytes(record[:2], "little") != index or not 1 <= record[2] <= 6:
+            continue
+        state, bits = record[2], record[3]
+        slot, other, boots = bits & 1, bool(bits & 2), bits >> 2
+    if state == EMPTY:
+        return []
+    if state in (STAGED, VERIFIED):
+        return [1 - slot] if other else []
+    if state == TRIAL and boots >= most_boots:
+        return [1 - slot] if other else []
+    return [slot, 1 - slot] if other else [slot]
+
+
+def manifest_is_good(data, key, model):
+    """Tell whether a device of this model and key may follow the manifest."""
+    if len(data) < 52 or data[:5] != b"AMAN\x01" or not 1 <= data[5] <= 8:
+        return False
+    signed = 52 + 36 * data[5]
+    if len(data) != signed + 32:
+        return False
+    _, _, _, _, _, its_model, version, total, _ = _MANIFEST.unpack_from(data)
+    return (
+        its_model == model
+        and max(version, total) < _LIMIT
+        and hmac.new(key, data[:signed], "sha256").digest() == data[signed:]
+    )
+
+
+def manifest_file(data, base):
+    """Return (whole?, bytes, name) of the smallest file for a base digest, or None."""
+    found = []
+    for at in range(52, 52 + 36 * data[5], 36):
+        whole = not any(data[at : at + 16])
+        size = int.from_bytes(data[at + 16 : at + 20], "little")
+        if whole or (base is not None and data[at : at + 16] == base[:16]):
+            found.append((size, at, whole))
+    if not found:
+        return None
+    size, at, whole = min(found)
+    return whole, size, data[at + 20 : at + 36].hex()
+
+
+_STATUS = re.compile(rb"HTTP/1\.[^ ]* (\d{3})( .*)?$", re.DOTALL)
+
+
+def http_body(data):
+    """Return (status, body) of a whole HTTP/1.1 reply, or None where its framing is not valid.
+
+    A reply without a length goes on to the end of the data.
+    """
+    while True:
+        end = re.search(rb"\n\r?\n", data)
+        if not end:
+            return None
+        lines = [line.rstrip(b"\r") for line in data[: end.start()].split(b"\n")]
+        status = _STATUS.match(lines[0])
+        if not status:
+            return None
+        data = data[end.end() :]
+        if not 100 <= int(status[1]) < 200:
+            break
+    fields = [line.partition(b":") for line in lines[1:]]
+    lengths = {v.strip(b" \t") for n, _, v in fields if n.lower() == b"content-length"}
+    coded = [v.strip(b" \t").lower() for n, _, v in fields if n.lower() == b"transfer-encoding"]
+    if len({int(v) for v in lengths if v.isdigit()}) > 1 or (lengths and coded):
+        return None
+    if not all(v.isdigit() for v in lengths) or any(v != b"chunked" for v in coded):
+        return None
+    status = int(status[1])
+    if status in (204, 304):
+        return status, b""
+    if coded:
+        body = _chunks(data)
+        return None if body is None else (status, body)
+    if lengths:
+        size = int(lengths.pop())
+        return (status, data[:size]) if len(data) >= size else None
+    return status, data
+
+
+def _chunks(data):
+    body = b""
+    while True:
+        line, newline, data = data.partition(b"\n")
+        size = re.match(rb"[ \t]*([0-9a-fA-F]{1,7})[ \t]*(;.*)?$", line.rstrip(b"\r"), re.DOTALL)
+        if not newline or not size:
+            return None
+        size = int(size[1], 16)
+        if not size:
+            return body if re.match(rb"(?:[^\n]*[^\n\r][^\n]*\n)*\r?\n", data) else None
+        body += data[:size]
+        rest = data[size : size + 2]
+        if len(data) < size or not (rest == b"\r\n" or rest[:1] == b"\n"):
+            return None
+        data = data[size + (2 if rest == b"\r\n" else 1) :]

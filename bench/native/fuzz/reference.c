@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ * Bit by bit from FIPS 180-4, from the definition of CRC-32, and from docs/capsules.md. */
+#include "reference.h"
+#include <math.h>
+#include <string.h>
+
+uint32_t reference_crc32(const uint8_t *data, size_t n) {
+    uint32_t crc = 0xffffffff;
+    for (size_t i = 0; i < 8 * n; i++) {
+        uint32_t bit = (data[i / 8] >> i % 8 ^ crc) & 1;
+        crc = crc >> 1 ^ (bit ? 0xedb88320 : 0);
+    }
+    return crc;
+}
+
+static uint32_t turn(uint32_t x, int by) {
+    return x >> by | x << (32 - by);
+}
+
+/* The first 32 bits of the fraction of the root of the i-th prime. */
+static uint32_t root(int i, int cube) {
+    int prime = 1, found = -1;
+    while (found < i) {
+        prime++;
+        int divides = 0;
+        for (int d = 2; d * d <= prime; d++) {
+            divides |= prime % d == 0;
+        }
+        found += !divides;
+    }
+    long double whole = cube ? cbrtl(prime) : sqrtl(prime);
+    return (uint32_t)((whole - floorl(whole)) * 4294967296.0L);
+}
+
+static void block(uint32_t *h, const uint8_t *p, const uint32_t *k) {
+    uint32_t w[64], v[8];
+    memcpy(v, h, sizeof(v));
+    for (int t = 0; t < 64; t++) {
+        if (t < 16) {
+            w[t] = (uint32_t)p[4 * t] << 24 | (uint32_t)p[4 * t + 1] << 16
+                | (uint32_t)p[4 * t + 2] << 8 | p[4 * t + 3];
+        } else {
+            uint32_t a = w[t - 15], b = w[t - 2];
+            w[t] = w[t - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[t - 7]
+                + (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+        }
+        uint32_t one = v[7] + (turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25))
+            + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[t] + w[t];
+        uint32_t two = (turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22))
+            + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        memmove(v + 1, v, 7 * sizeof(v[0]));
+        v[4] += one;
+        v[0] = one + two;
+    }
+    for (int i = 0; i < 8; i++) {
+        h[i] += v[i];
+    }
+}
+
+void reference_sha256(const uint8_t *data, size_t n, uint8_t *digest) {
+    static uint32_t start[8], k[64];
+    if (!k[0]) {
+        for (int i = 0; i < 64; i++) {
+            k[i] = root(i, 1);
+            start[i % 8] = root(i % 8, 0);
+        }
+    }
+    uint32_t h[8];
+    memcpy(h, start, sizeof(h));
+    uint8_t last[128] = {0};
+    size_t rest = n % 64, more = rest < 56 ? 64 : 128;
+    for (size_t i = 0; i + 64 <= n; i += 64) {
+        block(h, data + i, k);
+    }
+    if (rest) {
+        memcpy(last, data + n - rest, rest);
+    }
+    last[rest] = 128;
+    for (int i = 0; i < 8; i++) {
+        last[more - 1 - i] = (uint8_t)((uint64_t)n * 8 >> 8 * i);
+    }
+    block(h, last, k);
+    if (more == 128) {
+        block(h, last + 64, k);
+    }
+    for (int i = 0; i < 32; i++) {
+        digest[i] = (uint8_t)(h[i / 4] >> (24 - i % 4 * 8));
+    }
+}
+
+/* A coded number: where the code lies in an interval, kept in 64 bits. */
+typedef struct {
+    const uint8_t *code;
+    size_t have, at;
+    uint64_t offset, width;
+} interval;
+
+static uint8_t next(interval *v) {
+    uint8_t byte = v->at < v->have ? v->code[v->at] : 0;
+    v->at++;
+    return byte;
+}
+
+static int split(interval *v, uint64_t below) {
+    int upper = v->offset >= below;
+    v->offset -= upper ? below : 0;
+    v->width = upper ? v->width - below : below;
+    while (v->width < (1u << 22)) {
+        v->width = v->width << 8 & 0xffffffff;
+        v->offset = (v->offset << 8 | next(v)) & 0xffffffff;
+    }
+    return upper;
+}
+
+typedef struct {
+    uint32_t zero; /* chance of a 0 in 1/32768 */
+    int uses;
+} chance;
+
+static int bit(interval *v, chance *c) {
+    static const int last_use[] = {1, 4, 10, 22, 47};
+    int speed = 2;
+    for (int i = 0; i < 5; i++) {
+        speed += c->uses > last_use[i];
+    }
+    int one = split(v, (v->width >> 15) * c->zero);
+    c->zero = one ? c->zero - (c->zero >> speed) : c->zero + ((32768 - c->zero) >> speed);
+    c->uses += c->uses < 48;
+    return one;
+}
+
+void reference_differences(const uint8_t *code, size_t have, const uint8_t *base, uint8_t *out,
+    size_t total) {
+    static const int limits[7] = {6, 16, 28, 40, 58, 88, 144};
+    chance chances[8][16];
+    for (int i = 0; i < 128; i++) {
+        chances[i / 16][i % 16] = (chance){16384, 0};
+    }
+    interval v = {code, have, 0, 0, (1u << 30) - 1};
+    for (int i = 0; i < 4; i++) {
+        v.offset = v.offset << 8 | (i ? next(&v) : next(&v) & 63);
+    }
+    int near = 0;
+    for (size_t k = 0; k < total; k++) {
+        int set = 0, size = 0, negative = 0;
+        while (set < 7 && near >= limits[set]) {
+            set++;
+        }
+        chance *c = chances[set];
+        if (bit(&v, c)) {
+            negative = bit(&v, c + 1);
+            size = 1;
+            while (size < 15 && bit(&v, c + 1 + size)) {
+                size++;
+            }
+            if (size == 15) {
+                int more = 0;
+                for (int i = 0; i < 7; i++) {
+                    v.width &= ~1ull; /* both halves are the smaller one */
+                    more = more * 2 + split(&v, v.width / 2);
+                }
+                size += more;
+            }
+        }
+        near = near - near / 4 + 16 * (size < 15 ? size : 15);
+        out[k] = (uint8_t)(base[k] + (negative ? -size : size));
+    }
+}
