@@ -5,7 +5,6 @@
 #include "net_fast.h"
 #include "net_kernels.h"
 #include "net_order.h"
-#include "net_store.h"
 #include "net_store_fast.h"
 
 /* One matrix of weights, of the trained or of the frozen input channels. */
@@ -171,7 +170,7 @@ static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, cons
         for (uint32_t i = 0; i < count * lanes; i++) {
             uint32_t second = i >= lanes, n = i - (second ? lanes : 0);
             int32_t sum = count == 2 ? sums[second * j->pixels + n] : one_row(j, row, c, n);
-            net_store(k, sum, c + second, at[n] + (int32_t)(c + second), bit[n] + c + second);
+            net_put(k, sum, c + second, at[n] + (int32_t)(c + second), bit[n] + c + second);
         }
     }
 }

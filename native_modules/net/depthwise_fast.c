@@ -7,7 +7,6 @@
  *   taps     [kernel column][slot][lane], the weights turned with the slots */
 #include "net_dot.h"
 #include "net_fast.h"
-#include "net_store.h"
 #include "net_store_fast.h"
 
 /* The channels at hand of one tap. */
@@ -129,7 +128,7 @@ static void row_of_outputs(const job *j, int32_t at, uint32_t bit) {
         }
         net_taps((const int16_t *)x, (int16_t *)j->taps, k->kh * k->kw, sums);
         for (uint32_t i = 0; i < j->count; i++) {
-            net_store(k, sums[i], j->c + i, at + (int32_t)i, bit + i);
+            net_put(k, sums[i], j->c + i, at + (int32_t)i, bit + i);
         }
     }
 }

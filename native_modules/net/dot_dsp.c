@@ -47,12 +47,15 @@ void net_rows_2x1(net_rows *r) {
 }
 
 void net_spread(const int8_t *w, uint32_t step, const int16_t *h, int32_t pairs, int32_t *sums,
-    int32_t words) {
-    for (; words; words--, w += 8, sums += 4) {
-        for (int32_t pair = 0; pair < pairs; pair++) {
-            const int8_t *rows = w + (uint32_t)pair * step;
-            for (uint32_t i = 0; i < 4; i++) {
-                sums[i] += h[2 * pair] * rows[i] + h[2 * pair + 1] * rows[4 + i];
+    int32_t words, int32_t *others) {
+    for (; words; words--, w += 8, sums += 4, others += 4) {
+        for (uint32_t i = 0; i < 4; i++) {
+            sums[i] = others[i] = 0;
+            for (int32_t pair = 0; pair < pairs; pair++) {
+                const int8_t *rows = w + (uint32_t)pair * step;
+                const int16_t *g = h + 4 * pair;
+                sums[i] += g[0] * rows[i] + g[1] * rows[4 + i];
+                others[i] += g[2] * rows[i] + g[3] * rows[4 + i];
             }
         }
     }

@@ -24,45 +24,6 @@ static void spread(int32_t *sums, const net_row *w, uint32_t tap, int32_t h) {
     }
 }
 
-#if NET_DSP
-/* One part of the input channels in pairs of rows; returns 0 where it does not lie in words. */
-static int spread_pairs(const net_gradient_args *a, const int16_t *h, const int8_t *w,
-    uint32_t tap, uint32_t channels, int32_t *sums) {
-    const net_conv_args *k = a->layer;
-    uint32_t taps = (uint32_t)k->kh * k->kw;
-    if (k->groups != 1 || (taps > 1 && (channels & 3))) {
-        return 0;
-    }
-    if (channels) {
-        net_spread(w + 2 * tap * channels, 2 * net_row_bytes(taps * channels), h, k->cout >> 1,
-            sums, (int32_t)((channels + 3) >> 2));
-    }
-    return 1;
-}
-
-static void fold_all(int16_t *h, const int8_t *g, const uint16_t *ratio, uint32_t n, int fold) {
-    for (const int8_t *end = g + n; g != end;) {
-        *h++ = (int16_t)net_fold(*g++, *ratio++, fold);
-    }
-}
-
-/* Both parts; returns the first channel that is left. */
-static uint32_t add_pairs(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
-    const net_conv_args *k = a->layer;
-    int16_t *h = (int16_t *)(a->work + k->cin + 3);
-    fold_all(h, g, a->ratio, k->cout, a->fold);
-    uint32_t rest = k->cin - k->split;
-    if ((k->split & 3 && k->kh * k->kw > 1) || !spread_pairs(a, h, k->w, tap, rest,
-            a->work + k->split)) {
-        return 0;
-    }
-    spread_pairs(a, h, k->wt, tap, k->split, a->work);
-    return k->cout & ~1u;
-}
-#else
-#define add_pairs(a, g, tap) 0
-#endif
-
 /* Add what one output pixel gives to an input pixel through one tap. */
 static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
     const net_conv_args *k = a->layer;
@@ -73,7 +34,7 @@ static void add_tap(const net_gradient_args *a, const int8_t *g, uint32_t tap) {
         depth /= groups;
     }
     int32_t *to = a->work;
-    for (uint32_t c = add_pairs(a, g, tap); c < k->cout; c++) {
+    for (uint32_t c = 0; c < k->cout; c++) {
         int32_t h = net_fold(g[c], a->ratio[c], a->fold);
         net_row row = net_row_of(k, k->wt, c, k->split);
         spread(to, &row, tap, h);
@@ -106,14 +67,63 @@ static void pixel(const net_gradient_args *a, int32_t row, int32_t column) {
     }
 }
 
+#if NET_DSP
+/* Whether two pixels at a time go through net_spread. */
+static int takes_two(const net_conv_args *k) {
+    return k->groups == 1 && k->kh * k->kw == 1 && k->oh == k->h && k->ow == k->w_in
+        && k->stride_h == 1 && k->stride_w == 1 && !(k->cout & 1);
+}
+
+/* Sums of two pixels at g, the second's behind the first's. */
+static void two_pixels(const net_gradient_args *a, const int8_t *g) {
+    const net_conv_args *k = a->layer;
+    uint32_t apart = k->cin + 3u, cout = k->cout;
+    int16_t *h = (int16_t *)(a->work + 2 * apart), *to = h;
+    const uint16_t *ratio = a->ratio;
+    for (const int8_t *end = g + cout; g != end; g += 2, ratio += 2, to += 4) {
+        to[0] = (int16_t)net_fold(g[0], ratio[0], a->fold);
+        to[1] = (int16_t)net_fold(g[1], ratio[1], a->fold);
+        to[2] = (int16_t)net_fold(g[cout], ratio[0], a->fold);
+        to[3] = (int16_t)net_fold(g[cout + 1], ratio[1], a->fold);
+    }
+    uint32_t from = 0;
+    const int8_t *w = k->wt;
+    for (uint32_t n = k->split;; n = k->cin - from) {
+        if (n) {
+            int32_t *sums = a->work + from;
+            net_spread(w, 2 * net_row_bytes(n), h, k->cout >> 1, sums, (int32_t)((n + 3) >> 2),
+                sums + apart);
+            from += n;
+        }
+        if (w == k->w) {
+            break;
+        }
+        w = k->w;
+    }
+}
+#else
+#define takes_two(k) 0
+#define two_pixels(a, g)
+#endif
+
 int net_input_gradient_ref(const net_gradient_args *a) {
     const net_conv_args *k = a->layer;
-    int s = 0;
+    int s = 0, row = 0, column = 0, is_quick = takes_two(k);
     int8_t *at = a->gx;
-    for (int32_t row = 0; row < k->h; row++) {
-        for (int32_t column = 0; column < k->w_in; column++, at += k->cin) {
+    for (uint32_t left = (uint32_t)k->h * k->w_in, n; left; left -= n) {
+        n = is_quick && left > 1 ? 2 : 1;
+        if (n == 2) {
+            two_pixels(a, a->g + (uint32_t)(row * k->ow + column) * k->cout);
+        } else {
             pixel(a, row, column);
-            s = net_store_block(a->work, k->cin, at, 1, s, a->gx, 1, (uint32_t)(at - a->gx), 0);
+        }
+        const int32_t *sums = a->work;
+        for (uint32_t i = 0; i < n; i++, at += k->cin, sums += k->cin + 3u) {
+            s = net_store_block(sums, k->cin, at, 1, s, a->gx, 1, (uint32_t)(at - a->gx), 0);
+            if (++column == k->w_in) {
+                column = 0;
+                row++;
+            }
         }
     }
     return s;

@@ -141,10 +141,11 @@ void net_rows_2x2(net_rows *r);
 void net_rows_2x1(net_rows *r);
 void net_taps_row(net_taps_args *t);
 
-/* sums[i] += h[0] * row 0 + h[1] * row 1 + ..., over `pairs` pairs of rows that are `step` bytes
- * apart, for 4 channels in each of `words` words. pairs may be 0. */
+/* sums[i] = h[0] * row 0 + h[1] * row 1 + h[4] * row 2 ..., over `pairs` >= 1 pairs of rows that
+ * are `step` bytes apart, for 4 channels in each of `words` words; `others` likewise with h[2],
+ * h[3], h[6] ... */
 void net_spread(const int8_t *w, uint32_t step, const int16_t *h, int32_t pairs, int32_t *sums,
-    int32_t words);
+    int32_t words, int32_t *others);
 #endif
 
 #endif

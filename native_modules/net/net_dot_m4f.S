@@ -101,16 +101,6 @@
     mvns    r7, r7
     .endm
 
-/* One pair less: to \again with r0 = net_rows, or return. */
-    .macro next_pair again
-    ldr     r1, [r3, #ROWS_PAIRS]
-    mov     r0, r3
-    subs    r1, r1, #1
-    str     r1, [r3, #ROWS_PAIRS]
-    bne     \again
-    pop     {r0, r3-r11, pc}
-    .endm
-
 function net_dot_2x2
     push    {r3-r11, lr}
     ldm     r3, {r8-r11}
@@ -118,8 +108,11 @@ function net_dot_2x2
     push    {r3}
     b       2f
 function net_rows_2x2
+    adr     r3, 1f
+    adds    r3, r3, #1
     push    {r3-r11, lr}
     push    {r0}
+    .p2align 2
 1:  ldm     r0, {r0-r3}
     ldrd    r8, r10, [r3]
     mov     r9, r8
@@ -133,11 +126,12 @@ function net_rows_2x2
     subs    r2, r2, #1
     bne     3b
     ldr     r3, [sp]
-    cbnz    r3, 5f
+    cbnz    r3, store_pair
     pop     {r0, r3}
     stm     r3, {r8-r11}
     pop     {r4-r11, pc}
-5:  next_scales
+store_pair:
+    next_scales
     scale   r8, r4, r6, r0
     scale   r9, r4, r6, r0
     scale   r10, r5, r7, r0
@@ -151,7 +145,13 @@ function net_rows_2x2
     lsrs    r8, r8, #16
     strh    r8, [r2], #2
     strd    r1, r2, [r3, #ROWS_Y]
-    next_pair 1b
+    ldr     r1, [r3, #ROWS_PAIRS]
+    mov     r0, r3
+    subs    r1, r1, #1
+    str     r1, [r3, #ROWS_PAIRS]
+    it      ne
+    ldrne   pc, [sp, #4]        /* the next pair */
+    pop     {r0, r3-r11, pc}
     .size net_rows_2x2, . - net_rows_2x2
 
 function net_dot_2x1
@@ -161,8 +161,11 @@ function net_dot_2x1
     push    {r4}
     b       2f
 function net_rows_2x1
+    adr     r3, 1f
+    adds    r3, r3, #1
     push    {r3-r11, lr}
     push    {r0}
+    .p2align 2
 1:  ldm     r0, {r0-r3}
     ldrd    r3, r12, [r3]
 2:  lsrs    r2, r2, #1
@@ -194,18 +197,10 @@ function net_rows_2x1
     pop     {r0, r3}
     strd    r8, r12, [r3]
     pop     {r4-r11, pc}
-7:  next_scales
-    scale   r8, r4, r6, r0
-    scale   r12, r5, r7, r0
-    uxtb    r8, r8
-    orr     r8, r8, r12, lsl #8
-    cbz     r2, 8f
-    ldrd    r0, r1, [r3, #ROWS_LOW]
-    limit   r8, r0, r1
-8:  ldr     r1, [r3, #ROWS_Y]
-    strh    r8, [r1], #2
-    str     r1, [r3, #ROWS_Y]
-    next_pair 1b
+7:  mov     r9, r8              /* y is the same for both pixels */
+    mov     r10, r12
+    mov     r11, r12
+    b       store_pair
     .size net_rows_2x1, . - net_rows_2x1
 
     .equ TAPS_SCALES, 28
@@ -282,50 +277,60 @@ function net_taps_row
     pop     {r0, r3-r11, pc}
     .size net_taps_row, . - net_taps_row
 
-/* Two channels of two rows: r2, r3 hold bytes \a and \a + 2 of each in 16 bits. */
-    .macro spread_two a, b
-    pkhbt   r0, r2, r3, lsl #16
-    pkhtb   r3, r3, r2, asr #16
-    smlad   \a, r0, lr, \a
-    smlad   \b, r3, lr, \b
-    .endm
-
-    .macro spread_pair
+/* Channels 0 and 2 (with ror #8: 1 and 3) of two rows at r8, with the pairs of two pixels at r9. */
+    .macro spread_pair turn:vararg
     ldrd    r11, r12, [r8]
-    ldr     lr, [r9], #4
     add     r8, r8, r1
-    sxtb16  r2, r11
-    sxtb16  r3, r12
-    spread_two r4, r6
-    sxtb16  r2, r11, ror #8
-    sxtb16  r3, r12, ror #8
-    spread_two r5, r7
+    ldm     r9!, {r2, r3}
+    sxtb16  r11, r11 \turn
+    sxtb16  r12, r12 \turn
+    pkhbt   r0, r11, r12, lsl #16
+    pkhtb   r12, r12, r11, asr #16
+    smlad   r4, r0, r2, r4
+    smlad   r5, r12, r2, r5
+    smlad   r6, r0, r3, r6
+    smlad   r7, r12, r3, r7
     .endm
 
-/* void net_spread(const int8_t *w, uint32_t step, const int16_t *h, int32_t pairs,
- *     int32_t *sums, int32_t words) */
-function net_spread
-    push    {r0, r2-r11, lr}    /* w, h, pairs at 0, 4, 8; sums, words at 48, 52 */
-1:  ldr     r3, [sp, #48]
-    ldrd    r9, r10, [sp, #4]
+/* All pairs; sums to \at and \at + 8 of both. */
+    .macro spread_half at, turn:vararg
     ldr     r8, [sp]
-    ldm     r3, {r4-r7}
+    ldrd    r9, r10, [sp, #4]
+    movs    r4, #0
+    movs    r5, #0
+    movs    r6, #0
+    movs    r7, #0
     lsrs    r10, r10, #1
-    bcc     2f
-    spread_pair
-2:  cmp     r10, #0
-    beq     4f
-3:  spread_pair
+    it      cs
+    addcs   r10, r10, #1
+    bcs     3f
+2:  spread_pair \turn
+3:  spread_pair \turn
     subs    r10, r10, #1
-    spread_pair
-    bne     3b
-4:  ldr     r0, [sp]
-    ldrd    r2, r3, [sp, #48]
+    bne     2b
+    ldr     r2, [sp, #48]
+    ldr     r3, [sp, #56]
+    str     r4, [r2, #\at]
+    str     r5, [r2, #\at + 8]
+    str     r6, [r3, #\at]
+    str     r7, [r3, #\at + 8]
+    .endm
+
+/* void net_spread(w, step, h, pairs, sums, words, others) */
+function net_spread
+    push    {r0, r2-r11, lr}    /* w, h, pairs at 0, 4, 8; sums, words, others at 48, 52, 56 */
+1:  spread_half 0
+    spread_half 4, , ror #8
+    ldr     r0, [sp]
+    ldr     r4, [sp, #52]
     adds    r0, r0, #8
-    stm     r2!, {r4-r7}
-    subs    r3, r3, #1
+    adds    r2, r2, #16
+    adds    r3, r3, #16
     str     r0, [sp]
-    strd    r2, r3, [sp, #48]
+    subs    r4, r4, #1
+    str     r2, [sp, #48]
+    str     r4, [sp, #52]
+    str     r3, [sp, #56]
     bne     1b
     pop     {r0, r2-r11, pc}
     .size net_spread, . - net_spread

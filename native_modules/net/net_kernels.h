@@ -83,7 +83,7 @@ typedef struct {
     const int8_t *g;
     int8_t *gx; /* for a depthwise layer it may be g itself */
     const uint16_t *ratio;
-    int32_t *work; /* net_gradient_work bytes: sums of a pixel, and H of section 5 */
+    int32_t *work; /* net_gradient_work bytes: sums of two pixels, and H of section 5 */
     uint32_t work_bytes;
     uint8_t fold;
 } net_gradient_args;
@@ -92,7 +92,7 @@ static inline uint32_t net_gradient_work(const net_conv_args *layer, int is_dept
     if (is_depthwise) {
         return 4u * layer->h * layer->w_in;
     }
-    return 4u * (layer->cin + 3u) + 2u * layer->cout;
+    return 8u * (layer->cin + 3u) + 4u * layer->cout;
 }
 
 /* Each returns s of section 5. */

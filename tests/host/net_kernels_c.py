@@ -12,7 +12,8 @@ from acclimate_host.compile.rows import pack_rows
 from acclimate_host.paths import repository
 
 SOURCES = (
-    "conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c", "dot.c", "dot_dsp.c", "gradient.c",
+    "conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c",
+    "store.c", "dot.c", "dot_dsp.c", "gradient.c",
     "net_rows.c",
 )  # fmt: skip
 EXPORTS = """

@@ -232,10 +232,10 @@ class Plan:
 
     @staticmethod
     def _gradient_work(layer):
-        """Sums of one pixel (depthwise: of one channel), and the gradient of one in 16 bits."""
+        """Sums of two pixels (depthwise: of one channel), and their gradients in 16 bits."""
         if layer.depthwise:
             return 4 * layer.x.shape[1] * layer.x.shape[2]
-        return 4 * (layer.cin + 3) + 2 * layer.cout
+        return 8 * (layer.cin + 3) + 4 * layer.cout
 
     # ---- weights ---------------------------------------------------------------------------
 
