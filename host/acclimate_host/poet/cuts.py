@@ -34,7 +34,7 @@ class Separator:
                 self.again[at.node[p]].append((at.stage[p], x))
         self.known = set()
 
-    def find(self, values, most=4000):
+    def find(self, values, most):
         """Violated cuts as lists of columns whose sum is at least 1, worst first."""
         self.values = values
         found = []

@@ -30,6 +30,7 @@ SOLVERS = ("highs", "cbc", "cpsat")
 FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S, _WORTH = 120.0, 0.03  # path cuts: most seconds, least share of the gap per round
+_FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
@@ -139,7 +140,8 @@ class _Search:
 
     def _answer(self):
         bound = min(self.bound, self.verdict.energy)
-        words = f"given order, each node at most {self.space.rounds + 1} times per stage"
+        times = "once" if self.space.rounds == 1 else f"{self.space.rounds} times"
+        words = f"given order, a node recomputed at most {times} per stage"
         return Answer(self.plan, self.verdict.energy, bound, self._closed(), self.verdict,
                       time.monotonic() - self.began, self.solver, words)  # fmt: skip
 
@@ -239,7 +241,7 @@ class _Search:
             if self.plan is not None:
                 room = self.verdict.energy - outcome.bound
                 relaxation.tighten(outcome, room + 1e-9 * abs(self.verdict.energy))
-            fresh = separator.find(outcome.values)
+            fresh = separator.find(outcome.values, _CUTS if pool else _FIRST_CUTS)
             if not fresh:
                 break
             relaxation.add(fresh)
