@@ -13,7 +13,7 @@ import traceback
 from acclimate_host import __version__
 from acclimate_host.errors import AcclimateError, BoardError
 
-# Verb -> what it does; the module has the verb's name.
+# Verb -> what it does; the module has the verb's name, with _ for -.
 COMMANDS = {
     "boards": "list the boards, and what each supports",
     "install": "copy the device package to a board: the right files, checked by hash",
@@ -23,6 +23,8 @@ COMMANDS = {
     "publish": "offer a signed capsule in a repository, to all devices or a share of them",
     "serve": "serve a repository of capsules over HTTP",
     "fleet": "show what the devices of a repository report, and steer a rollout",
+    "send": "send a capsule or update in numbered blocks over MQTT",
+    "flash-capsule": "write a capsule region directly, or prepare a larger one",
     "pull": "let a board without network pull its next model over the serial line",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
@@ -45,7 +47,8 @@ def parser(verb=None):
             "-v", "--verbose", action="store_true", help="show the whole traceback of an error"
         )
         if name == verb:
-            module = importlib.import_module("acclimate_host.commands." + name)
+            path = "acclimate_host.commands." + name.replace("-", "_")
+            module = importlib.import_module(path)
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
     return top

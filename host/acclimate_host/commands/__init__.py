@@ -37,11 +37,12 @@ def add_region_arguments(parser):
         help="the board's own expression for the block device, such as "
         "'import nrf; nrf.Flash(start=0xC0000, len=0x20000)'",
     )  # fmt: skip
-    parser.add_argument("--start", type=_number, default=0, help="address of the region")
-    parser.add_argument("--bytes", type=_number, default=0, help="length of the region")
+    parser.add_argument("--start", type=to_number, default=0, help="address of the region")
+    parser.add_argument("--bytes", type=to_number, default=0, help="length of the region")
 
 
-def _number(text):
+def to_number(text):
+    """Return the number in a text, decimal or with 0x."""
     return int(text, 0)
 
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate send FILE --mqtt HOST --topic TOPIC``: a capsule or update in numbered blocks."""
+
+from pathlib import Path
+
+from acclimate_host.capsules.blocks import Sender
+from acclimate_host.capsules.mqtt import send
+from acclimate_host.commands import progress
+from acclimate_host.errors import AcclimateError
+
+
+def add_arguments(parser):
+    parser.add_argument("file", help="a signed capsule, or an update made by capsule diff")
+    parser.add_argument("--mqtt", metavar="HOST[:PORT]", required=True, help="the broker")
+    parser.add_argument(
+        "--topic", required=True, help="of the device: blocks go to TOPIC/down, answers to TOPIC/up"
+    )
+    parser.add_argument("--block", type=int, default=240, help="bytes of a block (%(default)s)")
+    parser.add_argument("--user")
+    parser.add_argument("--password-file", metavar="FILE")
+    parser.add_argument("--tls", action="store_true", help="with the system's certificates")
+    parser.add_argument(
+        "--rate", type=float, default=2500, metavar="BYTES_PER_S",
+        help="of the line, for the estimate (%(default)s)",
+    )  # fmt: skip
+
+
+def run(args):
+    data = _read(args.file)
+    host, _, port = args.mqtt.partition(":")
+    password = _read(args.password_file).decode().strip() if args.password_file else None
+    estimate = Sender(data, args.block).estimate_s(args.rate)
+    print(f"{len(data):,} bytes, at least {estimate:.0f} s at {args.rate:g} bytes/s")
+    packets, seconds = send(
+        data, args.topic, host, int(port or (8883 if args.tls else 1883)),
+        block_bytes=args.block, user=args.user, password=password, tls=args.tls,
+        progress=lambda done, count: progress(f"block {done} of {count}"),
+    )  # fmt: skip
+    progress("")
+    rate = len(data) / max(seconds, 1e-3)
+    print(f"verified by the device: {packets} packets, {seconds:.1f} s, {rate:,.0f} bytes/s")
+
+
+def _read(path):
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise AcclimateError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Blocks through a real broker (mosquitto) to the MicroPython desktop binary, with losses."""
+
+import os
+import random
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import capsule_cases as cases
+import pytest
+
+from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect.install import install
+from acclimate_host.errors import AcclimateError, Refused
+
+pytest.importorskip("paho.mqtt.client")
+from acclimate_host.capsules.mqtt import send  # noqa: E402
+
+MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
+TOPIC = "acclimate/7/17"
+
+
+def need(reason):
+    if reason:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="module")
+def broker():
+    need(None if Path(MOSQUITTO).exists() else "mosquitto is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    process = subprocess.Popen([MOSQUITTO, "-p", str(port)], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            break
+        except OSError:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.05)
+    yield port
+    process.terminate()
+    process.wait(10)
+
+
+DEVICE = """
+from acclimate.blocks import Receiver
+from acclimate.capsule import Wanted
+from acclimate.mqtt import Mqtt, receive
+from acclimate.nor import NorFlash
+from acclimate.store import Store
+store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
+client = Mqtt("device-17", "127.0.0.1", {port})
+client.connect()
+receiver = Receiver(store, 8, 128)
+print(receive(client, receiver, "{topic}", 60), receiver.reason)
+client.disconnect()
+"""
+
+
+class Device(threading.Thread):
+    """The desktop binary, which takes a transfer in another thread."""
+
+    def __init__(self, board, port):
+        super().__init__(daemon=True)
+        self.board = board
+        self.code = DEVICE.format(key=cases.KEY, port=port, topic=TOPIC)
+        self.output = ""
+
+    def run(self):
+        self.output = self.board.exec(self.code, 90)
+
+
+@pytest.fixture(scope="module")
+def board():
+    need(why_not("desktop"))
+    with open_board("desktop") as opened:
+        install(opened, only=["mqtt", "blocks", "nor", "store", "delta"], yes=True)
+        opened.soft_reset()
+        yield opened
+
+
+@pytest.mark.parametrize("loss", [0, 0.2])
+def test_a_model_arrives_over_a_real_broker(broker, board, loss):
+    new = cases.capsule(2, cases.weights(3000, 2))
+    device = Device(board, broker)
+    device.start()
+    draw = random.Random(4)
+    packets, _ = send(
+        new, TOPIC, port=broker, block_bytes=128, timeout_s=0.4,
+        drop=lambda packet: draw.random() < loss,
+    )  # fmt: skip
+    device.join(60)
+    assert device.output.split() == ["True"]
+    assert packets >= len(new) // 128
+    board.exec("store.confirm()")
+    text = board.exec(
+        f"_d = bytearray({len(new)})\nstore.flash.readinto(store.slots.start(store.active), _d)\n"
+        "from binascii import hexlify\nprint(hexlify(_d).decode())"
+    )
+    assert bytes.fromhex(text) == new
+
+
+def test_a_refusal_reaches_the_sender(broker, board):
+    device = Device(board, broker)
+    device.start()
+    with pytest.raises(Refused, match="authenticity"):
+        send(
+            cases.capsule(2, key=bytes(32)), TOPIC, port=broker, block_bytes=128, timeout_s=0.4
+        )
+    device.join(60)
+    assert device.output.split() == ["False", "authenticity"]
+
+
+def test_no_broker_and_no_device_are_named(broker):
+    with pytest.raises(AcclimateError, match="no answer from the device"):
+        send(cases.capsule(2), "acclimate/nobody", port=broker, timeout_s=0.05, tries=2)
+    with pytest.raises(AcclimateError, match="broker 127.0.0.1:1"):
+        send(cases.capsule(2), TOPIC, port=1)
