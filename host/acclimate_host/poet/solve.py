@@ -31,6 +31,7 @@ FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S, _WORTH = 120.0, 0.03  # path cuts: most seconds, least share of the gap per round
 _FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
+_WINDOWS, _NARROW_GAP, _NARROW_S = (5, 9), 2e-4, 60.0  # only for a gap that is wider
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
@@ -221,7 +222,9 @@ class _Search:
         if outcome.status == "stopped":
             return None
         self._raise(outcome.bound)
-        cuts = self._cut(model, relaxation, outcome)
+        cuts, outcome = self._cut(model, relaxation, outcome)
+        if self._narrow() and outcome.values is not None:
+            self._tighten(relaxation, outcome)
         if not self._closed():
             for cut in cuts:
                 model.program.row([(column, 1.0) for column in cut], low=1.0)
@@ -234,30 +237,56 @@ class _Search:
         self._say("relaxation")
 
     def _cut(self, model, relaxation, outcome):
-        """Add violated path cuts while that pays; return those that bind at the end."""
+        """Add violated path cuts while that pays; return them and the last good outcome."""
         separator, pool = Separator(model), []
         until = time.monotonic() + min(_CUT_S, 0.5 * self.watch.left())
         while not self._closed() and time.monotonic() < until and not self.watch.stop:
-            if self.plan is not None:
-                room = self.verdict.energy - outcome.bound
-                relaxation.tighten(outcome, room + 1e-9 * abs(self.verdict.energy))
+            self._tighten(relaxation, outcome)
             fresh = separator.find(outcome.values, _CUTS if pool else _FIRST_CUTS)
             if not fresh:
                 break
             relaxation.add(fresh)
             pool += fresh
-            before = outcome.bound
-            outcome = relaxation.solve()
-            if outcome.status == "infeasible":  # with what a better plan would have to be
+            before, after = outcome.bound, relaxation.solve()
+            if after.status == "infeasible":  # with what a better plan would have to be
                 self._raise(self.verdict.energy)
-                return pool
-            if outcome.status == "stopped":
                 break
+            if after.status == "stopped":
+                break
+            outcome = after
             self._raise(outcome.bound)
             best = self.verdict.energy if self.plan is not None else 1.01 * before
             if outcome.bound - before < _WORTH * (best - before):
                 break
-        return pool
+        return pool, outcome
+
+    def _tighten(self, relaxation, outcome):
+        """Fix what no plan better than ours can have, by the reduced costs."""
+        if self.plan is not None:
+            room = self.verdict.energy - outcome.bound
+            relaxation.tighten(outcome, room + 1e-9 * abs(self.verdict.energy))
+
+    def _narrow(self):
+        """Look for better plans where tensors are recomputed only shortly before their use."""
+        found = False
+        for window in _WINDOWS:
+            gap = 1 - self.bound / self.verdict.energy if self.plan is not None else 1.0
+            if gap < _NARROW_GAP or self.solver != "highs" or self.watch.stop:
+                break
+            space = replace(self.space, window=window)
+            model = build(self.graph, self.budget, space,
+                          positions(self.graph, self.budget, space))  # fmt: skip
+            start = values_of(model, self.plan) if self.plan is not None else None
+            seconds = min(_NARROW_S, 0.15 * self.watch.left())
+            watch = highs.Watch(time.monotonic() + seconds)
+            outcome = highs.minimise(model.program, watch, self.gap * abs(self.bound), start)
+            self.watch.stop = watch.stop
+            if outcome.values is not None:
+                before = self.verdict
+                self._offer(plan_of(model, outcome.values))
+                found = found or self.verdict is not before
+            self._say(f"window {window}")
+        return found
 
     def _branch(self, model, relaxation):
         start = values_of(model, self.plan) if self.plan is not None else None
