@@ -110,6 +110,16 @@ def test_tables_read_back_and_a_capsule_partition_is_added():
     assert [p.name for p in again].count("capsule") == 1
 
 
+def test_espressifs_own_reader_takes_the_table():
+    theirs = pytest.importorskip("esp_idf_defs.partitions")
+    made = partitions.with_capsule(TABLE, 0x20000, 4 * MB, "vfs")
+    table = theirs.PartitionTable.from_binary(partitions.write(made))
+    table.verify()
+    found = [(p.name, p.type, p.subtype, p.offset, p.size) for p in table]
+    assert found == [(p.name, p.type, p.subtype, p.offset, p.size) for p in made]
+    assert table.to_binary() == partitions.write(made)
+
+
 @pytest.mark.parametrize(
     "change,text",
     [

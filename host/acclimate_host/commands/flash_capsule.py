@@ -21,7 +21,9 @@ def add_arguments(parser):
     parser.add_argument("capsule")
     add_board_arguments(parser, needed=False)
     add_region_arguments(parser)
-    parser.add_argument("--key", metavar="FILE", help="check the capsule with it; give it the board")
+    parser.add_argument(
+        "--key", metavar="FILE", help="check the capsule with it, and give it to the board"
+    )
     parser.add_argument("--esp32", metavar="PORT", help="a chip in its loader, through esptool")
     parser.add_argument(
         "--table", metavar="FILE", help="prepare files: a partition table of an ESP32, as read by "
@@ -31,7 +33,9 @@ def add_arguments(parser):
         "--flash-bytes", type=to_number, default=0x400000, help="of the chip (%(default)#x)"
     )
     parser.add_argument("--shrink", metavar="NAME", help="partition that may become smaller")
-    parser.add_argument("--firmware", metavar="FILE", help="make a whole flash image of it as well")
+    parser.add_argument(
+        "--firmware", metavar="FILE", help="make a whole flash image of it as well"
+    )
     parser.add_argument(
         "--firmware-at", type=to_number, default=0x1000, help="where it starts (%(default)#x)"
     )
@@ -57,7 +61,7 @@ def run(args):
         print(f"{args.esp32}: partition {place.name} at {place.offset:#x} written and verified")
         return None
     if not (args.port or args.board):
-        raise AcclimateError("name the board: --board, --port, --esp32, or --table/--uf2 for files")
+        raise AcclimateError("name a board: --board, --port, --esp32; or --table, --uf2 for files")
     with open_chosen(args, **region.open_options(args.board)) as board:
         return _write(args, board, capsule, key)
 
@@ -77,7 +81,9 @@ def _write(args, board, capsule, key):
         judged = fit(total, size, whole, page)
         print(f"{board.name}: {judged.text()}")
         if judged.way != "fits":
-            hint = f"; run again with --bytes {judged.needed}" if judged.way == "new layout" else ""
+            hint = ""
+            if judged.way == "new layout":
+                hint = f"; run again with --bytes {judged.needed}"
             raise Refused(f"{board.name}: nothing was written{hint}")
         image = region_image(capsule, size, page, key)
         flasher.write_region(board, image, page, lambda i, n: progress(f"page {i} of {n}"))

@@ -13,7 +13,7 @@ def add_arguments(parser):
     parser.add_argument("file", help="a signed capsule, or an update made by capsule diff")
     parser.add_argument("--mqtt", metavar="HOST[:PORT]", required=True, help="the broker")
     parser.add_argument(
-        "--topic", required=True, help="of the device: blocks go to TOPIC/down, answers to TOPIC/up"
+        "--topic", required=True, help="of the device: TOPIC/down has blocks, TOPIC/up answers"
     )
     parser.add_argument("--block", type=int, default=240, help="bytes of a block (%(default)s)")
     parser.add_argument("--user")
