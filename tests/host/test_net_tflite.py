@@ -15,6 +15,8 @@ from acclimate_host.model.tflite_file import read_tflite
 wakeword = pytest.importorskip("pymicro_wakeword")
 runtime = pytest.importorskip("tflite_micro.python.tflite_micro.runtime")
 
+from tflite_writer import Writer, window  # noqa: E402  (needs the wheels above)
+
 MODELS = Path(wakeword.__file__).parent / "models"
 NAMES = ("alexa", "hey_jarvis", "hey_mycroft", "okay_nabu")
 ARENA_BYTES = 300_000
@@ -97,3 +99,95 @@ def test_tables_round_to_the_nearest_value():
     got = table(FUNCTIONS["sigmoid"], (0.1, 0), (1 / 256, -128))
     assert got[128] == 0 and got[0] == -128 and got[255] == 127
     assert (np.diff(got.astype(int)) >= 0).all()
+
+
+def spatial():
+    """SAME and VALID padding, strides, depth multiplier, dilation, groups of one, a residual."""
+    net = Writer((1, 11, 9, 4))
+    net.layer("CONV_2D", (8, 3, 3, 4), (1, 6, 5, 8), 0.3, -128, 0, "Conv2DOptions",
+              **window((2, 2), 0, 1))  # fmt: skip
+    net.layer("DEPTHWISE_CONV_2D", (1, 3, 3, 16), (1, 6, 5, 16), 0.9, -5, 3,
+              "DepthwiseConv2DOptions", depthMultiplier=2, **window((1, 1), 0, 3))  # fmt: skip
+    left = net.layer("CONV_2D", (6, 1, 1, 16), (1, 6, 5, 6), 1.7, 11, 0, "Conv2DOptions",
+                     **window((1, 1), 1))  # fmt: skip
+    net.layer("DEPTHWISE_CONV_2D", (1, 3, 2, 6), (1, 6, 5, 6), 1.1, 7, 3,
+              "DepthwiseConv2DOptions", depthMultiplier=1, dilationHFactor=2, dilationWFactor=1,
+              **window((1, 1), 0))  # fmt: skip
+    net.op("ADD", (left, net.last), (1, 6, 5, 6), 1.9, -128, "AddOptions",
+           fusedActivationFunction=1)  # fmt: skip
+    net.op("PAD", (net.last, net.constant([[0, 0], [1, 0], [0, 2], [0, 0]])), (1, 7, 7, 6), 1.9,
+           -128, "PadOptions")  # fmt: skip
+    net.op("MAX_POOL_2D", (net.last,), (1, 4, 4, 6), 1.9, -128, "Pool2DOptions",
+           filterHeight=3, filterWidth=2, **window((2, 2), 0))  # fmt: skip
+    net.op("AVERAGE_POOL_2D", (net.last,), (1, 2, 4, 6), 1.9, -128, "Pool2DOptions",
+           filterHeight=3, filterWidth=3, **window((2, 1), 0))  # fmt: skip
+    net.op("RESHAPE", (net.last, net.constant([1, 48])), (1, 48), 1.9, -128, "ReshapeOptions")
+    net.layer("FULLY_CONNECTED", (10, 48), (1, 10), 4.0, -128, 0, "FullyConnectedOptions",
+              fusedActivationFunction=1)  # fmt: skip
+    net.layer("FULLY_CONNECTED", (5, 10), (1, 5), 3.0, 2, 0, "FullyConnectedOptions")
+    return net
+
+
+def pooled(kind):
+    net = Writer((1, 5, 4, 6), 0.04, -10)
+    if kind == "global":
+        net.op("AVERAGE_POOL_2D", (net.last,), (1, 1, 1, 6), 0.04, -10, "Pool2DOptions",
+               filterHeight=5, filterWidth=4, **window((1, 1), 1))  # fmt: skip
+    elif kind == "mean":
+        net.op("MEAN", (net.last, net.constant([1, 2])), (1, 1, 1, 6), 0.04, -10,
+               "ReducerOptions", keepDims=True)  # fmt: skip
+    else:
+        net.op("AVERAGE_POOL_2D", (net.last,), (1, 4, 2, 6), 0.04, -10, "Pool2DOptions",
+               filterHeight=2, filterWidth=3, **window((1, 1), 1, 1))  # fmt: skip
+    return net
+
+
+def elementwise(name, scale, zero_point, x=(0.06, 9)):
+    net = Writer((1, 1, 1, 256), *x)
+    net.op(name, (net.last,), (1, 1, 1, 256), scale, zero_point)
+    return net
+
+
+OPERATORS = {
+    "spatial": spatial, "global pool": lambda: pooled("global"), "mean": lambda: pooled("mean"),
+    "pool": lambda: pooled("sliding"),
+    "logistic": lambda: elementwise("LOGISTIC", 1 / 256, -128),
+    "tanh": lambda: elementwise("TANH", 1 / 128, 0),
+    "relu": lambda: elementwise("RELU", 0.06, 9),
+    "quantize": lambda: elementwise("QUANTIZE", 0.11, -20),
+}  # fmt: skip
+# Where TensorFlow Lite Micro rounds in fixed point, a table rounds the real value.
+ONE_STEP = {"mean"}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_equal_tflite_micro(name):
+    net = OPERATORS[name]()
+    data = net.finish()
+    network = network_from_tflite(data, "model.tflite")
+    theirs = runtime.Interpreter.from_bytes(data, arena_size=ARENA_BYTES)
+    run, random = Int8Run(network), np.random.default_rng(3)
+    shape = tuple(net.shape_of(net.first))
+    for i in range(25):
+        x = random.integers(-128, 128, shape).astype(np.int8)
+        if shape[3] == 256:
+            x = np.arange(-128, 128, dtype=np.int8).reshape(shape)
+        elif i % 3 == 0:
+            x = np.full(shape, -128 if i % 2 else 127, np.int8)
+        theirs.set_input(x, 0)
+        theirs.invoke()
+        got = run(x.transpose(0, 3, 1, 2))[network.output].transpose(0, 2, 3, 1).ravel()
+        apart = np.abs(got.astype(int) - theirs.get_output(0).ravel().astype(int)).max()
+        assert apart <= (name in ONE_STEP), (name, i)
+
+
+def test_unsupported_operators_are_all_named():
+    net = Writer((1, 8, 8, 3))
+    first = net.op("RESIZE_BILINEAR", (net.last, net.constant([16, 16])), (1, 16, 16, 3), 0.05, 3)
+    net.op("ABS", (net.last,), (1, 16, 16, 3), 0.05, 3)
+    net.op("ABS", (first,), (1, 16, 16, 3), 0.05, 3)
+    with pytest.raises(GraphError) as caught:
+        network_from_tflite(net.finish(), "m.tflite")
+    text = str(caught.value)
+    assert text.startswith("m.tflite: not supported: RESIZE_BILINEAR: nearest are")
+    assert "ABS (2 times)" in text and "\n" not in text

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Writes small int8 .tflite models, one operator a call, with the tflite-micro wheel's schema."""
+
+import flatbuffers
+import numpy as np
+from tflite_micro.python.tflite_micro import runtime
+
+schema = runtime.schema_fb
+_TYPES = {"int8": 9, "int32": 2}
+
+
+class Writer:
+    """A model with one input; `last` is the tensor that the next operator reads."""
+
+    def __init__(self, shape, scale=0.05, zero_point=3, seed=1):
+        self.random = np.random.default_rng(seed)
+        self.model, self.graph = schema.ModelT(), schema.SubGraphT()
+        self.model.version, self.model.operatorCodes = 3, []
+        self.model.buffers = [schema.BufferT()]
+        self.graph.tensors, self.graph.operators = [], []
+        self.first = self.last = self.activation(shape, scale, zero_point)
+
+    def _tensor(self, shape, kind, scales, zero_points, data=None, axis=0):
+        tensor = schema.TensorT()
+        tensor.name, tensor.shape = f"t{len(self.graph.tensors)}".encode(), list(shape)
+        tensor.type, tensor.buffer = _TYPES[kind], 0
+        if scales is not None:
+            tensor.quantization = schema.QuantizationParametersT()
+            tensor.quantization.scale = [float(s) for s in scales]
+            tensor.quantization.zeroPoint = [int(z) for z in zero_points]
+            tensor.quantization.quantizedDimension = axis
+        if data is not None:
+            buffer = schema.BufferT()
+            buffer.data = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
+            tensor.buffer = len(self.model.buffers)
+            self.model.buffers.append(buffer)
+        self.graph.tensors.append(tensor)
+        return len(self.graph.tensors) - 1
+
+    def activation(self, shape, scale, zero_point):
+        return self._tensor(shape, "int8", [scale], [zero_point])
+
+    def constant(self, values):
+        values = np.asarray(values, np.int32)
+        return self._tensor(values.shape, "int32", None, None, values)
+
+    def op(self, name, inputs, shape, scale, zero_point, options=None, **fields):
+        """Add an operator; its output becomes `last`."""
+        code = schema.OperatorCodeT()
+        number = getattr(schema.BuiltinOperator, name)
+        code.builtinCode, code.deprecatedBuiltinCode = number, min(number, 127)
+        code.version = 1
+        self.model.operatorCodes.append(code)
+        op = schema.OperatorT()
+        op.opcodeIndex = len(self.model.operatorCodes) - 1
+        self.last = self.activation(shape, scale, zero_point)
+        op.inputs, op.outputs = list(inputs), [self.last]
+        if options:
+            op.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+            op.builtinOptions = getattr(schema, options + "T")()
+            for key, value in fields.items():
+                setattr(op.builtinOptions, key, value)
+        self.graph.operators.append(op)
+        return self.last
+
+    def scale_of(self, index):
+        return self.graph.tensors[index].quantization.scale[0]
+
+    def shape_of(self, index):
+        return self.graph.tensors[index].shape
+
+    def layer(self, name, weight_shape, shape, scale, zero_point, axis, options, **fields):
+        """Add a layer with seeded weights (per channel along `axis`) and biases."""
+        count = weight_shape[axis]
+        scales = 10 ** self.random.uniform(-3, -2, count)
+        weight = self.random.integers(-127, 128, weight_shape).astype(np.int8)
+        bias = self.random.integers(-3000, 3000, count).astype(np.int32)
+        if name == "FULLY_CONNECTED":
+            scales = scales[:1]
+        x = self.last
+        w = self._tensor(weight_shape, "int8", scales, np.zeros(len(scales)), weight, axis)
+        b = self._tensor((count,), "int32", scales * self.scale_of(x), np.zeros(len(scales)),
+                         bias)  # fmt: skip
+        return self.op(name, (x, w, b), shape, scale, zero_point, options, **fields)
+
+    def finish(self):
+        """Return the bytes of the model."""
+        self.graph.inputs, self.graph.outputs = [self.first], [self.last]
+        self.model.subgraphs = [self.graph]
+        builder = flatbuffers.Builder(4096)
+        builder.Finish(self.model.Pack(builder), b"TFL3")
+        return bytes(builder.Output())
+
+
+def window(stride, padding, act=0, **fields):
+    """Return the fields of a sliding operator's options; padding 0 is SAME, 1 VALID."""
+    return {"strideH": stride[0], "strideW": stride[1], "padding": padding,
+            "fusedActivationFunction": act, **fields}  # fmt: skip
