@@ -21,7 +21,7 @@ def save(figure, path):
 
     path.parent.mkdir(parents=True, exist_ok=True)
     plt.rcParams["svg.hashsalt"] = "acclimate"
-    figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+    figure.savefig(path, dpi=90, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
 
 
@@ -90,7 +90,7 @@ def pareto(path, rows, title=""):
     """
     plt = _pyplot()
     boards = list(dict.fromkeys(row["board"] for row in rows))
-    figure, panels = plt.subplots(1, len(boards), figsize=(1 + 4.6 * len(boards), 4.2),
+    figure, panels = plt.subplots(1, len(boards), figsize=(2.6 + 4 * len(boards), 4.2),
                                   layout="constrained", squeeze=False)  # fmt: skip
     for axes, board in zip(panels[0], boards, strict=True):
         mine = [row for row in rows if row["board"] == board]
@@ -110,7 +110,7 @@ def pareto(path, rows, title=""):
         axes.set_yscale("symlog", linthresh=0.1)
         axes.set_ylim(bottom=-0.01)
         axes.grid(color="#e5e7eb", zorder=0)
-        axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, path)
 
 
@@ -120,7 +120,7 @@ def bars(path, groups, methods, title="", label="energy above keeping everything
     :param groups: {name: {method: percent or None}}; None: no plan, drawn as a cross
     """
     plt = _pyplot()
-    figure, axes = plt.subplots(figsize=(max(6, 1.3 * len(groups) + 2), 4.2), layout="constrained")
+    figure, axes = plt.subplots(figsize=(max(6, 0.8 * len(groups) + 2), 4.2), layout="constrained")
     width = 0.8 / len(methods)
     for k, method in enumerate(methods):
         places = [i + (k - (len(methods) - 1) / 2) * width for i in range(len(groups))]

@@ -58,11 +58,13 @@ def fig5(runs):
     pairs = {key: {"ours": entry["poet"]["over_full"], "capuchin": entry["capuchin"]["over_full"]}
              for key, entry in runs.items() if _both(entry, "poet", "capuchin")}  # fmt: skip
     small = {key: pair for key, pair in pairs.items() if pair["ours"] < 0.01}
+    paid = 0.73  # the least that the paper says Capuchin pays
     worst = max([(pair["capuchin"], key) for key, pair in small.items()], default=(None, ""))
     return {"paper": "< 1 % over full memory where Capuchin pays 73 to 141 %",
             "here": {"most_that_capuchin_pays_where_ours_is_below_1_percent": worst[0],
                      "at": worst[1], "pairs": pairs},
-            "verdict": REPRODUCED if (worst[0] or 0) >= 0.73 else NOT, "model": _MODEL}  # fmt: skip
+            "verdict": REPRODUCED if (worst[0] or 0) >= paid else NOT,
+            "model": _MODEL}  # fmt: skip
 
 
 def halved(runs):

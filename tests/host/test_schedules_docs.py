@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""docs/schedules.md shows what the commands really print, and its pictures are there."""
+
+import re
+
+from acclimate_host.cli import main
+from acclimate_host.paths import repository
+
+TEXT = (repository() / "docs" / "schedules.md").read_text(encoding="utf-8")
+
+
+def _shown(command):
+    """The lines below a command, up to the next empty one."""
+    lines = TEXT.split("    $ " + command + "\n")[1].splitlines()
+    return [line[4:] for line in lines[: lines.index("")]]
+
+
+def test_the_first_plan_is_what_the_command_prints(capsys):
+    command = "acclimate plan linear --board m4 --ram 50%"
+    assert main(command.split()[1:]) == 0
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert printed[-len(_shown(command)) :] == _shown(command)
+
+
+def test_the_refusal_is_what_the_command_prints(capsys):
+    assert main("plan linear --ram 3000".split()) == 2
+    assert capsys.readouterr().err.strip() == _shown("acclimate plan linear --ram 3000")[0]
+
+
+def test_pictures_are_there_and_small():
+    pictures = [repository() / "docs" / name for name in re.findall(r"\]\((images/\S+)\)", TEXT)]
+    assert len(pictures) == 4
+    assert sum(picture.stat().st_size for picture in pictures) < 300_000
