@@ -76,13 +76,14 @@ def run_case(case):
     graph = network_graph(NETS[case.net], case.profile, case.style)
     asked = int(forward_bytes(graph) * case.percent / 100)
     ram = max(asked, operator_need(graph)[0])
-    history = []
+    cpu, history = time.process_time(), []
 
     def note(progress):
         if progress.energy is not None and (not history or progress.seconds - history[-1][0] > 1):
-            history.append([round(progress.seconds, 2), progress.energy, progress.lower_bound])
+            used = round(time.process_time() - cpu, 2)
+            history.append([round(progress.seconds, 2), used, progress.energy,
+                            progress.lower_bound])  # fmt: skip
 
-    cpu = time.process_time()
     answer = solve(graph, Budget(ram), time_limit=case.seconds * STRETCH, progress=note)
     result = {
         "seconds": round(answer.seconds, 2), "energy": answer.energy,
@@ -94,8 +95,9 @@ def run_case(case):
         "limit_s": case.seconds * STRETCH, "load": round(os.getloadavg()[0], 1),
     }  # fmt: skip
     if case.net == "bert" and case.profile == "m4":
-        early = [(best, bound) for s, best, bound in history if s <= 60 * STRETCH]
-        result["gap_at_60s"] = 1 - early[-1][1] / early[-1][0] if early else 1.0
+        for key, clock in (("gap_at_60s", 0), ("gap_at_60_cpu_s", 1)):
+            early = [row for row in history if row[clock] <= 60]
+            result[key] = 1 - early[-1][3] / early[-1][2] if early else 1.0
         result["history"] = history[:: max(1, len(history) // 40)]
     return result
 
@@ -168,6 +170,7 @@ def rows():
         found.append((case.name + ".gap", "<=", case.gap))
         if case.net == "bert" and case.profile == "m4":
             found.append((case.name + ".gap_at_60s", "<=", 3e-3))
+            found.append((case.name + ".gap_at_60_cpu_s", "<=", 3e-3))
     found += [("oracle.differ", "=", 0), ("oracle.free_order_better", None, None),
               ("oracle.free_order_fits", None, None), ("ratio_cbc", None, None)]  # fmt: skip
     for percent in REFERENCE:
