@@ -110,6 +110,8 @@ class Net:
     :raises NetError: names what was expected and what came
     """
 
+    _dtype = 0
+
     def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
         need = bytes_needed(program)
         if arena is None:
@@ -118,7 +120,7 @@ class Net:
             raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
         if check is not False:
             _check(program, check)
-        self._native = _native.load("net") or _fallback()
+        self._native = self._load()
         self._program, self._arena, self._pager = program, memoryview(arena), pager
         self._par, self._views = array("i", [0] * 9), {}
         self._until = _number(program, _P_FORWARD, 2)
@@ -128,10 +130,14 @@ class Net:
         self.input_bytes = _number(program, _P_INPUT_BYTES)
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
-        self.is_float = program[_P_DTYPE] == 1
+        if program[_P_DTYPE] != self._dtype:
+            raise NetError("program: float32 runs in acclimate.net_float.FloatNet, int8 in Net")
         if self._native.run(program, self._arena, b"", self._par) != _DONE:
             raise NetError("program: damaged, or it or the arena begins at no multiple of 4")
         self.reset(weights, seed)
+
+    def _load(self):
+        return _native.load("net") or _fallback()
 
     # ---- state -----------------------------------------------------------------------------
 
@@ -195,12 +201,6 @@ class Net:
 
     def set_rate(self, rate, exponent=None):
         """Set the learning rate: a number, or rate * 2**exponent with both integers."""
-        if self.is_float:
-            import struct
-
-            rate = rate if exponent is None else rate * 2**exponent
-            struct.pack_into("<f", self._arena, self._state + _S_RATE_MANTISSA, rate)
-            return
         mantissa, exponent = _mantissa(rate, exponent or 0)
         self._put(_S_RATE_MANTISSA, mantissa)
         self._put(_S_RATE_EXPONENT, exponent)
@@ -222,8 +222,6 @@ class Net:
 
     def best(self):
         """Return the number of the largest output of the latest pass."""
-        if self.is_float:
-            return self._best_float()
         arena, at, best = self._arena, self._output, 0
         for i in range(1, self._classes):
             if arena[at + i] ^ 128 > arena[at + best] ^ 128:
@@ -232,8 +230,7 @@ class Net:
 
     def outputs(self):
         """Return the stored outputs of the latest pass, as a view of the arena."""
-        size = 4 * self._classes if self.is_float else self._classes
-        return self._arena[self._output : self._output + size]
+        return self._arena[self._output : self._output + self._classes]
 
     def train_step(self, x, label):
         """Learn from one sample; return the share that `label` had, in 1/32768.
@@ -270,8 +267,6 @@ class Net:
 
     def confidence(self):
         """Return the softmax share of the largest output of the latest pass, in 1/255."""
-        if self.is_float:
-            return self._confidence_float()
         arena, at, program = self._arena, self._output, self._program
         table = _number(program, _P_CONSTANTS) + _number(program, _P_TABLE)
         most, total = arena[at + self.best()] ^ 128, 0
@@ -330,10 +325,6 @@ class Net:
         import struct
 
         program = self._program
-        if self.is_float:
-            for i, value in enumerate(values):
-                struct.pack_into("<f", out, 4 * i, value)
-            return out
         scale = struct.unpack("<f", bytes(program[_P_INPUT_SCALE : _P_INPUT_SCALE + 4]))[0]
         zero = _signed(program[_P_INPUT_ZERO])
         for i, value in enumerate(values):
@@ -342,25 +333,9 @@ class Net:
             out[i] = max(-128, min(127, q)) & 255
         return out
 
-    def _best_float(self):
-        logits = self._logits()
-        return logits.index(max(logits))
-
-    def _confidence_float(self):
-        from math import exp
-
-        logits = self._logits()
-        most = max(logits)
-        return int(255 / sum(exp(value - most) for value in logits) + 0.5)
-
-    def _logits(self):
-        import struct
-
-        return list(struct.unpack("<%df" % self._classes, bytes(self.outputs())))
-
     def __repr__(self):
         return "Net(%s, %d outputs): %d bytes of arena, %d trained, %s" % (
-            "float32" if self.is_float else "int8", self._classes,
+            "float32" if self._dtype else "int8", self._classes,
             _number(self._program, _P_ARENA_BYTES), self.weights_bytes,
             "trains" if self._end > self._until else "predicts only",
         )  # fmt: skip

@@ -39,7 +39,8 @@ class Twin:
 
     def __init__(self, path):
         self._lib = ctypes.CDLL(str(path))
-        self._lib.net_run.restype = ctypes.c_int32
+        self._lib.net_run.restype = self._lib.net_run_f32.restype = ctypes.c_int32
+        self._run = self._lib.net_run
         self._copies = {}
 
     def run(self, program, arena, x, par):
@@ -51,7 +52,7 @@ class Twin:
         call.par, par_bytes = _whole(par, keep, 4)
         if par_bytes < 4 * PARS:
             raise ValueError("par")
-        return self._lib.net_run(ctypes.byref(call))
+        return self._run(ctypes.byref(call))
 
     def _constant(self, data):
         """Return (address, bytes) of a program, copied once."""
@@ -63,6 +64,14 @@ class Twin:
             self._copies[data] = ctypes.create_string_buffer(data, max(1, len(data)))
         shared = self._copies[data]
         return ctypes.addressof(shared), len(data)
+
+
+class FloatTwin(Twin):
+    """The functions of the native module `_net_f32`."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._run = self._lib.net_run_f32
 
 
 def load(path=None):
@@ -78,6 +87,7 @@ def register():
     twin = load()
     if twin is not None:
         _native.register("net", twin)
+        _native.register("net_f32", FloatTwin(built("twin", "libacclimate_net.so")))
 
 
 register()

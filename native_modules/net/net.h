@@ -31,4 +31,7 @@ enum {
 /* Returns NET_DONE, NET_MORE, NET_PAGE or a fault below 0; faults leave NET_AT at the fault. */
 int32_t net_run(const net_call *call);
 
+/* The same for float32 programs. */
+int32_t net_run_f32(const net_call *call);
+
 #endif

@@ -133,12 +133,12 @@ typedef struct {
 void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *k);
 void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args *k);
 
-/* ---- which kernel runs: the plain C, or with NET_FAST its replacement ---- */
+/* ---- which kernel runs: the plain C, or with NET_FAST its replacement (net_float.c: its own) ---- */
 #if defined(NET_FAST)
 #include "net_fast.h"
 #define net_conv net_conv_fast
 #define net_depthwise net_depthwise_fast
-#else
+#elif !defined(NET_FLOAT)
 #define net_conv net_conv_ref
 #define net_depthwise net_depthwise_ref
 #endif

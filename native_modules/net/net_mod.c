@@ -3,6 +3,10 @@
 #include "py/dynruntime.h"
 #include "net.h"
 
+#if defined(NET_MOD_FLOAT)
+#define net_run net_run_f32
+#endif
+
 static const void *get(mp_obj_t o, uint32_t *bytes, mp_uint_t flags) {
     mp_buffer_info_t info;
     mp_get_buffer_raise(o, &info, flags);

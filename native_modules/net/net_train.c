@@ -15,7 +15,7 @@ static int8_t *tensor(net_reader *r, uint32_t at, uint32_t n) {
 /* x n g slot work */
 static void train_loss(net_reader *r, const uint32_t *v) {
     uint32_t n = v[1], label = (uint32_t)r->call->par[NET_LABEL];
-    const uint16_t *table = net_constant(r, r->table, 64, 4);
+    const uint16_t *table = net_constant(r, r->table, NET_ELEMENT == 4 ? 0 : 64, 4);
     const int8_t *x = net_input(r, v[0], net_times(r, n, NET_ELEMENT));
     int8_t *g = tensor(r, v[2], n);
     int16_t *slot = net_slot(r, v[3]);
@@ -27,6 +27,9 @@ static void train_loss(net_reader *r, const uint32_t *v) {
         int32_t exponent;
         r->state->share = net_softmax_loss(x, n, table, label, g, &exponent, work);
         *slot = (int16_t)exponent;
+#if defined(NET_FLOAT)
+        r->fault = r->state->share < 0 ? NET_NOT_FINITE : 0;
+#endif
     }
 }
 
@@ -128,7 +131,7 @@ static void train_bias(net_reader *r, const net_layer *layer, const uint32_t *v)
 
 /* Bytes of the optimizer's state for n weights. */
 static uint32_t state_bytes(const net_reader *r, uint32_t n) {
-    return NET_IS_PLAIN(r) ? 0
+    return NET_IS_PLAIN(r) ? 0 : NET_ELEMENT == 4 ? 4 * n
         : r->optimizer == NET_OPT_MOMENTUM8 || r->optimizer == NET_OPT_WIDE ? n : 2 * n;
 }
 

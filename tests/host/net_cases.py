@@ -43,8 +43,11 @@ def values_for(graph, seed):
     return Network(with_scales(graph, scales), values)
 
 
-def trained_net(seed):
-    """Return a forward graph with every operator that has a gradient."""
+def trained_net(seed, square=False):
+    """Return a forward graph with every operator that has a gradient.
+
+    :param square: only what one number describes: kernels, strides, padding
+    """
     random = np.random.default_rng(seed)
     edges = [int(random.integers(5, 11)) for _ in range(2)]
     net = Builder("small", (int(random.integers(1, 5)), *edges))
@@ -55,7 +58,10 @@ def trained_net(seed):
     z = net.conv("c2", z, channels, kernel=int(random.choice([3, 5])), groups=channels)
     y = net.add("a", y, net.conv("c3", z, 6, relu=False))
     y = net.conv("c4", y, 8, kernel=3, groups=2)
-    y = net.conv("c5", y, 8, kernel=(3, 2), groups=8, stride=(2, 1), pad=(1, 0, 1, 1))
+    if square:
+        y = net.conv("c5", y, 8, kernel=3, groups=8, stride=2)
+    else:
+        y = net.conv("c5", y, 8, kernel=(3, 2), groups=8, stride=(2, 1), pad=(1, 0, 1, 1))
     if random.random() < 0.5:
         y = net.pool("p", y)
     return net.classify(y, int(random.integers(2, 6)))

@@ -58,7 +58,7 @@ def clamp(sums, relu):
 def input_gradient(g, weight, attrs, shape):
     """Gradient of the convolution's input, by spreading each output's gradient."""
     if "kernel" not in attrs:
-        return (weight[:, :, 0, 0].T @ g[:, 0, 0]).reshape(shape)
+        return (weight.reshape(len(weight), -1).T @ g[:, 0, 0]).reshape(shape)
     kernel, stride, pad, groups = (attrs[k] for k in ("kernel", "stride", "pad", "groups"))
     gx = np.zeros((shape[0], shape[1] + 2 * pad, shape[2] + 2 * pad))
     per_out, per_in = weight.shape[0] // groups, weight.shape[1]
@@ -183,7 +183,7 @@ class Run:
         return (x.mean(axis=(1, 2), keepdims=True),)
 
     def _dense(self, node, x, weight, bias):
-        return ((weight[:, :, 0, 0] @ x.ravel() + bias).reshape(-1, 1, 1),)
+        return ((weight.reshape(len(weight), -1) @ x.ravel() + bias).reshape(-1, 1, 1),)
 
     def _softmax_loss(self, node, logits, label):
         shifted = logits.ravel() - logits.max()

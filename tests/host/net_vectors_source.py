@@ -7,6 +7,7 @@ What is expected comes from the reference that was written from docs/numerics.md
 from dataclasses import replace
 from pathlib import Path
 
+import net_reference
 import numpy as np
 from net_cases import RATE, sample, step_of, stored, values_for
 from net_integers import Step
@@ -14,6 +15,7 @@ from net_integers import Step
 from acclimate_host.compile.encode import encode
 from acclimate_host.model.build import Builder
 from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.network import Network
 from acclimate_host.sparse.scheme import Scheme, full
 
 FOLDER = Path(__file__).resolve().parents[1] / "device"
@@ -65,15 +67,38 @@ def vectors(case):
     }  # fmt: skip
 
 
+def floating():
+    """A float32 network: what float64 with numpy gives for one step."""
+    graph = small()
+    for node in graph.nodes:
+        if node.op == "conv":
+            node.attrs["relu"] = True  # the reference limits layers without
+    values = net_reference.parameters(graph, SEED)
+    network = Network(graph, {k: v.astype(np.float32) for k, v in values.items()})
+    step = step_of(graph, full(graph))
+    program = encode(step, network)
+    x = np.random.default_rng(SEED).normal(0, 1, graph["x"].shape).astype(np.float32)
+    values.update(x=x.astype(np.float64), label=np.array(2))
+    net_reference.Run(step.graph, values)
+    trained = {k: values[k].astype(np.float32) for k in network.values}
+    return {
+        "PROGRAM": program.code, "WEIGHTS": program.weights, "RATE": net_reference.RATE,
+        "INPUT": np.ascontiguousarray(x.transpose(1, 2, 0)).tobytes(), "LABEL": 2,
+        "OUTPUTS": values["fc.y"].astype("<f4").tobytes(),
+        "TRAINED": encode(step, Network(graph, trained)).weights,
+    }  # fmt: skip
+
+
 def _lines(value, indent):
     for at in range(0, len(value), 16):
         yield indent + 'b"' + "".join(f"\\x{byte:02x}" for byte in value[at : at + 16]) + '"'
 
 
 def text(case):
+    values = floating() if case is floating else vectors(case)
     lines = ["# SPDX-License-Identifier: MIT"]
     lines.append('"""Made by tests/host/net_vectors_source.py: a network and its results."""')
-    for name, value in vectors(case).items():
+    for name, value in values.items():
         if isinstance(value, bytes):
             lines += ["", f"{name} = (", *_lines(value, "    "), ")"]
         elif isinstance(value, list) and isinstance(value[0], bytes):
@@ -86,7 +111,7 @@ def text(case):
     return "\n".join(lines) + "\n"
 
 
-CASES = {"mlp": mlp, "biases": biases, "weights": weights}
+CASES = {"mlp": mlp, "biases": biases, "weights": weights, "float": floating}
 
 
 def path(name):

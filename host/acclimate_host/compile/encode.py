@@ -108,6 +108,8 @@ class Plan:
     def __init__(self, step, network, optimizer):
         self.network, self.optimizer = network, optimizer
         self.is_float = not network.quantized
+        if self.is_float and optimizer == "WIDE":
+            raise GraphError("optimizer wide: float32 weights have all their bits; take plain")
         self.element_bytes = 4 if self.is_float else 1
         self.graph = _as_float(step.graph) if self.is_float else step.graph
         self.taken, self.blob = step.taken, Blob()

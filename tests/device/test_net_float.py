@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# RUNTIMES = ("cpython-twin", "desktop-native", "desktop-f32", "nrf52840", "esp32")
+# NOT_ON = {"nrf52840-pure": "float32 has no pure Python", "esp32-pure": "as nrf52840-pure"}
+"""A float32 network, in the same interpreter: close to float64, and the same Net."""
+
+import struct
+
+import net_vectors_float as v
+
+from acclimate.net import Net, NetError
+from acclimate.net_float import FloatNet
+
+
+def close(a, b):
+    n = len(a) // 4
+    for x, y in zip(struct.unpack("<%df" % n, a), struct.unpack("<%df" % n, b)):  # noqa: B905
+        if abs(x - y) > 1e-4 * max(1, abs(y)):
+            return False
+    return True
+
+
+def test_a_step_is_close_to_float64():
+    net = FloatNet(bytearray(v.PROGRAM), v.WEIGHTS)
+    net.set_rate(v.RATE)
+    best = net.predict(v.INPUT)
+    assert close(bytes(net.outputs()), v.OUTPUTS)
+    assert 0 <= best < 3 and 85 <= net.confidence() <= 255
+    net.train_step(v.INPUT, v.LABEL)
+    assert close(bytes(net.weights()), v.TRAINED)
+
+
+def test_int8_and_float32_are_not_mixed_up():
+    try:
+        Net(bytearray(v.PROGRAM), v.WEIGHTS)
+    except NetError as error:
+        assert "FloatNet" in str(error)
+        return
+    raise AssertionError("not refused")
