@@ -43,6 +43,7 @@ _OP_KEEP = const(12)
 _OP_LOSS = const(16)
 _OP_PAGE_OUT = const(24)
 _OP_PAGE_IN = const(25)
+_OP_PAGE_KEEP = const(27)
 _OP_FREE = const(26)
 _DONE = const(0)
 _MORE = const(1)
@@ -345,7 +346,9 @@ class Run:
         elif op in (_OP_COPY, _OP_KEEP):
             if op == _OP_COPY or self.par[3]:
                 self.copy(v)
-        elif op in (_OP_PAGE_OUT, _OP_PAGE_IN):
+        elif op in (_OP_PAGE_OUT, _OP_PAGE_IN, _OP_PAGE_KEEP):
+            if op == _OP_PAGE_KEEP and not self.par[3]:
+                return False
             self.par[5] = op
             for i in range(3):
                 self.par[6 + i] = v[i]

@@ -38,14 +38,15 @@ class Shelf:
         self.ins += 1
 
 
-def trained(program, graph, steps=3):
-    """Outputs, shares and weights after some steps, and the pager."""
+def trained(program, graph, steps=3, core=None):
+    """Outputs, shares and weights after some steps, and the pager; core None: the twin."""
     from acclimate.net import Net
     from acclimate_host import twin_net
 
     twin_net.register()
     shelf, random, seen = Shelf(), np.random.default_rng(1), []
     net = Net(bytearray(program.code), program.weights, seed=7, pager=shelf)
+    net._native = core or net._native
     net.set_rate(20000, -18)
     for i in range(steps):
         x = stored(sample(graph, random))
@@ -78,6 +79,17 @@ def test_training_with_a_plan_is_equal_to_the_bit(seed, share):
     assert 3 * pages <= shelf.outs <= 6 * pages and shelf.ins >= 3 * pages
     again = sum(kind == "compute" for kind, _ in found.answer.plan) > len(plain.nodes)
     assert pages or again
+
+
+@needs_twin
+def test_pure_python_follows_the_plan_too():
+    from acclimate import _net_py
+
+    graph = trained_net(1)
+    program = fit(values_for(graph, 1), full(graph), 1750, time_limit=4).program
+    wanted = trained(program, graph, 1)
+    found = trained(program, graph, 1, core=_net_py)
+    assert found[:2] == wanted[:2] and found[2].outs == wanted[2].outs > 0
 
 
 @needs_twin
