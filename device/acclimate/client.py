@@ -9,7 +9,7 @@
 """
 
 from acclimate import http
-from acclimate.pull import Pull
+from acclimate.pull import Pull, Refused
 
 
 class Client:
@@ -95,7 +95,10 @@ class Client:
             sock.settimeout(self._timeout_s)
             sock.connect(socket.getaddrinfo(host, port)[0][-1])
             if tls:
-                sock = self._tls().wrap_socket(sock, server_hostname=host)
+                try:
+                    sock = self._tls().wrap_socket(sock, server_hostname=host)
+                except ValueError as error:  # so MicroPython says that a certificate is wrong
+                    raise Refused("https: %s" % error) from None
             (getattr(sock, "sendall", None) or sock.write)(data)
             read = getattr(sock, "recv_into", None) or sock.readinto
             n = 1
@@ -113,7 +116,10 @@ class Client:
         tls, host, port, data = request
         extra = {"ssl": self._tls(), "server_hostname": host} if tls else {}
         opening = asyncio.open_connection(host, port, **extra)
-        reader, writer = await asyncio.wait_for(opening, self._timeout_s)
+        try:
+            reader, writer = await asyncio.wait_for(opening, self._timeout_s)
+        except ValueError as error:
+            raise Refused("https: %s" % error) from None
         try:
             writer.write(data)
             await writer.drain()

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Pulls over https: the server's certificate counts, in CPython and on MicroPython."""
+
+import shutil
+import ssl
+import subprocess
+
+import capsule_cases as cases
+import pytest
+
+from acclimate.client import Client
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect.install import install
+from harness import web
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """Two self-signed certificates for localhost: (certificate, key) each."""
+    folder, made = tmp_path_factory.mktemp("tls"), []
+    for name in ("good", "other"):
+        key, certificate = folder / f"{name}.key", folder / f"{name}.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+             "-nodes", "-days", "365", "-subj", "/CN=localhost", "-addext",
+             "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        made.append((certificate, key))
+    return made
+
+
+class TlsServer(web.Server):
+    """The same server behind TLS."""
+
+    def __init__(self, answer, certificate, key):
+        super().__init__(answer)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._context = context
+        self.url = self.url.replace("http://127.0.0.1", "https://localhost")
+
+    def _one(self, connection):
+        connection.settimeout(5)
+        with self._context.wrap_socket(connection, server_side=True) as line:
+            data = b""
+            while b"\r\n\r\n" not in data:
+                data += line.recv(4096)
+            request = web.Request(data.decode("latin-1"))
+            self.requests.append(request)
+            line.sendall(self.answer(request))
+            line.unwrap()
+
+
+@pytest.fixture
+def served(tmp_path, certificates):
+    repository = Repository(tmp_path / "repository", cases.KEY)
+    repository.publish(cases.capsule(2))
+    with TlsServer(web.files(repository.folder), *certificates[0]) as server:
+        yield server
+
+
+def test_a_model_comes_from_a_server_whose_certificate_is_known(served, certificates):
+    store = cases.store(cases.flash())
+    context = ssl.create_default_context(cafile=certificates[0][0])
+    assert Client(store, served.url, wait_s=0, context=context).pull()
+    store.confirm()
+    assert cases.active(store) == cases.capsule(2)
+
+
+def test_another_certificate_is_refused_and_nothing_is_asked(served, certificates):
+    store = cases.store(cases.flash())
+    context = ssl.create_default_context(cafile=certificates[1][0])
+    with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
+        Client(store, served.url, wait_s=0, attempts=2, context=context).pull()
+    assert not served.requests
+
+
+_PULL = """
+import ssl
+from acclimate.capsule import Wanted
+from acclimate.client import Client
+from acclimate.nor import NorFlash
+from acclimate.store import Store
+store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.verify_mode = ssl.CERT_REQUIRED
+context.load_verify_locations(cadata={certificate!r})
+client = Client(store, {url!r}, wait_s=0, attempts=2, context=context)
+if {is_async}:
+    import asyncio
+    pull = lambda: asyncio.run(client.apull())
+else:
+    pull = client.pull
+try:
+    print(pull(), store.state)
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("known", [0, 1])
+def test_micropython_checks_the_certificate(served, certificates, is_async, known):
+    if why_not("desktop"):
+        pytest.skip(why_not("desktop"))
+    pem = certificates[known][0].read_text()
+    der = ssl.PEM_cert_to_DER_cert(pem)
+    with open_board("desktop") as board:
+        if board.exec("try:\n import ssl\n print(1)\nexcept ImportError:\n print(0)") == "0\n":
+            pytest.skip("this desktop binary has no TLS")
+        install(board, only=["client", "nor", "store", "delta"], yes=True)
+        board.soft_reset()
+        code = _PULL.format(key=cases.KEY, certificate=der, url=served.url, is_async=is_async)
+        assert board.exec(code, 60) == ("Refused\n" if known else "True verified\n")
