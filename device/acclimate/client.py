@@ -115,17 +115,13 @@ class Client:
 
         tls, host, port, data = request
         extra = {"ssl": self._tls(), "server_hostname": host} if tls else {}
-        opening = asyncio.open_connection(host, port, **extra)
-        try:
-            reader, writer = await asyncio.wait_for(opening, self._timeout_s)
-        except ValueError as error:
-            raise Refused("https: %s" % error) from None
+        reader, writer = await self._soon(asyncio.open_connection(host, port, **extra))
         try:
             writer.write(data)
-            await writer.drain()
+            await self._soon(writer.drain())
             size = len(self._buffer)
             while True:
-                piece = await asyncio.wait_for(reader.read(size), self._timeout_s)
+                piece = await self._soon(reader.read(size))
                 if not piece:
                     break
                 if pull.feed(memoryview(piece), len(piece)):
@@ -133,6 +129,14 @@ class Client:
             pull.end()
         finally:
             writer.close()
+
+    async def _soon(self, task):
+        import asyncio
+
+        try:
+            return await asyncio.wait_for(task, self._timeout_s)
+        except ValueError as error:  # a certificate that is wrong; it may show late
+            raise Refused("https: %s" % error) from None
 
     def _tls(self):
         if self._context is None:
