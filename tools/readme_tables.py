@@ -18,7 +18,89 @@ from pathlib import Path
 from acclimate_host.paths import built, program, repository
 
 README = repository() / "README.md"
-MODULES = ("svm", "features", "loop")
+FIGURES = repository() / "docs" / "measured.md"
+# Module -> the files that belong to it.
+MODULES = {
+    "svm": ("*svm*.py",),
+    "features": ("features.py",),
+    "loop": ("loop.py",),
+    "net": ("*net*.py",),
+    "store": ("store.py", "slots.py", "journal.py", "capsule.py", "update.py", "digest.py"),
+    "client": ("client.py", "pull.py", "http.py", "manifest.py"),
+    "acceptance": ("acceptance.py", "reservoir.py"),
+    "pager": ("pager*.py", "_pager*.py"),
+}
+ARCHS = {
+    "armv7emsp": "nRF52840", "armv6m": "SAMD21", "xtensawin": "ESP32", "x64": "desktop",
+}  # fmt: skip
+# Bench, field in its JSON, what it is, how it is printed.
+MEASURED = (
+    (
+        "net",
+        "per_mac.m4f.pointwise",
+        "instructions per MAC, int8 pointwise convolution, Cortex-M4F",
+        "{:.2f}",
+    ),
+    ("net", "per_mac.m4f.conv3x3", "the same, 3x3 convolution", "{:.2f}"),
+    ("net", "per_mac.m4f.depthwise", "the same, depthwise 3x3", "{:.2f}"),
+    ("net", "ratio_ref.m4f.pointwise", "plain C over ours, pointwise", "{:.1f} times"),
+    (
+        "memory",
+        "arena.mbv2_49",
+        "arena to train MobileNetV2-w0.35 (128x128, 49 KB scheme)",
+        "{:,} bytes",
+    ),
+    ("memory", "arena.mcunet_99", "the same, MCUNet with the 99 KB scheme", "{:,} bytes"),
+    (
+        "memory",
+        "ratio.full_mbv2_49",
+        "full update over sparse update, MobileNetV2",
+        "{:.1f} times",
+    ),
+    (
+        "transfer",
+        "rotated.int8_minus_float",
+        "accuracy after int8 training minus float32, rotated digits",
+        "{:+.1%}",
+    ),
+    (
+        "transfer",
+        "rotated.int8_minus_classifier",
+        "the same minus training the classifier only",
+        "{:+.1%}",
+    ),
+    (
+        "acceptance",
+        "right.label_free",
+        "updates judged rightly by the board without a label",
+        "{:.1%}",
+    ),
+    ("acceptance", "right.labels_10", "the same with ten labels asked", "{:.1%}"),
+    ("acceptance", "right.dcg", "the same by the published rule, DCG > 0", "{:.1%}"),
+    (
+        "powercut",
+        "model.states",
+        "power cuts in a model of flash, none lost, mixed or unbootable",
+        "{:,}",
+    ),
+    ("powercut", "board.cuts", "power cuts of a running emulated board, same result", "{:,}"),
+    ("fuzz", "inputs", "damaged inputs to every parser, no crash, none taken", "{:,}"),
+    (
+        "capsule",
+        "update.m0_peak_ram_bytes",
+        "RAM of a whole update on the 32 KB board",
+        "{:,} bytes",
+    ),
+    ("capsule", "delta.ratio_whole", "update over whole capsule after fine-tuning", "{:.2f}"),
+    ("capsule", "sha256.m4f", "instructions per byte of SHA-256, Cortex-M4F", "{:.1f}"),
+    (
+        "poet",
+        "solve.vgg16_cifar.m4.50.seconds",
+        "VGG16 on a Cortex-M4 at 50 % RAM, proven optimal in",
+        "{:.1f} s",
+    ),
+    ("poet", "solve.bert.m4.50.gap", "gap left for BERT at 50 % RAM, Cortex-M4", "{:.2%}"),
+)
 
 
 def block(text, name):
@@ -64,9 +146,36 @@ def summary(name):
 def modules_table():
     """Bytes of bytecode of each module."""
     lines = ["| module | what it does | bytecode, bytes |", "|---|---|---|"]
-    for name in MODULES:
-        pattern = "*svm*.py" if name == "svm" else f"{name}.py"
-        lines.append(f"| `acclimate.{name}` | {summary(name)} | {bytecode_bytes(pattern):,} |")
+    for name, patterns in MODULES.items():
+        size = sum(bytecode_bytes(pattern) for pattern in patterns)
+        lines.append(f"| `acclimate.{name}` | {summary(name)} | {size:,} |")
+    return "\n".join([*lines, ""])
+
+
+def native_table():
+    """Bytes of each native module on each architecture."""
+    lines = ["| native module, bytes | " + " | ".join(
+        f"{board} (`{arch}`)" for arch, board in ARCHS.items()) + " |"]  # fmt: skip
+    lines.append("|---" * (len(ARCHS) + 1) + "|")
+    names = sorted({p.stem for arch in ARCHS for p in built("native", arch).glob("_*.mpy")})
+    for name in names:
+        files = [built("native", arch, name + ".mpy") for arch in ARCHS]
+        sizes = [f"{f.stat().st_size:,}" if f.exists() else "" for f in files]
+        lines.append(f"| `{name}` | " + " | ".join(sizes) + " |")
+    return "\n".join([*lines, ""])
+
+
+def measured_table():
+    """One line for each figure that a bench has left, or None while one is missing."""
+    lines = ["| measured | | by `make bench NAME=` |", "|---|---|---|"]
+    for bench, field, text, form in MEASURED:
+        path = built("bench", bench + ".json")
+        if not path.exists():
+            return None
+        value = json.loads(path.read_text())
+        for key in field.split("."):
+            value = value[key]
+        lines.append(f"| {text} | {form.format(value)} | {bench} |")
     return "\n".join([*lines, ""])
 
 
@@ -131,7 +240,17 @@ def main():
     checking = "--check" in sys.argv
     if checking and not bytecode_is_near(text):
         return 1
-    new = text if checking else replaced(text, "modules", modules_table())
+    new = text
+    if not checking:
+        new = replaced(replaced(text, "modules", modules_table()), "native", native_table())
+    figures = FIGURES.read_text()
+    measured = measured_table()
+    if measured and checking and replaced(figures, "measured", measured) != figures:
+        return 1
+    if measured and not checking:
+        FIGURES.write_text(replaced(figures, "measured", measured))
+    elif not measured:
+        print("left out: measured, run every make bench NAME=... first")
     for name, table in (("svm", svm_table), ("personal", personal_table)):
         path = built("bench", name + ".json")
         if path.exists():
