@@ -17,7 +17,7 @@ from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_sklearn import import_mlp
 from acclimate_host.model.int8 import Int8Run, accuracy
-from acclimate_host.model.network import Network
+from acclimate_host.model.network import Network, with_loss
 from acclimate_host.model.quantize import quantize
 
 
@@ -106,6 +106,18 @@ def test_bad_arguments_are_refused(change, words):
     with pytest.raises(GraphError, match="^[^\n]*$") as caught:
         change(*seeded())
     assert words in str(caught.value)
+
+
+def test_a_loss_is_refused_where_no_gradient_would_pass():
+    network, samples = seeded()
+    assert with_loss(with_loss(network)).graph.outputs == (network.output, "loss")
+    build = Builder("net", (4, 1, 1))
+    table = build.lookup("t", build.dense("fc", build.x, 3), "sigmoid")
+    with pytest.raises(GraphError, match="made by lookup; a loss needs a layer's"):
+        with_loss(Network(build.finish(table), {}))
+    build = Builder("net", (4, 1, 1))
+    with pytest.raises(GraphError, match="one output; a softmax needs two"):
+        with_loss(Network(build.finish(build.dense("fc", build.x, 1)), {}))
 
 
 @settings(max_examples=200, deadline=None)

@@ -91,13 +91,17 @@ def check_values(network):
 def with_loss(network):
     """Return the network with softmax and cross-entropy behind its outputs, ready to be trained.
 
-    :raises GraphError: where the output is made by no layer, or is a single number
+    :raises GraphError: where the output comes from a table, through which no gradient is formed,
+        or is a single number
     """
     graph, logits = network.graph, network.output
     if any(node.phase == "loss" for node in graph.nodes):
         return network
     if graph[logits].elements < 2:
         raise GraphError(f"{graph.name}: one output; a softmax needs two or more")
+    made = next((node.op for node in graph.nodes if logits in node.outputs), "no node")
+    if made not in ("conv", "dense", "add", "pool"):
+        raise GraphError(f"{graph.name}: its output is made by {made}; a loss needs a layer's")
     label = Tensor("label", (1,), "int32", "label")
     loss = Tensor("loss", (1,), "int32", "loss")
     gradient = Tensor(logits + ".g", graph[logits].shape, "int8", "gradient")
