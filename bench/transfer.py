@@ -134,7 +134,7 @@ def finished(resume):
 
 def summary(results):
     """Return the means over seeds, their differences, and the spread of each row."""
-    rows = results[0]["accuracy"]
+    rows = [row for row in results[0]["accuracy"] if all(row in r["accuracy"] for r in results)]
     means = {row: statistics.mean(r["accuracy"][row] for r in results) for row in rows}
     out = {row: round(value, 4) for row, value in means.items()}
     for other in ("float", "classifier"):

@@ -167,7 +167,7 @@ def _solver(pulp):
     """HiGHS where it is there; CBC calls some feasible problems infeasible, unless told not to
     simplify them first."""
     if "HiGHS" in pulp.listSolvers(onlyAvailable=True):
-        return pulp.HiGHS(msg=False)
+        return pulp.HiGHS(msg=False, output_flag=False)  # not even its banner
     return pulp.PULP_CBC_CMD(msg=False, presolve=False)
 
 
