@@ -41,6 +41,8 @@ def run(args):
     for name in (args.out, args.picture):
         if name and not Path(name).absolute().parent.is_dir():
             raise AcclimateError(f"no folder for {name}")
+    if args.picture and Path(args.picture).suffix not in (".svg", ".png"):
+        raise AcclimateError(f"--picture {args.picture}: expected a name in .svg or .png")
     if args.time_limit is not None and not args.time_limit > 0:
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
     return _sweep(args) if args.sweep else _one(args)
