@@ -6,7 +6,7 @@ import pytest
 from acclimate_host.capsules import layout
 
 
-@pytest.mark.parametrize("path,found,wanted", list(layout.targets()), ids=lambda value: (
+@pytest.mark.parametrize("path,found,wanted", list(layout.GENERATED.targets()), ids=lambda value: (
     value.name if hasattr(value, "name") else ""
 ))  # fmt: skip
 def test_generated_text_is_up_to_date(path, found, wanted):
@@ -14,13 +14,13 @@ def test_generated_text_is_up_to_date(path, found, wanted):
 
 
 def test_device_files_take_their_constants_from_the_source():
-    names = {path.name for path, _, _ in layout.targets()}
+    names = {path.name for path, _, _ in layout.GENERATED.targets()}
     assert {"capsule.py", "journal.py", "delta.py", "update.py", "layout.h"} <= names
 
 
 def test_a_changed_constant_is_found():
-    text = layout.DEVICE_BEGIN + "_H_TAG = const(63)\n" + layout.DEVICE_END
-    assert "_H_TAG = const(64)" in layout._with_constants(text)
+    text = "# layout: begin\n_H_TAG = const(63)\n# layout: end\n"
+    assert "_H_TAG = const(64)" in layout.GENERATED.with_constants(text)
 
 
 def test_header_and_records_have_the_lengths_that_the_overhead_limit_allows():

@@ -12,41 +12,10 @@ board holds each in a small integer.
 """
 
 import sys
-from dataclasses import dataclass
 
-from acclimate_host.paths import repository
+from acclimate_host.formats import Field, Generated, Record, listed, offsets, record_tables
 
 NUMBER_MAX = (1 << 30) - 1
-
-
-@dataclass(frozen=True)
-class Field:
-    """One field; ``bytes`` is 1, 2 or 4 for a number, else the length of a byte string."""
-
-    name: str
-    bytes: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Record:
-    """Fields one after the other without gaps; ``prefix`` names its constants."""
-
-    name: str
-    prefix: str
-    fields: tuple
-
-    @property
-    def bytes(self):
-        return sum(field.bytes for field in self.fields)
-
-    def offset(self, name):
-        at = 0
-        for field in self.fields:
-            if field.name == name:
-                return at
-            at += field.bytes
-        raise KeyError(name)
 
 
 HEADER = Record(
@@ -181,14 +150,6 @@ SECTIONS_MAX = 8
 ENTRIES_MAX = 8
 TAG_BYTES = 32  # a manifest ends with HMAC-SHA-256 of all before it
 LIMITS = {
-    "H_BYTES": HEADER.bytes,
-    "S_BYTES": SECTION.bytes,
-    "P_BYTES": PAGE.bytes,
-    "R_BYTES": RECORD.bytes,
-    "U_BYTES": UPDATE.bytes,
-    "M_BYTES": MANIFEST.bytes,
-    "E_BYTES": ENTRY.bytes,
-    "T_BYTES": REPORT.bytes,
     "TAG_BYTES": TAG_BYTES,
     "ENTRIES_MAX": ENTRIES_MAX,
     "M_MAX": MANIFEST.bytes + ENTRIES_MAX * ENTRY.bytes + TAG_BYTES,
@@ -200,14 +161,10 @@ LIMITS = {
 
 def constants():
     """Return every constant as a dictionary: offsets, lengths, enumerations, limits."""
-    named = {}
-    for record in RECORDS:
-        for field in record.fields:
-            named[f"{record.prefix}_{field.name.upper()}"] = record.offset(field.name)
+    named = offsets(RECORDS)
     for prefix, values in ENUMS.values():
         named.update({f"{prefix}_{name}": value for name, value in values.items()})
-    named.update(LIMITS)
-    return named
+    return named | LIMITS
 
 
 def c_header():
@@ -225,73 +182,19 @@ def c_header():
 
 def tables():
     """Return the tables of the documentation, in Markdown."""
-    parts = []
-    for record in RECORDS:
-        parts += [f"### {record.name} ({record.bytes} bytes)", ""]
-        parts += ["| offset | bytes | field | meaning |", "|---|---|---|---|"]
-        for field in record.fields:
-            at = record.offset(field.name)
-            parts.append(f"| {at} | {field.bytes} | {field.name} | {field.text} |")
-        parts.append("")
+    parts = record_tables(RECORDS)
     for title, (_, values) in ENUMS.items():
-        listed = ", ".join(f"{value} {name.lower()}" for name, value in values.items())
-        parts += [f"{title}: {listed}.", ""]
+        parts += [f"{title}: {listed(values)}.", ""]
     return "\n".join(parts)
 
 
-BEGIN, END = "<!-- layout: begin -->\n", "<!-- layout: end -->"
-
-
-def with_tables(text):
-    """Return the documentation's text with the tables of now between its two marks."""
-    before, rest = text.split(BEGIN)
-    return before + BEGIN + tables() + END + rest.split(END)[1]
-
-
-def device_constants(names):
-    """Return the lines `NAME = const(value)` for a device file that needs these names."""
-    values = constants()
-    return "".join(f"_{name} = const({values[name]})\n" for name in names)
-
-
-def targets():
-    """Yield (path, text that it holds, text that it should hold) of all that is generated."""
-    root = repository()
-    header = root / "native_modules" / "update" / "layout.h"
-    yield header, header.read_text() if header.exists() else "", c_header()
-    document = root / "docs" / "capsules.md"
-    if document.exists():
-        text = document.read_text(encoding="utf-8")
-        yield document, text, with_tables(text)
-    for path in sorted((root / "device" / "acclimate").glob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if DEVICE_BEGIN in text:
-            yield path, text, _with_constants(text)
-
-
-DEVICE_BEGIN, DEVICE_END = "# layout: begin\n", "# layout: end\n"
-
-
-def _with_constants(text):
-    """Return a device file with the constants that it lists brought up to date."""
-    before, rest = text.split(DEVICE_BEGIN)
-    block, after = rest.split(DEVICE_END)
-    names = [line.split(" = ")[0].removeprefix("_") for line in block.splitlines()]
-    return before + DEVICE_BEGIN + device_constants(names) + DEVICE_END + after
-
-
-def main(arguments):
-    differ = [path for path, found, wanted in targets() if found != wanted]
-    if "--check" in arguments:
-        for path in differ:
-            print(f"{path.name} differs: run python -m acclimate_host.capsules.layout")
-        return 1 if differ else 0
-    for path, found, wanted in targets():
-        if found != wanted:
-            path.write_text(wanted, encoding="utf-8")
-            print(f"wrote {path.name}")
-    return 0
-
+GENERATED = Generated(
+    "acclimate_host.capsules.layout",
+    "layout",
+    constants(),
+    ("native_modules/update/layout.h", c_header()),
+    ("docs/capsules.md", tables()),
+)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(GENERATED.main(sys.argv[1:]))

@@ -12,8 +12,7 @@ All numbers are little-endian.
 import sys
 from dataclasses import dataclass
 
-from acclimate_host.capsules.layout import Field, Record
-from acclimate_host.paths import repository
+from acclimate_host.formats import Field, Generated, Record, listed, offsets, record_tables
 
 HEADER = Record(
     "Program header",
@@ -172,11 +171,7 @@ def operand_counts():
 
 def constants():
     """Return every constant by name: offsets, lengths, opcodes, optimizers, statuses."""
-    named = {"FORMAT": FORMAT}
-    for record in RECORDS:
-        for field in record.fields:
-            named[f"{record.prefix}_{field.name.upper()}"] = record.offset(field.name)
-        named[f"{record.prefix}_BYTES"] = record.bytes
+    named = {"FORMAT": FORMAT} | offsets(RECORDS)
     named.update({f"OP_{op.name}": op.code for op in OPS})
     named["COUNTS"] = operand_counts()
     named.update({f"OPT_{name}": value for name, value in OPTIMIZERS.items()})
@@ -204,66 +199,19 @@ def c_header():
 
 def tables():
     """Return the tables of the documentation, in Markdown."""
-    parts = []
-    for record in RECORDS:
-        parts += [f"### {record.name} ({record.bytes} bytes)", ""]
-        parts += ["| offset | bytes | field | meaning |", "|---|---|---|---|"]
-        for field in record.fields:
-            at = record.offset(field.name)
-            parts.append(f"| {at} | {field.bytes or ''} | {field.name} | {field.text} |")
-        parts.append("")
+    parts = record_tables(RECORDS)
     parts += ["### Instructions", "", "| code | name | operands | meaning |", "|---|---|---|---|"]
     parts += [f"| {op.code} | {op.name} | {op.operands} | {op.text} |" for op in OPS]
-    listed = ", ".join(f"{value} {name.lower()}" for name, value in OPTIMIZERS.items())
-    return "\n".join([*parts, "", f"Optimizers: {listed}.", ""])
+    return "\n".join([*parts, "", f"Optimizers: {listed(OPTIMIZERS)}.", ""])
 
 
-BEGIN, END = "<!-- program: begin -->\n", "<!-- program: end -->"
-DEVICE_BEGIN, DEVICE_END = "# program: begin\n", "# program: end\n"
-
-
-def _with_tables(text):
-    before, rest = text.split(BEGIN)
-    return before + BEGIN + tables() + END + rest.split(END)[1]
-
-
-def _with_constants(text):
-    """Return a device file with the constants that it lists brought up to date."""
-    before, rest = text.split(DEVICE_BEGIN)
-    block, after = rest.split(DEVICE_END)
-    values = constants()
-    names = [line.split(" = ")[0][1:] for line in block.splitlines() if line.startswith("_")]
-    lines = "".join(
-        f"_{name} = const({value})\n" if isinstance(value := values[name], int)
-        else f"_{name} = bytes.fromhex(\n    \"{value.hex()}\"\n)\n" for name in names
-    )  # fmt: skip
-    return before + DEVICE_BEGIN + lines + DEVICE_END + after
-
-
-def targets():
-    """Yield (path, text that it holds, text that it should hold) of all that is generated."""
-    root = repository()
-    header = root / "native_modules" / "net" / "net_format.h"
-    yield header, header.read_text() if header.exists() else "", c_header()
-    document = root / "docs" / "numerics.md"
-    text = document.read_text(encoding="utf-8")
-    yield document, text, _with_tables(text)
-    for path in sorted((root / "device" / "acclimate").glob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if DEVICE_BEGIN in text:
-            yield path, text, _with_constants(text)
-
-
-def main(arguments):
-    differ = [(path, wanted) for path, found, wanted in targets() if found != wanted]
-    for path, wanted in differ:
-        if "--check" in arguments:
-            print(f"{path.name} differs: run python -m acclimate_host.compile.program_format")
-        else:
-            path.write_text(wanted, encoding="utf-8")
-            print(f"wrote {path.name}")
-    return 1 if differ and "--check" in arguments else 0
-
+GENERATED = Generated(
+    "acclimate_host.compile.program_format",
+    "program",
+    constants(),
+    ("native_modules/net/net_format.h", c_header()),
+    ("docs/numerics.md", tables()),
+)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(GENERATED.main(sys.argv[1:]))
