@@ -3,19 +3,10 @@
 #include "svm.h"
 
 #if defined(__ARM_ARCH_6M__)
+#include "divide.h"
+
 uint32_t svm_quotient(uint32_t a, uint32_t b) {
-    uint32_t bit = 1, q = 0;
-    while (b < a && !(b >> 31)) {
-        b <<= 1;
-        bit <<= 1;
-    }
-    for (; bit; bit >>= 1, b >>= 1) {
-        if (a >= b) {
-            a -= b;
-            q |= bit;
-        }
-    }
-    return q;
+    return divide(a, b);
 }
 #endif
 

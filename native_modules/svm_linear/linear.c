@@ -2,6 +2,8 @@
  * SMO with second-order working sets (Fan, Chen, Lin 2005), written for few bytes of code. */
 #include "linear.h"
 
+#include "divide.h"
+
 #define BIG (1 << 30)
 #define ONE 65536
 enum { WORK, X, ROWS, PAR };
@@ -17,22 +19,6 @@ typedef struct {
     int32_t scale; /* binary places of alpha times kernel beyond the gradient's 16 */
     uint32_t sign; /* 128 when a byte is an int8, 0 when it is an uint8 */
 } state;
-
-/* 40 bytes; the compiler's own division takes 750. */
-static uint32_t divide(uint32_t a, uint32_t b) {
-    uint32_t bit = 1, q = 0;
-    while (b < a && !(b >> 31)) {
-        b <<= 1;
-        bit <<= 1;
-    }
-    for (; bit; bit >>= 1, b >>= 1) {
-        if (a >= b) {
-            a -= b;
-            q |= bit;
-        }
-    }
-    return q;
-}
 
 static const uint8_t *sample(const state *s, int32_t k) {
     int32_t r = s->rows[k];
