@@ -48,7 +48,7 @@ def choices(case, gains, proxy, budget_bytes, memory):
     by_proxy = exact(graph, proxy, budget_bytes, RATIOS, memory)
     return (
         last_layers_that_fit(graph, gains, budget_bytes, RATIOS, memory),
-        evolve(graph, gains, budget_bytes, RATIOS, memory),
+        evolve(graph, gains, budget_bytes, RATIOS, memory, generations=15, population=24),
         exact(graph, gains, budget_bytes, RATIOS, memory),
         replace(by_proxy, method="proxy", gain=gains.of(by_proxy.scheme)),
     )

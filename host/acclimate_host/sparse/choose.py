@@ -46,6 +46,12 @@ class Memory:
             self.known[scheme] = arena_bytes(self.graph, scheme, self.options, self.tries)
         return self.known[scheme]
 
+    def fits(self, scheme, budget_bytes, limit):
+        """Say whether a scheme fits; one whose Bound `limit` is above is not laid out."""
+        if scheme not in self.known and limit.of(scheme) > budget_bytes:
+            return False
+        return self(scheme) <= budget_bytes
+
 
 def smallest(graph, memory, budget_bytes):
     """Return the classifier-only scheme, or raise where even that does not fit."""

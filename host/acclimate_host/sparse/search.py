@@ -7,6 +7,7 @@ import time
 from ..model.zoo import convolutions
 from .choose import Memory, _choice, smallest
 from .contribution import RATIOS, options
+from .memory_bound import bound
 from .scheme import Scheme
 
 
@@ -21,6 +22,7 @@ def evolve(
     began, memory = time.monotonic(), memory or Memory(graph)
     space = _Space(graph, ratios, random.Random(seed))
     first = smallest(graph, memory, budget_bytes)
+    limit = bound(graph, ratios, memory.options)
     alive, tried = {first: contributions.of(first)}, 1
     for _ in range(generations):
         parents = sorted(alive, key=alive.get, reverse=True)[: population // 2]
@@ -30,7 +32,7 @@ def evolve(
             if child in alive:
                 continue
             tried += 1
-            if memory(child) <= budget_bytes:
+            if memory.fits(child, budget_bytes, limit):
                 alive[child] = contributions.of(child)
     best = max(alive, key=alive.get)
     return _choice("evolution", best, contributions, memory, tried, began)
