@@ -223,6 +223,8 @@ class _Search:
             return None
         self._raise(outcome.bound)
         cuts, outcome = self._cut(model, relaxation, outcome)
+        if outcome is None:
+            return self._none()
         if self._narrow() and outcome.values is not None:
             self._tighten(relaxation, outcome)
         if not self._closed():
@@ -237,7 +239,10 @@ class _Search:
         self._say("relaxation")
 
     def _cut(self, model, relaxation, outcome):
-        """Add violated path cuts while that pays; return them and the last good outcome."""
+        """Add violated path cuts while that pays; return them and the last good outcome.
+
+        The outcome is None where the relaxation became infeasible.
+        """
         separator, pool = Separator(model), []
         until = time.monotonic() + min(_CUT_S, 0.5 * self.watch.left())
         while not self._closed() and time.monotonic() < until and not self.watch.stop:
@@ -248,9 +253,8 @@ class _Search:
             relaxation.add(fresh)
             pool += fresh
             before, after = outcome.bound, relaxation.solve()
-            if after.status == "infeasible":  # with what a better plan would have to be
-                self._raise(self.verdict.energy)
-                break
+            if after.status == "infeasible":  # no plan, or none better than ours
+                return pool, None
             if after.status == "stopped":
                 break
             outcome = after
