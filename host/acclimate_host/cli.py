@@ -26,6 +26,7 @@ COMMANDS = {
     "send": "send a capsule or update in numbered blocks over MQTT",
     "flash-capsule": "write a capsule region directly, or prepare a larger one",
     "pull": "let a board without network pull its next model over the serial line",
+    "compile": "make a network's program for a board from an ONNX or TFLite file",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
     "profile": "measure a board, for plans: operators and page store",

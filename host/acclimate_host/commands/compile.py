@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate compile``: a model file to the two files with which a board predicts and learns."""
+
+from pathlib import Path
+
+import numpy as np
+
+from acclimate_host.commands import table
+from acclimate_host.compile.encode import OPTIMIZER_BYTES, encode
+from acclimate_host.compile.step import Options, inference_step, training_step
+from acclimate_host.errors import AcclimateError
+from acclimate_host.model.network import with_loss
+from acclimate_host.model.quantize import quantize
+from acclimate_host.model.zoo import convolutions
+from acclimate_host.sparse.permute import channels_by_size
+from acclimate_host.sparse.scheme import Scheme
+
+
+def add_arguments(parser):
+    parser.add_argument("model", help="a .onnx or int8 .tflite file")
+    parser.add_argument(
+        "--samples", metavar="FILE",
+        help=".npy of real inputs (count, channels, height, width), to quantize a float model",
+    )  # fmt: skip
+    parser.add_argument("--percentile", type=float, default=100.0, help="of each range (100)")
+    parser.add_argument("--headroom", type=float, default=0.0, help="for weights to grow (0)")
+    parser.add_argument("--predict-only", action="store_true", help="no training")
+    parser.add_argument(
+        "--biases", type=int, default=0, metavar="N",
+        help="train the last N biases besides the classifier (0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--channels", action="append", default=[], metavar="LAYER:COUNT",
+        help="train so many input channels of a layer, the largest first; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZER_BYTES]
+    )
+    parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
+
+
+def run(args):
+    network = _imported(args.model)
+    for note in network.notes:
+        print(f"note: {note}")
+    network = _stored(network, args)
+    if args.predict_only:
+        step = inference_step(network.graph)
+    else:
+        scheme = Scheme(args.biases, tuple(_channels(text) for text in args.channels))
+        if scheme.channels:
+            network = channels_by_size(network, {layer for layer, _ in scheme.channels})
+        network = with_loss(network)
+        step = training_step(network.graph, scheme, Options())
+    program = encode(step, network, args.optimizer)
+    folder = Path(args.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "net_program").write_bytes(program.code)
+    (folder / "net_weights").write_bytes(program.weights)
+    layers = ", ".join(node.attrs["layer"] for node in convolutions(network.graph))
+    print(f"convolutions, first to last: {layers}")
+    table(_sizes(network, program, folder), ("what", "bytes"))
+
+
+def _sizes(network, program, folder):
+    return [
+        (f"{folder / 'net_program'}, only read", f"{len(program.code):,}"),
+        (f"{folder / 'net_weights'}, what training changes", f"{len(program.weights):,}"),
+        ("arena", f"{program.arena_bytes:,}"),
+        ("one input, int8, height x width x channels",
+         f"{network.graph[network.input].elements:,}"),
+    ]  # fmt: skip
+
+
+def _imported(name):
+    path = Path(name)
+    if not path.exists():
+        raise AcclimateError(f"{name}: no such file")
+    if path.suffix == ".onnx":
+        from acclimate_host.model.import_onnx import import_onnx
+
+        return import_onnx(path)
+    if path.suffix == ".tflite":
+        from acclimate_host.model.import_tflite import import_tflite
+
+        return import_tflite(path)
+    raise AcclimateError(f"{name}: expected a .onnx or .tflite file")
+
+
+def _stored(network, args):
+    """Return the network in int8; a float one is quantized, with its report printed."""
+    if network.quantized:
+        return network
+    if args.samples is None:
+        raise AcclimateError(f"{args.model}: its numbers are float; --samples gives their ranges")
+    try:
+        samples = np.load(args.samples, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise AcclimateError(f"{args.samples}: expected a .npy of numbers ({error})") from None
+    if not isinstance(samples, np.ndarray):
+        raise AcclimateError(f"{args.samples}: expected one array (.npy), got an archive")
+    small, report = quantize(network, samples, args.percentile, args.headroom)
+    print(report)
+    return small
+
+
+def _channels(text):
+    layer, _, count = text.rpartition(":")
+    if not layer or not count.isdigit():
+        raise AcclimateError(f"--channels {text}: expected LAYER:COUNT, for example c4:8")
+    return layer, int(count)
