@@ -18,7 +18,7 @@ from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
 from acclimate_host.connect import why_not
 from acclimate_host.paths import built
-from bench import capsule_board
+from bench import capsule_apps, capsule_board
 from bench.common import table, write
 
 ROWS = [
@@ -37,6 +37,13 @@ ROWS = [
     ("m4f.instructions_update", None, None),
     ("m0.instructions_whole", None, None),
     ("m0.instructions_update", None, None),
+    ("apps.powerblade.bytes.full", None, None),
+    ("apps.powerblade.bytes.weights_only", None, None),
+    ("apps.powerblade.bytes.operators_only", None, None),
+    ("apps.powerblade.bytes.patch_of_256_bytes", None, None),
+    ("apps.farmbeats.lte_m_s.full", None, None),
+    ("m4f.apps.powerblade.verify_instructions", None, None),
+    ("m4f.apps.powerblade.activate_instructions", None, None),
     ("size.armv6m", None, None),
     ("size.armv7emsp", None, None),
 ]
@@ -148,12 +155,14 @@ def boards():
             print("left out:", reason)
             continue
         result[key] = capsule_board.measure(name, base, target, update(base, target))
+        result[key]["apps"] = capsule_apps.on_board(name)
     return result
 
 
 def main():
     overhead, ratio = flash_use()
     result = {"overhead_bytes": overhead, "flash": {"written_ratio": round(ratio, 5)}}
+    result["apps"] = capsule_apps.bytes_and_times()
     result["delta"] = deltas()
     result |= boards()
     for key in ("m4f", "m0"):

@@ -135,7 +135,8 @@ def measure(name, base, target, update):
         }
 
 
-def _prepare(board, name, blob, names):
+def install(board, name):
+    """Bring the native module, and the package where it is not frozen, to a board."""
     native = built("native", ARCH[name], "_update.mpy").read_bytes()
     board.put_bytes(native, "/_update.mpy")
     if name not in ELF:
@@ -143,6 +144,10 @@ def _prepare(board, name, blob, names):
         parts = ["store", "update", "delta", "rangecoder_native"]
         for file, data in package.build(ARCH[name], parts, pure=True).items():
             board.put_bytes(data, f"/lib/acclimate/{file}")
+
+
+def _prepare(board, name, blob, names):
+    install(board, name)
     board.soft_reset()
     board.exec("import qboard\nfrom binascii import a2b_base64 as u\nP = qboard.PAGE_BYTES\n"
                f"f = qboard.Flash(qboard.RAW_START + {names['region']} * P, "

@@ -15,6 +15,7 @@ class Hasher:
         self._core = _native.load("update")
         self._block = bytearray(64)
         self._hash = None
+        self.piece = 1024 if self._core else 64  # what ``part`` is best given at once
         if self._core:
             self._state = bytearray(self._core.SHA_BYTES)
         else:
@@ -36,6 +37,13 @@ class Hasher:
             self._core.sha_update(self._state, buffer, n)
         else:
             self._hash.update(buffer if n == len(buffer) else bytes(buffer[:n]))
+
+    def part(self, data, at, n):
+        """Take n bytes of a buffer from at on; with the native module nothing is copied."""
+        if self._core:
+            self._core.sha_part(self._state, data, at, n)
+        else:
+            self._hash.update(data[at : at + n])
 
     def into(self, out):
         """Write the digest to out, a bytearray of 32."""

@@ -40,6 +40,7 @@ class Flash:
         self.erase_bytes = erase_bytes
         self.unit = unit
         self._back = bytearray(_CHECK_BYTES)
+        self.view = None  # all of it in place, where the flash is mapped
 
     def readinto(self, at, buffer):
         """Fill the buffer with the bytes from at on."""
@@ -54,6 +55,10 @@ class Flash:
             raise ValueError("program %d bytes at %d: not units of %d" % (n, at, self.unit))
         self._program(at, buffer)
         done = 0
+        if self.view is not None:
+            done = octets.same(self.view, at, buffer, 0, n)
+            if done < n:
+                raise FlashError("flash: byte %d did not keep its value" % (at + done))
         while done < n:
             part = min(_CHECK_BYTES, n - done)
             self._read_back(at + done)
@@ -73,6 +78,9 @@ class Flash:
 
     def is_blank(self, at, n):
         """Tell whether n bytes from at on, a multiple of 64, are all 255."""
+        if self.view is not None:  # all are as the first
+            view = self.view
+            return view[at] == 255 and octets.same(view, at, view, at + 1, n - 1) == n - 1
         end = at + n
         while at < end:
             self._read_back(at)
@@ -116,6 +124,7 @@ class BlockFlash(Flash):
         super().__init__(blocks * block, block, unit)
         self._device = device
         self._first = first
+        self.view = self.mapped(0, self.size)
 
     def _read(self, at, buffer):
         block = self.erase_bytes

@@ -59,6 +59,7 @@ class SamdFlash(Flash):
         self._flag = base + 0x14
         self._status = base + 0x18
         self._address = base + 0x1C
+        self.view = memoryview(memory)
 
     def mapped(self, at, n):
         return memoryview(self._memory)[at : at + n]

@@ -42,6 +42,7 @@ class NorFlash(Flash):
     def __init__(self, size, erase_bytes=4096, unit=4, data=None):
         super().__init__(size, erase_bytes, unit)
         self.data = bytearray(b"\xff" * size) if data is None else data
+        self.view = memoryview(self.data)
         self.erases = [0] * (size // erase_bytes)
         self.programs = bytearray(size // unit)
         self.programmed_bytes = 0

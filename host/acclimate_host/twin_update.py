@@ -54,6 +54,12 @@ class Twin:
     def sha_update(self, state, data, n):
         self._lib.sha256_update(_writable(state, self.SHA_BYTES), _readable(data, n), n)
 
+    def sha_part(self, state, data, at, n):
+        part = memoryview(data)[at : at + n]
+        if len(part) != n:
+            raise ValueError("buffer too short")
+        self.sha_update(state, part, n)
+
     def sha_finish(self, state, out):
         self._lib.sha256_finish(_writable(state, self.SHA_BYTES), _writable(out, 32))
 

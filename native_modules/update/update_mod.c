@@ -45,6 +45,16 @@ static mp_obj_t mod_sha_update(mp_obj_t s, mp_obj_t data, mp_obj_t n) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(sha_update_obj, mod_sha_update);
 
+/* state, data, start, n */
+static mp_obj_t mod_sha_part(size_t n_args, const mp_obj_t *args) {
+    (void)n_args;
+    uint32_t at = count(args[2]), bytes = count(args[3]);
+    sha256_update(state(args[0], sizeof(sha256_state)),
+        (const uint8_t *)get(args[1], at + bytes, MP_BUFFER_READ) + at, bytes);
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(sha_part_obj, 4, 4, mod_sha_part);
+
 static mp_obj_t mod_sha_finish(mp_obj_t s, mp_obj_t out) {
     sha256_finish(state(s, sizeof(sha256_state)), get(out, 32, MP_BUFFER_RW));
     return mp_const_none;
@@ -118,6 +128,7 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_RC_BYTES, mp_obj_new_int(sizeof(rc_state)));
     mp_store_global(MP_QSTR_sha_start, MP_OBJ_FROM_PTR(&sha_start_obj));
     mp_store_global(MP_QSTR_sha_update, MP_OBJ_FROM_PTR(&sha_update_obj));
+    mp_store_global(MP_QSTR_sha_part, MP_OBJ_FROM_PTR(&sha_part_obj));
     mp_store_global(MP_QSTR_sha_finish, MP_OBJ_FROM_PTR(&sha_finish_obj));
     mp_store_global(MP_QSTR_copy, MP_OBJ_FROM_PTR(&copy_obj));
     mp_store_global(MP_QSTR_same, MP_OBJ_FROM_PTR(&same_obj));
