@@ -215,10 +215,19 @@ def _outcome(solver, program, scale, target):
 def _run(solver, watch):
     """Run in a thread, so that Ctrl-C reaches this one and stops the solver, not the program."""
     solver.cbSimplexInterrupt.subscribe(lambda e: e.interrupt() if watch.stop else None)
-    thread = threading.Thread(target=solver.run, daemon=True)
-    thread.start()
-    while thread.is_alive():
+    ended = threading.Event()
+
+    def work():
         try:
-            thread.join(0.2)
+            solver.run()
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    # not join: interrupted in it, Python 3.11 takes a running thread for one that has ended
+    while not ended.is_set():
+        try:
+            ended.wait(0.2)
         except KeyboardInterrupt:
             watch.stop = True
