@@ -41,41 +41,23 @@ static inline lanes widen(const int8_t *x, uint32_t count, int32_t zero) {
 #endif
 }
 
-/* n columns of one row of the window: zeros; returns the next. */
-static lanes *blank(const job *j, lanes *to, int32_t n) {
-    uint32_t step = j->k->kh;
-    for (; n > 0; n--, to += step) {
-        *to = (lanes){ 0 };
-    }
-    return to;
-}
-
-/* The same from x on. */
-static lanes *fill(const job *j, lanes *to, const int8_t *x, int32_t n) {
-    uint32_t count = j->count, x_step = j->k->x_step, step = j->k->kh;
-    int32_t zero = j->k->zero_x;
-    if (count == NET_LANES) {
-        for (; n > 0; n--, to += step, x += x_step) {
-            *to = widen(x, NET_LANES, zero);
-        }
-    }
-    for (; n > 0; n--, to += step, x += x_step) {
-        *to = widen(x, count, zero);
-    }
-    return to;
-}
-
-/* Row `row` of the input into its slot. */
+/* Row `row` of the input into its slot; columns outside the input are zero from the start. */
 static void take_row(const job *j, int32_t row, lanes *to) {
     const net_conv_args *k = j->k;
-    int32_t room = j->columns - k->pad_left, n = room < k->w_in ? room : k->w_in;
+    int32_t n = j->columns - k->pad_left, zero = k->zero_x;
+    uint32_t count = j->count, x_step = k->x_step, step = k->kh;
+    const int8_t none[4] = { k->zero_x, k->zero_x, k->zero_x, k->zero_x };
+    const int8_t *x = j->x + row * k->x_pitch;
     if (row < 0 || row >= k->h) {
-        blank(j, to, j->columns);
-        return;
+        x = none;
+        x_step = 0;
     }
-    to = blank(j, to, k->pad_left < j->columns ? k->pad_left : j->columns);
-    to = fill(j, to, j->x + row * k->x_pitch, n);
-    blank(j, to, room - n);
+    if (n > k->w_in) {
+        n = k->w_in;
+    }
+    for (to += k->pad_left * k->kh; n > 0; n--, to += step, x += x_step) {
+        *to = widen(x, count, zero);
+    }
 }
 
 /* The first row of the window lies a slot further: so do the weights of each. */
@@ -153,6 +135,9 @@ static void channels(job *j, uint32_t first) {
     const net_conv_args *k = j->k;
     int32_t next = -k->pad_top; /* the first row not taken yet; it belongs in slot */
     uint32_t slot = 0;
+    for (int32_t i = 0; i < j->columns * k->kh; i++) {
+        j->window[i] = (lanes){ 0 };
+    }
     take_weights(j);
 #if NET_DSP
     int is_quick = j->is_quick && j->count == 4;

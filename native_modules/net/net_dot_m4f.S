@@ -300,12 +300,7 @@ function net_taps_row
     movs    r5, #0
     movs    r6, #0
     movs    r7, #0
-    lsrs    r10, r10, #1
-    it      cs
-    addcs   r10, r10, #1
-    bcs     3f
 2:  spread_pair \turn
-3:  spread_pair \turn
     subs    r10, r10, #1
     bne     2b
     ldr     r2, [sp, #48]
