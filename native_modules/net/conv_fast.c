@@ -24,13 +24,10 @@ typedef struct {
     uint32_t pixels; /* in a column */
     uint32_t rows;   /* of the group */
     uint32_t first;  /* output channel at k->y */
+    int32_t at[2];   /* where the outputs of each pixel lie, less its channel */
+    uint32_t bit[2]; /* and its bits in the mask */
     int is_quick;
 } job;
-
-/* An output pixel. */
-typedef struct {
-    uint32_t row, column;
-} spot;
 
 static void copy(int8_t *to, const int8_t *from, uint32_t n) {
 #if NET_DSP
@@ -69,22 +66,16 @@ static void gather(const job *j, const part *p, int32_t top, int32_t left) {
     }
 }
 
-/* Pixel `lane` of the columns. */
-static void column(const job *j, spot at, uint32_t lane) {
+/* Pixel `lane` of the columns, of the output at (row, at). */
+static void column(const job *j, int32_t row, int32_t at, uint32_t lane) {
     const net_conv_args *k = j->k;
-    int32_t top = (int32_t)(at.row * k->stride_h) - k->pad_top;
-    int32_t left = (int32_t)(at.column * k->stride_w) - k->pad_left;
+    int32_t top = row * k->stride_h - k->pad_top, left = at * k->stride_w - k->pad_left;
     uint32_t taps = (uint32_t)k->kh * k->kw;
-    int is_plain = taps == 1 && top >= 0 && left >= 0 && top < k->h && left < k->w_in;
     for (const part *p = j->parts; p < j->parts + 2; p++) {
-        if (!p->channels) {
-            continue;
-        }
-        const int8_t *from = j->raw;
-        if (is_plain) {
-            from = j->x + top * k->x_pitch + left * k->x_step + p->from;
-        } else {
+        const int8_t *from = j->x + top * k->x_pitch + left * k->x_step + p->from;
+        if (taps > 1 || top < 0 || left < 0 || top >= k->h || left >= k->w_in) {
             gather(j, p, top, left);
+            from = j->raw;
         }
         net_widen(p->column, j->pixels, lane, from, taps * p->channels, k->zero_x);
     }
@@ -128,69 +119,73 @@ static int32_t one_row(const job *j, uint32_t row, uint32_t c, uint32_t lane) {
 
 #if NET_DSP
 /* All pairs of rows from output channel c on, at once; returns the next channel. */
-static uint32_t quick_rows(const job *j, uint32_t base, uint32_t c, uint32_t end,
-    const int32_t *at) {
+static uint32_t quick_rows(const job *j, uint32_t row, uint32_t c, uint32_t pairs) {
     const net_conv_args *k = j->k;
     const part *p = j->parts + !j->parts[0].channels;
-    net_rows r = { p->w + (c - base) * p->row_bytes, p->column, (int32_t)(p->row_bytes >> 2),
-        k->bias + c, k->multiplier + c, k->shift + c, { k->y + at[0] + c, k->y + at[1] + c },
-        (int32_t)((end - c) >> 1), net_range_of(k) };
+    net_rows r;
+    r.w = p->w + row * p->row_bytes;
+    r.x = p->column;
+    r.words = (int32_t)(p->row_bytes >> 2);
+    r.bias = k->bias + c;
+    r.multiplier = k->multiplier + c;
+    r.shift = k->shift + c;
+    r.y[0] = k->y + j->at[0] + c;
+    r.y[1] = k->y + j->at[j->pixels - 1] + c;
+    r.pairs = (int32_t)pairs;
+    r.range = net_range_of(k);
     if (j->pixels == 2) {
         net_rows_2x2(&r);
     } else {
         net_rows_2x1(&r);
     }
-    return c + ((end - c) & ~1u);
+    return c + 2 * pairs;
 }
 #endif
 
-/* Output channels c to end of the group that begins at `base`, for up to two pixels. */
-static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, const spot *spots,
-    uint32_t lanes) {
-    const net_conv_args *k = j->k;
-    int32_t at[2], sums[4];
-    uint32_t bit[2];
-    for (uint32_t i = 0; i < lanes; i++) {
-        at[i] = (int32_t)spots[i].row * k->y_pitch + (int32_t)(spots[i].column * k->y_step)
-            - (int32_t)j->first;
-        bit[i] = (spots[i].row * k->ow + spots[i].column) * k->cout;
-    }
+/* Output channels c to end of the group that begins at `base`, for `lanes` pixels. */
+static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, uint32_t lanes) {
+    int32_t sums[4];
 #if NET_DSP
     if (j->is_quick && lanes == j->pixels && end - c > 1 && !((c - base) & 1)) {
-        at[1] = at[lanes - 1];
-        c = quick_rows(j, base, c, end, at);
+        c = quick_rows(j, c - base, c, (end - c) >> 1);
     }
 #endif
-    for (uint32_t count; c < end; c += count) {
+    for (uint32_t left; c < end; c += left) {
         uint32_t row = c - base;
-        count = !(row & 1) && c + 1 < end ? 2 : 1;
-        if (count == 2) {
+        left = 2;
+        if (row & 1 || c + 1 == end) {
+            left = 1;
+            for (uint32_t n = 0; n < lanes; n++) {
+                sums[n] = one_row(j, row, c, n);
+            }
+        } else {
             two_rows(j, row, c, sums);
         }
-        for (uint32_t i = 0; i < count * lanes; i++) {
-            uint32_t second = i >= lanes, n = i - (second ? lanes : 0);
-            int32_t sum = count == 2 ? sums[second * j->pixels + n] : one_row(j, row, c, n);
-            net_put(k, sum, c + second, at[n] + (int32_t)(c + second), bit[n] + c + second);
+        const int32_t *sum = sums;
+        for (uint32_t i = c; i < c + left; i++, sum += j->pixels) {
+            for (uint32_t n = 0; n < lanes; n++) {
+                net_put(j->k, sum[n], i, j->at[n] + (int32_t)i, j->bit[n] + i);
+            }
         }
     }
 }
 
-static void all_pixels(const job *j, uint32_t base, uint32_t c, uint32_t end) {
+static void all_pixels(job *j, uint32_t base, uint32_t c, uint32_t end) {
     const net_conv_args *k = j->k;
-    spot spots[2], next = { 0, 0 };
-    uint32_t left = (uint32_t)k->oh * k->ow;
-    while (left) {
-        uint32_t lanes = left < j->pixels ? left : j->pixels;
-        for (uint32_t i = 0; i < lanes; i++) {
-            spots[i] = next;
-            column(j, next, i);
-            if (++next.column == k->ow) {
-                next.column = 0;
-                next.row++;
+    uint32_t lanes = 0, bit = 0;
+    for (int32_t row = 0; row < k->oh; row++) {
+        for (int32_t column_at = 0; column_at < k->ow; column_at++, bit += k->cout) {
+            column(j, row, column_at, lanes);
+            j->at[lanes] = row * k->y_pitch + column_at * k->y_step - (int32_t)j->first;
+            j->bit[lanes] = bit;
+            if (++lanes == j->pixels) {
+                all_rows(j, base, c, end, lanes);
+                lanes = 0;
             }
         }
-        all_rows(j, base, c, end, spots, lanes);
-        left -= lanes;
+    }
+    if (lanes) {
+        all_rows(j, base, c, end, lanes);
     }
 }
 
