@@ -3,6 +3,7 @@
  * bits, and meets all rows of weights, two at a time. */
 #include "net_dot.h"
 #include "net_fast.h"
+#include "net_format.h"
 #include "net_kernels.h"
 #include "net_order.h"
 #include "net_store_fast.h"
@@ -105,13 +106,15 @@ static void two_rows(const job *j, uint32_t row, uint32_t c, int32_t *sums) {
     }
 }
 
+/* One row that has no second, weight by weight: there is one at most. */
 static int32_t one_row(const job *j, uint32_t row, uint32_t c, uint32_t lane) {
     int32_t sum = j->k->bias[c];
+    uint32_t step = net_row_step(j->rows, row);
     for (const part *p = j->parts; p < j->parts + 2; p++) {
-        if (p->channels) {
-            const int8_t *w = p->w + (row & ~1u) * p->row_bytes + (row & 1) * 4;
-            sum += net_dot_1(w, net_row_step(j->rows, row), p->column, j->pixels, lane,
-                (int32_t)(p->row_bytes >> 2));
+        const int8_t *w = p->w + (row & ~1u) * p->row_bytes + (row & 1) * 4;
+        for (uint32_t i = 0; i < p->row_bytes; i++) {
+            uint32_t at = ((i >> 2) * j->pixels + lane) * 4 + net_place(i & 3);
+            sum += w[net_in_row(step, i)] * p->column[at];
         }
     }
     return sum;
@@ -132,7 +135,7 @@ static uint32_t quick_rows(const job *j, uint32_t row, uint32_t c, uint32_t pair
     r.y[0] = k->y + j->at[0] + c;
     r.y[1] = k->y + j->at[j->pixels - 1] + c;
     r.pairs = (int32_t)pairs;
-    r.range = net_range_of(k);
+    net_get_range(k, &r.range);
     if (j->pixels == 2) {
         net_rows_2x2(&r);
     } else {
@@ -194,7 +197,7 @@ static part part_of(const net_conv_args *k, const int8_t *w, uint32_t from, uint
     return (part){ w, k->work, from, channels, row_bytes };
 }
 
-void net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
+int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     uint32_t depth = (uint32_t)k->cin / k->groups, rows = (uint32_t)k->cout / k->groups;
     job j;
     j.k = k;
@@ -206,6 +209,9 @@ void net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     j.parts[1] = part_of(k, k->w, k->split, depth - k->split);
     j.parts[1].column += j.pixels * j.parts[0].row_bytes;
     j.raw = (int8_t *)(j.parts[1].column + j.pixels * j.parts[1].row_bytes);
+    if (5 * (j.parts[0].row_bytes + j.parts[1].row_bytes) > k->work_bytes) {
+        return NET_BAD_PLACE;
+    }
     j.x = k->x;
     for (uint32_t base = 0; base < end; base += rows, j.x += depth) {
         if (base + rows > first) {
@@ -215,4 +221,5 @@ void net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
             p->w += p->channels ? rows * p->row_bytes : 0;
         }
     }
+    return 0;
 }

@@ -7,6 +7,7 @@
  *   taps     [kernel column][slot][lane], the weights turned with the slots */
 #include "net_dot.h"
 #include "net_fast.h"
+#include "net_format.h"
 #include "net_store_fast.h"
 
 /* The channels at hand of one tap. */
@@ -168,19 +169,23 @@ static void channels(job *j, uint32_t first) {
     }
 }
 
-void net_depthwise_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
+int net_depthwise_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     job j;
     j.k = k;
     j.taps = (lanes *)k->work;
     j.window = j.taps + k->kh * k->kw;
     j.columns = (k->ow - 1) * k->stride_w + k->kw;
+    if (!k->ow || 8u * k->kh * ((uint32_t)j.columns + k->kw) > k->work_bytes) {
+        return NET_BAD_PLACE;
+    }
 #if NET_DSP
     j.is_quick = net_is_quick(k, first, end);
-    j.quick.range = net_range_of(k);
+    net_get_range(k, &j.quick.range);
 #endif
-    for (j.c = first; j.c < end && k->ow; j.c += j.count) {
+    for (j.c = first; j.c < end; j.c += j.count) {
         j.count = end - j.c < NET_LANES ? end - j.c : NET_LANES;
         j.x = k->x + (j.c - first);
         channels(&j, first);
     }
+    return 0;
 }

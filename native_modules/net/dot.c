@@ -55,14 +55,3 @@ void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t *sums) {
     }
 }
 #endif
-
-int32_t net_dot_1(const int8_t *w, uint32_t step, const int16_t *x, uint32_t pixels,
-    uint32_t lane, int32_t words) {
-    int32_t sum = 0;
-    for (x += 4 * lane; words; words--, w += step, x += 4 * pixels) {
-        for (uint32_t k = 0; k < 4; k++) {
-            sum += w[k] * x[net_place(k)];
-        }
-    }
-    return sum;
-}

@@ -95,10 +95,6 @@ void net_dot_2x1(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums
 void net_dot_2x2(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums);
 #endif
 
-/* One row whose words lie `step` bytes apart, with pixel `lane` of a column of `pixels`. */
-int32_t net_dot_1(const int8_t *w, uint32_t step, const int16_t *x, uint32_t pixels,
-    uint32_t lane, int32_t words);
-
 /* Depthwise: channels at a time, and sums[i] = bias[i] + sum over taps of x * w for each. The
  * values of a tap lie together; with DSP channels 0 2 1 3. */
 #define NET_LANES (NET_DSP ? 4 : 1)

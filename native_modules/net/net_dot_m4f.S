@@ -217,12 +217,6 @@ function net_rows_2x1
     smlatt  lr, r9, \odd, lr
     .endm
 
-    .macro two_taps
-    ldm     r0!, {r4-r7}
-    tap     r4, r5
-    tap     r6, r7
-    .endm
-
     .macro scale_lane sum, lane
     ldrd    r4, r5, [r0, #TAPS_SCALES + 8 * \lane]
     scale   \sum, r4, r5, r6
@@ -243,13 +237,11 @@ function net_taps_row
     bcc     3f
     ldrd    r4, r5, [r0], #8
     tap     r4, r5
-3:  lsrs    r2, r2, #1
-    bcc     8f
-    two_taps
-8:  cbz     r2, 5f
-4:  two_taps
+3:  cbz     r2, 5f
+4:  ldm     r0!, {r4-r7}
     subs    r2, r2, #1
-    two_taps
+    tap     r4, r5
+    tap     r6, r7
     bne     4b
 5:  ldr     r0, [sp]
     cbnz    r0, 6f

@@ -6,10 +6,10 @@
 
 #include "net_kernels.h"
 
-void net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end);
+int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end);
 
 /* x may be y where strides are 1 or y has no more rows and columns than x, and x_pitch, x_step
  * are those of y. */
-void net_depthwise_fast(const net_conv_args *k, uint32_t first, uint32_t end);
+int net_depthwise_fast(const net_conv_args *k, uint32_t first, uint32_t end);
 
 #endif

@@ -42,11 +42,11 @@ typedef struct {
 
 /* Output channels first <= c < end; y (and other) point at channel `first`. Where groups == cin
  * > 1, x points at the input channel of `first`. Bits of mask are set, never cleared: it must be
- * 0 before. */
-void net_conv_ref(const net_conv_args *k, uint32_t first, uint32_t end);
+ * 0 before. Returns 0, or NET_BAD_PLACE where the fast kernel has too little work. */
+int net_conv_ref(const net_conv_args *k, uint32_t first, uint32_t end);
 
 /* Depthwise with one output per channel, same contract: what net_conv calls for it. */
-void net_depthwise_ref(const net_conv_args *k, uint32_t first, uint32_t end);
+int net_depthwise_ref(const net_conv_args *k, uint32_t first, uint32_t end);
 
 /* One value of an addition. */
 int8_t net_add_one(const net_add_rule *rule, int32_t a, int32_t b);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Runs a program: the loop and the instructions of the forward pass. */
 #include "net_read.h"
-#include "net_work.h"
 
 /* Elements from the first to the last of a region of rows. */
 static inline uint32_t region(net_reader *r, uint32_t rows, uint32_t pitch, uint32_t row) {
@@ -50,19 +49,6 @@ static int8_t *get_y(net_reader *r, uint32_t at, const net_conv_args *k) {
         region(r, k->oh, (uint32_t)k->y_pitch, (uint32_t)k->ow * k->cout), NET_ELEMENT);
 }
 
-/* Whether a convolution's work area is what its kernel needs. */
-static void check_work(net_reader *r, const net_conv_args *k, int is_depthwise) {
-#if defined(NET_FAST)
-    if (k->work_bytes < (is_depthwise ? net_depthwise_work(k) : net_conv_work(k))) {
-        r->fault = NET_BAD_PLACE;
-    }
-#else
-    (void)r;
-    (void)k;
-    (void)is_depthwise;
-#endif
-}
-
 static void run_conv(net_reader *r, int adds) {
     net_conv_args k;
     const net_layer *layer = get_first(r, &k);
@@ -76,14 +62,8 @@ static void run_conv(net_reader *r, int adds) {
         k.other = get_y(r, r->v[13], &k);
     }
     int depthwise = net_is_depthwise(layer);
-    check_work(r, &k, depthwise);
-    if (r->fault) {
-        return;
-    }
-    if (depthwise) {
-        net_depthwise(&k, 0, k.cout);
-    } else {
-        net_conv(&k, 0, k.cout);
+    if (!r->fault) {
+        r->fault = depthwise ? net_depthwise(&k, 0, k.cout) : net_conv(&k, 0, k.cout);
     }
 }
 
@@ -110,18 +90,13 @@ static void run_conv_depthwise(net_reader *r) {
     }
     a.work = b.work;
     a.work_bytes = b.work_bytes;
-    check_work(r, &a, 0);
-    check_work(r, &b, 1);
-    if (r->fault) {
-        return;
-    }
     a.y_step = b.x_step = (uint16_t)planes;
     a.y_pitch = b.x_pitch = (int32_t)(a.ow * planes);
     b.x = a.y;
-    for (uint32_t c = 0, end = 0; c < a.cout; c = end, b.y += planes * NET_ELEMENT) {
+    for (uint32_t c = 0, end = 0; c < a.cout && !r->fault; c = end, b.y += planes * NET_ELEMENT) {
         end = a.cout - c < planes ? a.cout : c + planes;
-        net_conv(&a, c, end);
-        net_depthwise(&b, c, end);
+        r->fault = net_conv(&a, c, end);
+        r->fault |= net_depthwise(&b, c, end);
     }
 }
 
@@ -134,7 +109,6 @@ static void run_depthwise_in_place(net_reader *r) {
     uint32_t pixels = net_times(r, k.oh, k.ow);
     get_work(r, r->v + 10, &k);
     k.y = (int8_t *)net_arena(r, r->v[9], net_times(r, pixels, NET_ELEMENT), NET_ELEMENT);
-    check_work(r, &k, 1);
     if (!net_is_depthwise(layer) || k.oh > k.h || k.ow > k.w_in || k.pad_top >= k.kh) {
         r->fault = NET_BAD_PLACE;
     }
@@ -144,7 +118,7 @@ static void run_depthwise_in_place(net_reader *r) {
 #if defined(NET_FAST)
     /* It copies the rows that it still needs. */
     k.y = (int8_t *)k.x;
-    net_depthwise(&k, 0, k.cout);
+    r->fault = net_depthwise(&k, 0, k.cout);
 #else
     k.y_step = 1;
     k.y_pitch = k.ow;

@@ -11,19 +11,10 @@ void net_put(const net_conv_args *k, int32_t sum, uint32_t c, int32_t at, uint32
 
 /* No mask, no addition, and every factor of channels c <= i < end is below one and not zero
  * (whose shift is 0). */
-static inline int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end) {
-    int is_quick = NET_DSP && !k->mask && !k->add;
-    for (; c < end && is_quick; c++) {
-        is_quick = k->shift[c] < 0;
-    }
-    return is_quick;
-}
+int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end);
 
 #if NET_DSP
-static inline net_range net_range_of(const net_conv_args *k) {
-    return (net_range){ 1 + 2 * k->zero_y, k->low > -128 || k->high < 127,
-        (uint8_t)k->low * 0x01010101u, (uint8_t)k->high * 0x01010101u };
-}
+void net_get_range(const net_conv_args *k, net_range *range);
 #endif
 
 #endif
