@@ -215,7 +215,8 @@ int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     j.x = k->x;
     for (uint32_t base = 0; base < end; base += rows, j.x += depth) {
         if (base + rows > first) {
-            all_pixels(&j, base, base < first ? first : base, base + rows < end ? base + rows : end);
+            uint32_t stop = base + rows < end ? base + rows : end;
+            all_pixels(&j, base, base < first ? first : base, stop);
         }
         for (part *p = j.parts; p < j.parts + 2 && base + rows < end; p++) {
             p->w += p->channels ? rows * p->row_bytes : 0;

@@ -62,12 +62,14 @@ static void conv_f32(const net_conv_args *k, uint32_t first, uint32_t end, int d
     }
 }
 
-static void net_conv_f32(const net_conv_args *k, uint32_t first, uint32_t end) {
+static int net_conv_f32(const net_conv_args *k, uint32_t first, uint32_t end) {
     conv_f32(k, first, end, 0);
+    return 0;
 }
 
-static void net_depthwise_f32(const net_conv_args *k, uint32_t first, uint32_t end) {
+static int net_depthwise_f32(const net_conv_args *k, uint32_t first, uint32_t end) {
     conv_f32(k, first, end, 1);
+    return 0;
 }
 
 static void net_add_f32(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,

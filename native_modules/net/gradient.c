@@ -74,11 +74,20 @@ static int takes_two(const net_conv_args *k) {
         && k->stride_h == 1 && k->stride_w == 1 && !(k->cout & 1);
 }
 
+/* From n input channels, whose weights are w. */
+static void part_of_two(const net_gradient_args *a, const int8_t *w, uint32_t n, int32_t *sums) {
+    uint32_t apart = a->layer->cin + 3u;
+    if (n) {
+        net_spread(w, 2 * net_row_bytes(n), (int16_t *)(a->work + 2 * apart),
+            a->layer->cout >> 1, sums, (int32_t)((n + 3) >> 2), sums + apart);
+    }
+}
+
 /* Sums of two pixels at g, the second's behind the first's. */
 static void two_pixels(const net_gradient_args *a, const int8_t *g) {
     const net_conv_args *k = a->layer;
     uint32_t apart = k->cin + 3u, cout = k->cout;
-    int16_t *h = (int16_t *)(a->work + 2 * apart), *to = h;
+    int16_t *to = (int16_t *)(a->work + 2 * apart);
     const uint16_t *ratio = a->ratio;
     for (const int8_t *end = g + cout; g != end; g += 2, ratio += 2, to += 4) {
         to[0] = (int16_t)net_fold(g[0], ratio[0], a->fold);
@@ -86,20 +95,8 @@ static void two_pixels(const net_gradient_args *a, const int8_t *g) {
         to[2] = (int16_t)net_fold(g[cout], ratio[0], a->fold);
         to[3] = (int16_t)net_fold(g[cout + 1], ratio[1], a->fold);
     }
-    uint32_t from = 0;
-    const int8_t *w = k->wt;
-    for (uint32_t n = k->split;; n = k->cin - from) {
-        if (n) {
-            int32_t *sums = a->work + from;
-            net_spread(w, 2 * net_row_bytes(n), h, k->cout >> 1, sums, (int32_t)((n + 3) >> 2),
-                sums + apart);
-            from += n;
-        }
-        if (w == k->w) {
-            break;
-        }
-        w = k->w;
-    }
+    part_of_two(a, k->wt, k->split, a->work);
+    part_of_two(a, k->w, (uint32_t)k->cin - k->split, a->work + k->split);
 }
 #else
 #define takes_two(k) 0
