@@ -14,6 +14,7 @@ packets are drawn in docs/serving.md. RAM: window x block bytes.
 
 from acclimate import crc
 from acclimate.capsule import CapsuleError
+from acclimate.store import StoreError
 
 try:
     from micropython import const
@@ -162,6 +163,8 @@ class Receiver:
                 self._finish()
         except CapsuleError as error:
             return self._refuse(error.reason)
+        except StoreError:  # a model is on trial, or the day's erases are used up
+            return self._refuse("store not ready")
         # An answer for each window keeps the sender going; it asks when one is lost.
         is_over = self._next % self.window < before % self.window or self._next - before > 1
         return self.status() if self.state != WANTS or is_over or self.window == 1 else None

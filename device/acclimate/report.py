@@ -102,6 +102,8 @@ def send(url, data, timeout_s=20, context=None):
     import socket
 
     tls, host, port, path = http.split(url.rstrip("/") + "/reports")
+    if tls and context is None:
+        raise ValueError("https: give context=, an ssl.SSLContext")
     head = "POST %s HTTP/1.1\r\nHost: %s:%d\r\nConnection: close\r\n" % (path, host, port)
     head += "Content-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n" % len(data)
     sink = _Status()

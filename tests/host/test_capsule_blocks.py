@@ -155,6 +155,17 @@ def test_what_is_refused_is_named_before_the_first_erase(capsule, reason):
     assert store.journal.erases <= erases and cases.active(store) == cases.capsule(1)
 
 
+def test_a_model_on_trial_is_not_overwritten():
+    store = kept()
+    new = cases.capsule(2)
+    line = Line(Receiver(store, 4, 64), 1)
+    Sender(new, 64, 1).run(line.send, line.receive)
+    store.trial()
+    with pytest.raises(Refused, match="store not ready"):
+        Sender(cases.capsule(3), 64, 2).run(line.send, line.receive)
+    assert cases.active(store) == new
+
+
 def test_damage_that_the_sender_itself_made_is_found_at_the_end():
     store = kept()
     bad = bytearray(cases.capsule(2))

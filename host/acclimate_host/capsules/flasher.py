@@ -42,6 +42,8 @@ UF2_FAMILIES = {"nrf52840": 0xADA52840, "samd21": 0x68ED2B88}
 
 def shape(board, region):
     """Return (bytes, bytes of a page) of a board's region, a block device."""
+    if not region.code:
+        raise Missing(f"{board.name}: its flash is no block device; prepare a file with --uf2")
     board.exec(region.code, 30)
     count, size = map(int, board.exec(_BEGIN, 30).split())
     return count * size, size

@@ -9,7 +9,7 @@ from acclimate_host.errors import AcclimateError, BoardError, Missing
 from acclimate_host.paths import built
 
 KEY_FILE = "capsule.key"
-_MODULES = ("tunnel", "flash", "store", "update", "delta")
+_MODULES = ("tunnel", "flash", "flash_nrf", "flash_samd", "store", "update", "delta")
 # Too small for modules from files: the firmware that has them frozen.
 FROZEN = {"samd21": "samd21-capsules"}
 # Collect early: what lives long shall not lie between garbage.
@@ -30,8 +30,10 @@ _DEVICES = {
         "if not _found: raise OSError('no partition capsule: acclimate flash-capsule makes one')\n"
         "_device = _found[0]"
     ),
-    "nrf": "import nrf\n_device = nrf.Flash(start={start}, len={bytes})",
-    "samd": "import samd\n_device = samd.Flash(start={start}, len={bytes})",
+    "nrf": (
+        "from acclimate.flash_nrf import open_nrf\n"
+        "_flash = open_nrf({start} or None, {bytes} or None)\n_device = _flash._device"
+    ),
 }
 
 
@@ -41,14 +43,18 @@ class Region:
 
     :param code: statements that leave a block device in ``_device``; "" for a file.
     :param path: of that file, on the board; :param bytes: its length.
+    :param flash: statements that leave a Flash in ``_flash``, where there is no block device.
     """
 
     code: str
     path: str = ""
     bytes: int = 0
+    flash: str = ""
 
     def flash_code(self):
         """Return statements that leave an acclimate.flash.Flash in ``_flash``."""
+        if self.flash:
+            return self.flash
         if self.path:
             head = "from acclimate.flash import FileFlash\n"
             return head + f"_flash = FileFlash({self.path!r}, {self.bytes})"
@@ -83,8 +89,11 @@ def region_of(board, expression=None, start=0, size=0):
     if board.name.startswith("desktop"):
         return Region("", f"{board.root}/capsule.region", size or 262144)
     kind = "qboard" if board.emulated else _kind(board)
-    if kind in ("nrf", "samd") and not size:
-        raise Missing(f"{board.name}: give the region's --start and --bytes")
+    if kind == "samd":
+        if not (start and size):
+            raise Missing(f"{board.name}: give the region's --start and --bytes")
+        made = f"from acclimate.flash_samd import SamdFlash\n_flash = SamdFlash({start}, {size})"
+        return Region("", flash=made)
     return Region(_DEVICES[kind].format(start=start, bytes=size))
 
 

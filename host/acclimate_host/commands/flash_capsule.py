@@ -69,6 +69,7 @@ def run(args):
 def _write(args, board, capsule, key):
     """Through the board's prompt: sizes first, then page by page, then the Store's own word."""
     total = read(capsule).total
+    region.prepare(board)
     place = region.region_of(board, args.region, args.start, args.bytes)
     if place.path:
         board.put_bytes(region_image(capsule, place.bytes, key=key), place.path)
@@ -88,7 +89,6 @@ def _write(args, board, capsule, key):
         image = region_image(capsule, size, page, key)
         flasher.write_region(board, image, page, lambda i, n: progress(f"page {i} of {n}"))
         progress("")
-    region.prepare(board)
     if key is not None:
         region.give_key(board, key)
     state, version, note = region.open_store(board, place, model=read(capsule).model)

@@ -167,6 +167,8 @@ class UpdateDemo:
         code = place.store_code(region.key_path(self.board), MODEL, max_boots=1)
         if self._has_network:
             code = _CUTTING + code.replace("_flash = FileFlash(", "_flash = Cutting(")
+        # Collect early: what lives long shall not lie between garbage.
+        self.board.exec("import gc\ngc.threshold(4096)")
         self.board.exec(code, 60)
         self.board.exec(_JUDGE % self.settings.features().width, 60)
         self._use()

@@ -4,6 +4,7 @@
 Rows of features come in; labels and verdicts go out. ``store`` is what the host's set-up made.
 """
 
+import gc
 import io
 from array import array
 
@@ -17,10 +18,15 @@ CAPACITY = 64
 
 def load(flash, start, head):
     """Return the machine in a capsule's weights, wherever in the flash it is."""
+    gc.collect()
     index = head.find(WEIGHTS)
-    data = bytearray(head.section_size(index))
-    flash.readinto(start + head.section_at(index), data)
-    return SVM.load(io.BytesIO(data))
+    at, size = start + head.section_at(index), head.section_size(index)
+    data = flash.mapped(at, size)
+    if data is None:
+        data = bytearray(size)
+        flash.readinto(at, data)
+    # MicroPython makes no copy of bytes here.
+    return SVM.load(io.BytesIO(bytes(data)))
 
 
 class Judge:
@@ -66,7 +72,12 @@ class Judge:
             i = self.differ[k]
             wins += self.new[i] == labels[k]
             losses += self.sample.predictions[i] == labels[k]
-        verdict = acceptance.with_labels(wins, losses, acceptance.UNDECIDED)
+        # These machines give no confidence: spread of the answers and labels speak alone.
+        same = self.sample.confidences
+        verdict = acceptance.decide(acceptance.evidence(
+            self.sample.predictions, self.new, same, same, self.sample.count, wins=wins,
+            losses=losses,
+        ))  # fmt: skip
         print(("undecided", "reject", "accept")[verdict + 1], wins, losses)
 
     def test(self, *rows):
