@@ -80,7 +80,7 @@ def test_a_step_goes_down_the_real_gradient(seed):
     rate = scaled(RATE)
     reference = Step(step, network, rate, seed + 1, "wide")
     random, total, wanted = np.random.default_rng(seed), {}, {}
-    for k in range(6):
+    for _ in range(6):
         x = random.integers(-100, 100, graph["x"].shape).astype(np.int8)
         label = int(random.integers(graph["fc.y"].shape[0]))
         before = Network(network.graph, {
