@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import zlib
 
+from acclimate.blocks import READY, Receiver
 from acclimate.capsule import CapsuleError, Wanted
 from acclimate.delta import Updater
 from acclimate.digest import Hasher
@@ -227,12 +228,52 @@ def of_http(data):
         check(found == oracle.http_body(data), "a body that the reply does not have")
 
 
+def of_blocks(data):
+    form, data = (data[0] if data else 0), bytes(data[1:])
+    store = _store(IMAGE)
+    receiver = Receiver(store, window=4, block_bytes=64)
+    answers = 0
+    while data:
+        packet = bytearray(data[1 : 1 + data[0]])
+        data = data[1 + data[0] :]
+        if form > 63 and len(packet) > 4:
+            packet[-4:] = zlib.crc32(packet[:-4]).to_bytes(4, "little")
+        before = receiver.session, receiver.state, receiver._next
+        answer = receiver.take(packet, len(packet))
+        answers += answer is not None
+        if len(packet) < 5 or zlib.crc32(packet[:-4]) != int.from_bytes(packet[-4:], "little"):
+            check(before == (receiver.session, receiver.state, receiver._next) and not answer,
+                  "a damaged packet was taken")  # fmt: skip
+        if answer:
+            whole = zlib.crc32(answer[:-4]) == int.from_bytes(answer[-4:], "little")
+            check(whole, "an answer with a wrong sum")
+    if receiver.state == READY and store.state == "verified":
+        store.confirm()
+        check(good(in_use(store), above=2), "blocks made a capsule that is not good")
+    else:
+        check(in_use(store) == BASE, "the model in use changed with refused blocks")
+
+
+def transfer(data, size=48, order=None):
+    """The packets that bring a file in blocks, each after its length."""
+    count = -(-len(data) // size)
+    packets = [b"\x01\x05\x00" + len(data).to_bytes(4, "little") + size.to_bytes(2, "little")
+               + data[32:36]]  # fmt: skip
+    for index in order or range(count):
+        part = data[index * size :][:size]
+        packets.append(b"\x02\x05\x00" + index.to_bytes(2, "little") + part)
+    packets.append(b"\x04\x05\x00")
+    packets = [p + zlib.crc32(p).to_bytes(4, "little") for p in packets]
+    return b"".join(bytes([len(p)]) + p for p in packets)
+
+
 TARGETS = {
     "capsule": of_capsule,
     "journal": of_journal,
     "delta": of_delta,
     "manifest": of_manifest,
     "http": of_http,
+    "blocks": of_blocks,
 }
 
 
@@ -245,6 +286,9 @@ def seeds(name):
     elif name == "delta":
         found = [update(BASE, TARGET), update(BASE, capsule(5, b"new" * 90)),
                  update(BASE, capsule(4, bytes(range(1, 201))))]  # fmt: skip
+    elif name == "blocks":
+        found = [transfer(TARGET), transfer(update(BASE, TARGET)),
+                 transfer(TARGET, order=(1, 0, 3, 2, 2, 5, 4, 6)), transfer(BASE)]  # fmt: skip
     elif name == "manifest":
         found = [manifest_of(1), manifest_of(3), manifest_of(8)]
     else:

@@ -42,17 +42,15 @@ def register(name, module, why="registered"):
 def _load(file, name):
     import acclimate
 
-    try:
-        from acclimate._manifest import NATIVE, VERSION
-    except ImportError:
+    manifest = _manifest()
+    if manifest is None:
         return "no native modules installed"
-    _forget("_manifest")
-    if VERSION != acclimate.__version__:
+    if manifest.VERSION != acclimate.__version__:
         raise ImportError(
             "acclimate %s has native modules of %s: run acclimate install again"
-            % (acclimate.__version__, VERSION)
+            % (acclimate.__version__, manifest.VERSION)
         )
-    wanted = NATIVE.get(file)
+    wanted = manifest.NATIVE.get(file)
     if wanted is None:
         return "no native module for this board"
     for folder in _folders():
@@ -62,6 +60,32 @@ def _load(file, name):
             continue
         return _refuse(file, fault) if fault else _import(folder, file, name)
     return file + ".mpy is not installed"
+
+
+def _manifest():
+    """Return the manifest beside the package, or in /lib where the package is frozen."""
+    try:
+        from acclimate import _manifest as found
+
+        _forget("_manifest")
+        return found
+    except ImportError:
+        pass
+    from os import stat
+
+    for folder in _folders():
+        for ending in (".mpy", ".py"):
+            try:
+                stat(folder + "_manifest" + ending)
+            except OSError:
+                continue
+            sys.path.insert(0, folder[:-1])
+            try:
+                return __import__("_manifest")
+            finally:
+                sys.path.pop(0)
+                sys.modules.pop("_manifest", None)
+    return None
 
 
 def _forget(name):

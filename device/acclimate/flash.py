@@ -196,9 +196,16 @@ class FileFlash(Flash):
 
 
 def _fill(path, size):
-    with _open(path, "wb") as file:
-        for _ in range(0, size, _CHECK_BYTES):
-            file.write(_BLANK)
+    try:
+        with _open(path, "wb") as file:
+            for _ in range(0, size, _CHECK_BYTES):
+                file.write(_BLANK)
+    except OSError:
+        try:
+            os.remove(path)  # part of a file would be taken for another region
+        except OSError:
+            pass
+        raise
 
 
 def _open(path, mode):

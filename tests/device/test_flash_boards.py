@@ -9,6 +9,7 @@ Where the real thing is here (a file, vfs.rom_ioctl, raw flash of an emulated bo
 import os
 
 from acclimate.flash import FileFlash, FlashError
+from acclimate.flash_card import CardFlash
 from acclimate.flash_esp32 import open_esp32
 from acclimate.flash_nrf import open_nrf
 from acclimate.flash_nvm import NvmFlash
@@ -241,6 +242,44 @@ def test_byte_array_that_circuitpython_keeps():
     works(part)
     raises(ValueError, NvmFlash, bytearray(1100), 700, 512)
     raises(ValueError, NvmFlash, bytearray(100))
+
+
+class Card:
+    """machine.SDCard: whole blocks of 512 bytes; it may answer late, or lose a block."""
+
+    def __init__(self, blocks):
+        self.data = bytearray(blocks * 512)
+        self.writes = 0
+        self.late = 0
+
+    def readblocks(self, number, buffer):
+        assert len(buffer) == 512
+        buffer[:] = self.data[number * 512 : number * 512 + 512]
+
+    def writeblocks(self, number, buffer):
+        assert len(buffer) == 512
+        if self.late:
+            self.late -= 1
+            return -110
+        self.writes += 1
+        self.data[number * 512 : number * 512 + 512] = buffer
+
+    def ioctl(self, what, number):
+        return {4: len(self.data) // 512, 5: 512}.get(what)
+
+
+def test_card_of_whole_blocks():
+    card = Card(40)
+    flash = CardFlash(card, first=8)
+    assert flash.size == 16384
+    works(flash)
+    assert card.data[: 8 * 512] == bytes(8 * 512)
+    card.late = 1
+    flash.program(256, b"abcd")
+    card.late = 2
+    assert "-110" in raises(FlashError, flash.program, 260, b"abcd")
+    raises(ValueError, CardFlash, card, 8, 40)
+    raises(ValueError, CardFlash, card, 0, 0, 768)
 
 
 def test_region_of_romfs_that_is_missing_is_named():

@@ -72,3 +72,21 @@ print(bytes(flash.mapped(store.slots.start(store.active), len(TARGET))) == TARGE
 def test_update_with_the_native_module_in_the_flash_of_the_32_kb_board(board):
     board.soft_reset()
     assert board.exec(_ON_FLASH, 60) == "True\n"
+
+
+def test_native_module_of_a_frozen_package_is_found_in_lib_and_hashed(board):
+    files = package.build("armv6m", ["digest"])
+    board.exec("import os\nfor p in ('/lib', '/lib/acclimate'):\n"
+               "    try:\n        os.mkdir(p)\n    except OSError:\n        pass")  # fmt: skip
+    for name in ("_manifest.mpy", "_update.mpy"):
+        board.put_bytes(files[name], "/lib/acclimate/" + name)
+    load = "from acclimate import _native\n_native.load('update')\nprint(_native.reason('update'))"
+    board.soft_reset()
+    assert board.exec(load, 60).strip() == "loaded"
+    damaged = bytearray(files["_update.mpy"])
+    damaged[len(damaged) // 2] ^= 4
+    board.put_bytes(bytes(damaged), "/lib/acclimate/_update.mpy")
+    board.soft_reset()
+    assert "SHA-256 differs" in board.exec(load, 60)
+    for name in ("_manifest.mpy", "_update.mpy"):
+        board.exec(f"import os\nos.remove('/lib/acclimate/{name}')")
