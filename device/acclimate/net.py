@@ -63,6 +63,7 @@ _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
 _NOT_FINITE = const(-3)
+_NO_KERNEL = const(-4)
 # program: end
 _AT, _UNTIL, _LABEL, _TRAINING, _BUDGET = const(0), const(1), const(2), const(3), const(4)
 _PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(8)
@@ -132,12 +133,18 @@ class Net:
         self._weights_at = _number(program, _P_WEIGHTS)
         if program[_P_DTYPE] != self._dtype:
             raise NetError("program: float32 runs in acclimate.net_float.FloatNet, int8 in Net")
-        if self._native.run(program, self._arena, b"", self._par) != _DONE:
+        status = self._native.run(program, self._arena, b"", self._par)
+        if status == _NO_KERNEL:
+            raise NetError("program: this module trains biases and dense layers only, plainly")
+        if status != _DONE:
             raise NetError("program: damaged, or it or the arena begins at no multiple of 4")
         self.reset(weights, seed)
 
     def _load(self):
-        return _native.load("net") or _fallback()
+        native = _native.load("net")
+        if native is None:
+            from acclimate import _net_py as native
+        return native
 
     # ---- state -----------------------------------------------------------------------------
 
@@ -341,15 +348,8 @@ class Net:
         )  # fmt: skip
 
 
-def _fallback():
-    from acclimate import _net_py
-
-    return _net_py
-
-
 def _check(program, always):
     """Compare the CRC of what lies behind the header; large programs only where it is quick."""
-    wanted = bytes(program[_P_CRC : _P_CRC + 4])
     try:
         from binascii import crc32
 
@@ -364,7 +364,7 @@ def _check(program, always):
         crc.start(found)
         crc._update(found, program, _P_BYTES, len(program))  # no native module for this
         crc.finish(found)
-    if found != wanted:
+    if found != bytes(program[_P_CRC : _P_CRC + 4]):
         raise NetError("program: its CRC differs; load it again")
 
 

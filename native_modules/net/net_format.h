@@ -25,7 +25,7 @@
 #define NET_P_TRAINING 54
 #define NET_P_WINDOWS 56
 #define NET_P_OUTPUT_ZERO 58
-#define NET_P_ZERO 59
+#define NET_P_NEEDS 59
 #define NET_P_INPUT_SCALE 60
 #define NET_P_OUTPUT_SCALE 64
 #define NET_P_CRC 68

@@ -282,7 +282,7 @@ static void open_program(net_reader *r, const net_call *call) {
         return;
     }
 #if defined(NET_SMALL)
-    if (head[NET_P_OPTIMIZER] != NET_OPT_PLAIN) {
+    if (head[NET_P_NEEDS]) {
         r->fault = NET_NO_KERNEL;
         return;
     }

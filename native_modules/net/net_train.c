@@ -156,11 +156,6 @@ static void train_weights(net_reader *r, const net_layer *layer, const uint32_t 
         || (state_bytes(r, 1) && !rule.v)) {
         r->fault = NET_BAD_PLACE;
     }
-#if defined(NET_SMALL)
-    if ((uint32_t)c.h * c.w_in * c.kh * c.kw > 1 || depthwise) {
-        r->fault = NET_NO_KERNEL;
-    }
-#endif
     if (r->fault || !r->state->rate_mantissa) {
         return;
     }

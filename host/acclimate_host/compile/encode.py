@@ -309,6 +309,15 @@ class Plan:
 
     # ---- header ----------------------------------------------------------------------------
 
+    def _needs_more(self):
+        """Say whether training needs what the smallest modules leave out."""
+        layers = [
+            self.layers[n.attrs["layer"]] for n in self.graph.nodes if n.op == "weight_update"
+        ]
+        return self.optimizer != "PLAIN" or any(
+            math.prod(layer.window[:2]) * math.prod(layer.kernel) > 1 for layer in layers
+        )
+
     def header(self, forward, training, body_bytes, slots):
         graph, offsets = self.network.graph, self.layout.offsets
         x, y = graph[self.network.input], graph[self.network.output]
@@ -323,7 +332,7 @@ class Plan:
             "outputs": y.elements, "slots": len(slots), "state": offsets["state"],
             "kept_bytes": _end(self._kept), "table": table, "forward": forward,
             "training": training, "windows": len(self.windows),
-            "output_zero": y.zero_point & 255, "zero": 0,
+            "output_zero": y.zero_point & 255, "needs": int(self._needs_more()),
         }  # fmt: skip
         values["input_scale"] = _float_bits(1.0 if self.is_float else x.scale)
         values["output_scale"] = _float_bits(1.0 if self.is_float else y.scale)

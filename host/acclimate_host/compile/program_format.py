@@ -39,7 +39,7 @@ HEADER = Record(
         Field("training", 2, "bytes of code after them, 0 for inference only"),
         Field("windows", 2, "entries of the table of windows behind the code"),
         Field("output_zero", 1, "zero point of the outputs (int8)"),
-        Field("zero", 1, "0"),
+        Field("needs", 1, "1: it trains more than biases and dense layers, or with an optimizer"),
         Field("input_scale", 4, "scale of the input (float32)"),
         Field("output_scale", 4, "scale of the outputs (float32)"),
         Field("crc", 4, "CRC-32 of all bytes behind the header"),
