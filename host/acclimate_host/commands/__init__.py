@@ -59,3 +59,15 @@ def table(rows, heads):
     for row in rows:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         print(line.rstrip())
+
+
+def write_text(path, text):
+    """Write a file that the command line names.
+
+    :raises AcclimateError: it cannot be written
+    """
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise AcclimateError(f"{path}: {error.strerror}") from None

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from acclimate_host.commands import progress, table
+from acclimate_host.commands import progress, table, write_text
 from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import baselines, networks, sweep
 from acclimate_host.poet.evaluate import CLOCKS
@@ -39,8 +39,8 @@ def add_arguments(parser):
 
 def run(args):
     for name in (args.out, args.picture):
-        if name and not Path(name).absolute().parent.is_dir():
-            raise AcclimateError(f"no folder for {name}")
+        if name and (Path(name).is_dir() or not Path(name).absolute().parent.is_dir()):
+            raise AcclimateError(f"no folder for {name}, or it is one itself")
     if args.picture and Path(args.picture).suffix not in (".svg", ".png"):
         raise AcclimateError(f"--picture {args.picture}: expected a name in .svg or .png")
     if args.time_limit is not None and not args.time_limit > 0:
@@ -64,7 +64,7 @@ def _one(args):
     table(_rows(graph, budget, outcome), ("", "plan", "keeping all"))
     if args.out:
         data = to_json(graph, budget, outcome.plan, _claim(outcome))
-        Path(args.out).write_text(json.dumps(data, indent=1) + "\n")
+        write_text(args.out, json.dumps(data, indent=1) + "\n")
         print(f"written to {args.out}")
     if args.picture:
         from acclimate_host.plots_plan import schedule
@@ -124,7 +124,7 @@ def _sweep(args):
     progress("")
     table([_line(row) for row in rows], ("board", "method", "RAM", "energy", "time, s", "note"))
     if args.out:
-        Path(args.out).write_text(json.dumps(rows, indent=1) + "\n")
+        write_text(args.out, json.dumps(rows, indent=1) + "\n")
         print(f"written to {args.out}")
     if args.picture:
         from acclimate_host.plots_plan import pareto

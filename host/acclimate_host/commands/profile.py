@@ -5,7 +5,13 @@ from datetime import date
 from pathlib import Path
 
 from acclimate_host import boards
-from acclimate_host.commands import add_board_arguments, open_chosen, progress, table
+from acclimate_host.commands import (
+    add_board_arguments,
+    open_chosen,
+    progress,
+    table,
+    write_text,
+)
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import costs
@@ -59,7 +65,7 @@ def run(args):
     print(f"times: {how}")
     text = _table(args, rows, pages, power, how)
     if args.out:
-        Path(args.out).write_text(text)
+        write_text(args.out, text)
         print(f"written to {args.out}; use it with acclimate plan --board {args.out}")
     return 0
 
