@@ -66,7 +66,7 @@ def layer(result, key, name, shape, reference):
     steps, found = net_board.instructions(BOARDS[key], program, at_once=True)
     sizes = (program.field("input_bytes"), program.field("outputs"))
     plain, wanted = net_board.plain(BOARDS[key], shape.kind, parts, sizes, reference)
-    if found != wanted:
+    if found[0] != wanted:
         raise SystemExit(f"{key} {name}: the outputs differ from those of plain C")
     count = steps[0][1]
     result["per_mac"][key][name] = count / shape.macs

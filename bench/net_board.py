@@ -58,7 +58,7 @@ out.clear()
 s = walk(0, {forward}, {training}, e)
 sum = checksum(arena[{output}:{output} + {outputs}])
 s = s or ({training} and walk({forward}, {end}, 1, e))
-print([s, out, sum])
+print([s, out, (sum, checksum(arena[{weights_at}:{weights_at} + {weights_bytes}]))])
 """
 _PLAIN = """
 import net_ref
@@ -97,7 +97,9 @@ def _run(name, data, native, code, names):
 
 
 def instructions(name, program, training=False, native=None, at_once=False):
-    """Return ([(opcode, instructions of the board)], checksum of the outputs) of a program.
+    """Return ([(opcode, instructions of the board)], checksums) of a program.
+
+    The checksums are those of the outputs and, at the end, of the trained weights.
 
     The input is a fixed pattern.
 
@@ -119,11 +121,11 @@ def instructions(name, program, training=False, native=None, at_once=False):
         "outputs": field("outputs"),
     }  # fmt: skip
     path = native or module(ARCH[name])
-    (status, steps, checksum), per_tick = _run(name, data, path, _PROGRAM, names)
+    (status, steps, checksums), per_tick = _run(name, data, path, _PROGRAM, names)
     if status:
         raise RuntimeError(f"{name}: the program ended with status {status}")
     code = program.code[HEADER.bytes :]
-    return [(code[at], round(ticks * per_tick)) for at, ticks in steps], checksum
+    return [(code[at], round(ticks * per_tick)) for at, ticks in steps], checksums
 
 
 def plain(name, kind, parts, sizes, native, ratio=0):

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""The fast kernels of the emulated boards give the bytes of the twin's plain C."""
+
+import os
+from array import array
+
+import pytest
+from net_cases import trained_net, values_for
+
+from acclimate_host import twin_net
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import training_step
+from acclimate_host.connect import why_not
+from acclimate_host.paths import built
+from acclimate_host.sparse.scheme import Scheme, full
+from bench import net_board
+
+
+def checksum(data):
+    found = 0
+    for byte in bytes(data):
+        found = (found * 31 + byte) & 0xFFFFFF
+    return found
+
+
+def on_twin(program):
+    """Run a program as bench.net_board does."""
+    core, field = twin_net.load(), program.field
+    arena = bytearray(program.arena_bytes)
+    at, size = field("weights"), len(program.weights)
+    arena[at : at + size] = program.weights
+    state = field("state")
+    arena[state : state + 12] = bytes((1, 0, 0, 0, 0, 64, 0, 0, 236, 255, 255, 255))
+    x = bytes((i * 37 + 11) & 255 for i in range(field("input_bytes")))
+    par = array("i", [0, field("forward"), 0, 1, 1 << 29, 0, 0, 0, 0])
+    assert core.run(bytes(program.code), arena, x, par) == 0
+    output = checksum(arena[field("output") : field("output") + field("outputs")])
+    par[0], par[1] = field("forward"), field("forward") + field("training")
+    assert core.run(bytes(program.code), arena, x, par) == 0
+    return output, checksum(arena[at : at + size])
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("board", ["nrf52840", "samd21"])
+def test_a_training_step_of_a_small_network_equals_the_twin(board, seed):
+    reason = why_not(board)
+    for file in (net_board.module(net_board.ARCH[board]), built("twin", "libacclimate_net.so")):
+        reason = reason or (None if file.exists() else f"{file.name} is not built")
+    if reason:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    graph = trained_net(seed)
+    # The module of the 32 KB board trains biases and dense layers.
+    scheme = full(graph) if board == "nrf52840" else Scheme(6)
+    program = encode(training_step(graph, scheme), values_for(graph, seed))
+    wanted = on_twin(program)
+    _, found = net_board.instructions(board, program, training=True, at_once=True)
+    assert found == wanted
+    assert wanted[1] != checksum(program.weights)
