@@ -108,6 +108,8 @@ def _numbers(rng, depthwise):
     cin, cout = (groups * int(n) for n in rng.integers(1, 18, 2))
     if depthwise:
         cin = cout = groups = int(rng.integers(2, 12))
+    elif groups == cin == cout > 1:  # that would be a depthwise layer
+        cout += groups
     depth = cout if depthwise else cin // groups
     split = int(rng.integers(0, depth + 1)) if rng.random() < 0.5 else 0
     oh = max(1, (h + pad_top + int(rng.integers(0, kh)) - kh) // sh + 1)
