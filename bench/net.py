@@ -100,17 +100,20 @@ def overhead(result):
     network = net_layers.valued(graph)
     program = encode(inference_step(graph), network)
     empty = common.build_module("net_empty", "armv7emsp")
-    whole, _ = net_board.instructions("nrf52840", program, at_once=True)
-    hollow, _ = net_board.instructions("nrf52840", program, native=empty, at_once=True)
+    # Instruction by instruction: the board's clock wraps after 42 million.
+    whole, hollow = (
+        sum(n for _, n in net_board.instructions("nrf52840", program, native=native)[0])
+        for native in (None, empty)
+    )
     macs = sum(
         graph[node.outputs[0]].elements * graph[node.inputs[1]].elements
         // graph[node.inputs[1]].shape[0]
         for node in graph.nodes if node.op in ("conv", "dense")
     )  # fmt: skip
-    result["overhead"]["mbv2"] = hollow[0][1] / whole[0][1]
-    result["per_mac"]["m4f"]["mbv2"] = whole[0][1] / macs
+    result["overhead"]["mbv2"] = hollow / whole
+    result["per_mac"]["m4f"]["mbv2"] = whole / macs
     result["runs"]["m4f.mbv2"] = {
-        "macs": macs, "instructions": whole[0][1], "interpreter": hollow[0][1],
+        "macs": macs, "instructions": whole, "interpreter": hollow,
         "arena_bytes": program.arena_bytes, "code_bytes": program.code_bytes,
     }  # fmt: skip
 

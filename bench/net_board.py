@@ -105,7 +105,8 @@ def instructions(name, program, training=False, native=None, at_once=False):
 
     :param training: run the backward part too
     :param native: path of another native module to run
-    :param at_once: count the whole program in one; the opcode is then that of its beginning
+    :param at_once: count the whole program in one; the opcode is then that of its beginning, and
+        the clock wraps after 42 million instructions
     :raises RuntimeError: when the program ends with a fault
     """
     data = bytes(program.code)
