@@ -65,12 +65,12 @@ def test_training_with_a_plan_is_equal_to_the_bit(seed, share):
     plain = step_graph(plain_step(graph, scheme), network, "m4").graph
     kept = everything_kept(plain)
     try:
-        fit(network, scheme, 1, time_limit=2)
+        fit(network, scheme, 1, time_limit=60, gap=0.02)
         raise AssertionError("1 byte is not enough")
     except Infeasible as error:
         least = error.smallest_ram
     ram = int(least + (kept - least) * share) + 60
-    found = fit(network, scheme, ram, time_limit=2)
+    found = fit(network, scheme, ram, time_limit=60, gap=0.02)
     assert found.program.arena_bytes <= ram < found.plain_bytes
     assert evaluate(found.graph, Budget(ram), found.answer.plan).valid
     seen, weights, shelf = trained(found.program, graph)
@@ -110,7 +110,8 @@ def test_float_training_with_a_plan_is_equal_to_the_bit(options):
             values[node.inputs[2]] = random.normal(0, 0.1, shape[0]).astype(np.float32)
     network = Network(graph, values)
     plain = encode(training_step(graph, full(graph)), network)
-    found = fit(network, full(graph), int(0.85 * plain.arena_bytes), time_limit=2, **options)
+    ram = int(0.85 * plain.arena_bytes)
+    found = fit(network, full(graph), ram, time_limit=60, gap=0.02, **options)
     wanted, got = _float_steps(plain, graph), _float_steps(found.program, graph)
     assert got[:2] == wanted[:2] and np.isfinite(np.frombuffer(got[1], "<f4")).all()
     assert got[2].outs >= 3 * len(found.page_bytes) and (found.page_bytes or not options)
@@ -121,7 +122,7 @@ def test_pure_python_follows_the_plan_too():
     from acclimate import _net_py
 
     graph = trained_net(1)
-    program = fit(values_for(graph, 1), full(graph), 1750, time_limit=2).program
+    program = fit(values_for(graph, 1), full(graph), 1750, time_limit=60, gap=0.02).program
     wanted = trained(program, graph, 1)
     found = trained(program, graph, 1, core=_net_py)
     assert found[:2] == wanted[:2] and found[2].outs == wanted[2].outs > 0
@@ -131,7 +132,7 @@ def test_pure_python_follows_the_plan_too():
 def test_predicting_writes_no_page_that_only_training_reads():
     graph = trained_net(1)
     network = values_for(graph, 1)
-    program = fit(network, full(graph), 1800, recompute=False, time_limit=2).program
+    program = fit(network, full(graph), 1800, recompute=False, time_limit=60, gap=0.02).program
     shelf = trained(program, graph, 1)[2]
     outs = shelf.outs
     assert outs > 0
@@ -172,4 +173,4 @@ def test_a_layer_whose_weights_have_changed_does_not_run_again():
 def test_too_little_ram_says_how_much_is_needed():
     graph = trained_net(0)
     with pytest.raises(Infeasible, match="the smallest feasible RAM is"):
-        fit(values_for(graph, 0), full(graph), 100, time_limit=2)
+        fit(values_for(graph, 0), full(graph), 100, time_limit=60, gap=0.02)
