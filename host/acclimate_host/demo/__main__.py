@@ -155,7 +155,9 @@ def network_part(args, recordings):
         from acclimate_host.plots_arena import learning
 
         path = built("demo", f"network-user{args.user}-{args.board}.png")
-        learning(path, plan.step, f"One training step in {plan.program.arena_bytes:,} bytes",
+        tensors = plan.step.layout.size_bytes
+        learning(path, plan.step, f"One training step: tensors in {tensors:,} bytes; the arena of "
+                 f"{plan.program.arena_bytes:,} has state and work areas too",
                  result.shares, f"User {args.user} is new to the network")  # fmt: skip
         print(f"Picture   {os.path.relpath(path)}")
     except ImportError:
