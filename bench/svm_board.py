@@ -32,7 +32,7 @@ raw = memoryview(qboard.Flash({start}, 65536))
 X = array('b', raw[:{x_bytes}])
 rows = array('h', bytes(raw[{x_bytes}:{x_bytes} + 2 * {n}]))
 par = array('{type}', {par})
-w = array('{type}', [0] * ({d} + 2))
+w = array('{type}', [0] * (2 + ({d} if {is_float} else ({d} + 1) // 2)))
 out = array('{type}', [0])
 work = bytearray(4 * {words})
 """
@@ -47,7 +47,20 @@ t = (T() - t - e) & 0x3fffffff
 gc.collect()
 size = len(work) + 4 * len(par) + len(X) + 2 * len(rows)
 head = array('{type}', bytes(work[:8]))
-print([t, s, int(head[1]), size, m1 - m0, gc.mem_alloc() - m0])
+i = int(head[1])
+del head
+# Again, without collections: all that is ever allocated adds up, and the native code between
+# two looks allocates nothing.
+gc.collect()
+gc.disable()
+h = gc.mem_alloc()
+s2 = start(work, X, rows, par)
+h = max(h, gc.mem_alloc())
+while s2 == 0:
+    s2 = step(work, X, rows, par, 8)
+    h = max(h, gc.mem_alloc())
+gc.enable()
+print([t, s, i, size, m1 - m0, h - m0])
 """
 _DECIDE = """
 collapse(w, work, X, rows, par)
@@ -61,12 +74,12 @@ for k in range({n}, {total}):
     row[:] = array('b', raw[{test_at} + (k - {n}) * {d}:{test_at} + (k - {n} + 1) * {d}])
     linear(out, 0, w, row, 0)
     b.append(1 if out[0] > 0 else -1)
-def cost(r):
+def cost(w, r):
     linear(out, 0, w, r, 0)
     t = T()
     linear(out, 0, w, r, 0)
     return T() - t
-print([cost(row), cost(none), b])
+print([cost(w, row), cost(array('i', [0, 0]), none), b])
 """
 _ALGORITHM_1 = """
 import qboard
@@ -140,7 +153,7 @@ def train(name, task, native, module, is_float, slots):
     try:
         board.exec(_SETUP.format(**names))
         answer = ast.literal_eval(board.exec(_TRAIN.format(**names), 120))
-        ticks, status, iterations, data_bytes, code_bytes, heap_bytes = answer
+        ticks, status, iterations, data_bytes, code_bytes, peak_bytes = answer
         if is_float:  # what a program does once, so that decisions are integer from then on
             source = inspect.getsource(integer_weights)
             board.exec("from math import floor\n" + source)
@@ -151,7 +164,7 @@ def train(name, task, native, module, is_float, slots):
             "iterations": iterations,
             "data_bytes": data_bytes,
             "code_heap_bytes": code_bytes,
-            "heap_bytes": heap_bytes,
+            "peak_heap_bytes": peak_bytes,
             "predict": instructions(board, row) - instructions(board, none),
             "agree": float(np.mean(np.array(decisions) == task.reference().predict(
                 task.x[n:] / task.scale))),

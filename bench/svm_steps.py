@@ -1,71 +1,165 @@
 # SPDX-License-Identifier: MIT
-"""The longest piece of work between two yields of `fit_steps`, in instructions on the board."""
+"""The longest step of training on the emulated boards, in instructions.
+
+A step is what happens between two yields of `fit_steps`. Everything that a training does is in
+some step: imports, the look through the data, garbage collections, making the model. The heap
+is looked at after every step; what is counted there includes garbage.
+"""
 
 import ast
+import base64
+from dataclasses import dataclass
 
-from acclimate_host.connect import open_board
-from acclimate_host.connect.install import install
+import numpy as np
+from sklearn.datasets import load_digits
+
+from acclimate_host.connect import open_board, package
 from bench.svm_board import SHIFT, instructions
+from bench.svm_tasks import digits
 
-_FULL = """
+_TRAIN = """
 import gc
 import qboard
-from array import array
-from acclimate.svm import SVM
-import acclimate.svm_data, acclimate.svm_model, acclimate.svm_train
-n, d, k = {n}, {d}, {classes}
-X = array('b', bytes(n * d))
-seed = 7
-for i in range(n * d):
-    seed = (seed * 1103515 + 12345) & 0x3fffffff
-    X[i] = (seed >> 12) % 100
-y = bytearray(n)
-for i in range(n):
-    y[i] = i % k
-    X[i * d + y[i]] += 20
-machine = SVM(kernel='{kernel}', C=1)
-"""
-_SMALL = """
-import gc
-import qboard
-from acclimate import _native
-_native.load('svm_linear')
-n, d = 84, 64
-X = bytearray(n * d)
-arena = bytearray(1400)
-seed = 7
-for i in range(n * d):
-    seed = (seed * 1103 + 12345) & 0xffff
-    X[i] = (seed >> 8) & 15
-y = bytearray(n)
-for i in range(n):
-    y[i] = i & 1
-    X[i * d + y[i]] += 6
-from acclimate.svm_small import SmallSVM
-machine = SmallSVM(arena=arena)
-"""
-_STEPS = """
-T = qboard.ticks
 gc.collect()
-steps = machine.fit_steps(X, y)
-longest = count = 0
+before = gc.mem_alloc()
+from array import array
+from binascii import a2b_base64
+T = qboard.ticks
+{load}
+X = {rows}
+with open('/x.bin', 'rb') as f:
+    f.readinto(X)
+y = {labels}
+{then}
+m = {make}
+gc.collect()
+g = m.fit_steps(X, y)
+longest = 0
+count = 1
+peak = gc.mem_alloc()
 while True:
     t = T()
-    more = next(steps, None)
+    try:
+        next(g)
+    except StopIteration:
+        count = -count
     t = (T() - t) & 0x3fffffff
-    longest = max(longest, t)
-    count += 1
-    if more is None:
+    if t > longest:
+        longest = t
+        at = abs(count)
+    peak = max(peak, gc.mem_alloc())
+    if count < 0:
         break
-print([longest, count])
+    count += 1
+print([longest, -count, at, peak - before])
+print(m.converged, m.n_iter)
 """
+_SVM = "from acclimate.svm import SVM"
+# As little as 32 KB of RAM: big blocks first.
+_SMALL = """from acclimate import _native
+_native.load("svm_linear")
+ARENA = bytearray(1400)"""
 
 
-def longest_step(name, **case):
-    """{instructions of the longest step (garbage collection included), number of steps}."""
-    with open_board(name, icount=SHIFT) as board:
-        install(board, only=["svm" if case else "svm_small"], yes=True)
-        board.soft_reset()
-        board.exec(_FULL.format(**case) if case else _SMALL, 60)
-        longest, count = ast.literal_eval(board.exec(_STEPS, 300))
-        return {"instructions": instructions(board, longest), "steps": count}
+@dataclass(frozen=True)
+class Case:
+    """One training: where, on what, and with which options."""
+
+    name: str
+    board: str
+    arch: str
+    make: str
+    x: np.ndarray
+    y: np.ndarray
+    code: str = "b"
+    pure: bool = False
+    then: str = ""
+
+    @property
+    def load(self):
+        return _SMALL if self.make.startswith("SmallSVM") else _SVM
+
+
+def _blobs(n, d, classes, kind):
+    """`n` rows of `classes` overlapping clouds: many support vectors, many kernel rows."""
+    generator = np.random.default_rng(5)
+    centres = generator.normal(0, 30, (classes, d))
+    y = np.arange(n) % classes
+    x = centres[y] + generator.normal(0, 25, (n, d))
+    return (np.clip(np.rint(x), -127, 127).astype(kind), y) if kind == np.int8 else (
+        (x / 30).astype(kind), y)  # fmt: skip
+
+
+def cases():
+    """Trainings as large as the boards hold them."""
+    task = digits()
+    n = task.n_train
+    x, y = task.x[:n].astype(np.int8), (task.y[:n] > 0).astype(int)
+    ten = load_digits()
+    x10, y10 = ten.data[:300].astype(np.int8), ten.target[:300]
+    wide, wide_y = _blobs(1000, 64, 2, np.int8)
+    real, real_y = _blobs(240, 13, 3, np.float32)
+    m4f = ("nrf52840", "armv7emsp")
+    return [
+        Case("m4f", *m4f, "SVM()", x, y),
+        Case("m4f_ten_classes", *m4f, "SVM(kernel='rbf', gamma=0.001, C=10)", x10, y10),
+        Case("m4f_ten_classes_linear", *m4f, "SVM()", x10, y10),
+        Case("m4f_thousand_rows", *m4f, "SVM(C=0.0001)", wide, wide_y),
+        Case("m4f_float32_rbf", *m4f, "SVM(kernel='rbf', gamma=0.1)", real, real_y, "f"),
+        Case("m4f_python", *m4f, "SVM()", x, y, pure=True),
+        Case("m4f_python_rbf", *m4f, "SVM(kernel='rbf', gamma=0.1)", real[:60], real_y[:60], "f",
+             True),
+        Case("m0", "samd21", "armv6m", "SmallSVM(arena=ARENA)", x, y, "B",
+             then="from acclimate.svm_small import SmallSVM"),
+    ]  # fmt: skip
+
+
+def _send(board, case):
+    """Put the rows and the modules on the board."""
+    names = package.build(case.arch, only=["svm_small" if case.board == "samd21" else "svm"],
+                          pure=case.pure)  # fmt: skip
+    if case.pure:
+        names.pop("_manifest.mpy", None)
+    board.mkdir(board.lib + "/acclimate")
+    for name, data in names.items():
+        board.put_bytes(data, f"{board.lib}/acclimate/{name}")
+    board.put_bytes(np.ascontiguousarray(case.x).tobytes(), "/x.bin")
+    board.soft_reset()
+
+
+def run(case):
+    """Instructions of the longest step of one training, and how many steps there were."""
+    board = open_board(case.board, icount=SHIFT)
+    try:
+        _send(board, case)
+        count = case.x.size * (4 if case.code == "f" else 1)
+        rows = f"bytearray({count})" if case.code == "B" else (
+            f"array('{case.code}', bytes({count}))")  # fmt: skip
+        labels = base64.b64encode(bytes(case.y.tolist())).decode()
+        text = _TRAIN.format(load=case.load, rows=rows, make=case.make, then=case.then,
+                             labels=f"a2b_base64('{labels}')")  # fmt: skip
+        lines = board.exec(text, 600).splitlines()
+        longest, steps, at, peak = ast.literal_eval(lines[0])
+        return {
+            "max_instructions": instructions(board, longest),
+            "steps": steps,
+            "longest_at": at,
+            "peak_heap_bytes": peak,
+            "converged": lines[1].split()[0] == "True",
+            "iterations": int(lines[1].split()[1]),
+        }
+    finally:
+        board.close()
+
+
+def measure():
+    """All cases: {name: what `run` says}."""
+    return {case.name: run(case) for case in cases()}
+
+
+if __name__ == "__main__":
+    import sys
+
+    for case in cases():
+        if len(sys.argv) < 2 or case.name in sys.argv[1:]:
+            print(case.name, run(case), flush=True)

@@ -11,3 +11,7 @@
 #define MICROPY_PY_SYS_STDIO_BUFFER (1)
 #define MICROPY_ENABLE_FINALISER (1)
 #define MICROPY_PY_MACHINE_MEMX (1)
+
+// Let Ctrl-C through while the program runs.
+void board_poll_interrupt(void);
+#define MICROPY_VM_HOOK_LOOP board_poll_interrupt();

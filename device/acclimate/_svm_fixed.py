@@ -2,7 +2,8 @@
 """One SMO iteration in the fixed-point state; the C core gives the same bits.
 
 Signed alphas are integers of scale 2 ** par[6], v = y - f is Q16, kernel values are 16 bits
-of scale 2 ** par[15]. See docs/svm_numerics.md for every shift and rounding.
+of scale 2 ** par[15]. See docs/svm_numerics.md for every shift and rounding. Generators as in
+`_svm_float`.
 """
 
 from acclimate._svm_float import _row
@@ -24,7 +25,8 @@ def iterate(work, X, rows, par):
     gap = top - bottom
     if gap <= par[7]:
         return CONVERGED
-    at = _row(work, X, rows, par, i, -1)
+    at = yield from _row(work, X, rows, par, i, -1)
+    yield
     by = 0
     while gap >> by > 255:
         by += 1
@@ -47,7 +49,8 @@ def iterate(work, X, rows, par):
                 j = k
     q = max(1, kii + work[HEAD + 2 * n + j] - 2 * work[at + j])
     t = _quotient(top - work[HEAD + n + j], q, par[6] - par[15])
-    return _move(work, X, rows, par, i, j, t)
+    yield
+    return (yield from _move(work, X, rows, par, i, j, t))
 
 
 def _quotient(b, q, scale):
@@ -76,8 +79,8 @@ def _move(work, X, rows, par, i, j, t):
         t >>= 1
     if not t:
         return NO_PROGRESS
-    at = _row(work, X, rows, par, i, -1)
-    other = _row(work, X, rows, par, j, int(work[HEAD + 3 * n + i]))
+    at = yield from _row(work, X, rows, par, i, -1)
+    other = yield from _row(work, X, rows, par, j, int(work[HEAD + 3 * n + i]))
     work[HEAD + i] += t
     work[HEAD + j] -= t
     _apply(work, par, n, t, at, other)
@@ -135,7 +138,7 @@ def subtract(work, X, rows, par, k, b):
     """Warm start: take b times kernel row k out of v; False when it would overflow."""
     if not _safe(work, par, abs(b)):
         return False
-    at = _row(work, X, rows, par, k, -1)
+    at = yield from _row(work, X, rows, par, k, -1)
     _apply(work, par, len(rows), b, at, -1)
     return True
 
@@ -161,6 +164,7 @@ def collapse(w, work, X, rows, par):
     for t in range(d):
         one = _weight(work, X, rows, d, t)
         most = max(most, one if one >= 0 else ~one)
+        yield
     bias = work[3]
     size = bias if bias >= 0 else ~bias
     up = par[6] - 16 - (8 if par[1] == 2 else 0)  # `linear` cuts sums of int16 products by 8
@@ -180,6 +184,7 @@ def collapse(w, work, X, rows, par):
         else:
             pair = s & 0xFFFF
         w[2 + (t >> 1)] = pair
+        yield
 
 
 def _weight(work, X, rows, d, t):

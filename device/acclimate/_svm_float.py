@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""One SMO iteration in the float state (see `_svm_py` for the layout of `work`)."""
+"""One SMO iteration in the float state (see `_svm_py` for the layout of `work`).
 
-from acclimate._svm_kernel import value
+`iterate`, `subtract` and `collapse` are generators: they yield in pieces of work, and only while
+alphas and gradient agree.
+"""
+
+from acclimate._svm_kernel import value, values_at_once
 from acclimate._svm_par import CONVERGED, HEAD, NO_PROGRESS, NON_FINITE, RUNNING
 
 _HUGE = 3.0e38
@@ -9,7 +13,7 @@ _TINY = 1e-12
 
 
 def _row(work, X, rows, par, k, keep):
-    """Offset in work of kernel row k, filled if it was not cached; slot `keep` stays."""
+    """Offset in work of kernel row k, filled in pieces if it was not cached; slot `keep` stays."""
     n = len(rows)
     base = HEAD + 4 * n
     slot = int(work[HEAD + 3 * n + k])
@@ -28,9 +32,12 @@ def _row(work, X, rows, par, k, keep):
         work[HEAD + 3 * n + k] = slot
         at = base + 2 * slots + slot * n
         a = rows[k] if rows[k] >= 0 else ~rows[k]
+        pause = values_at_once(par)
         for t in range(n):
             r = rows[t]
             work[at + t] = value(par, X, a, X, r if r >= 0 else ~r)
+            if not (t + 1) % pause:
+                yield
     work[base + 2 * slot + 1] = work[1] + work[5]
     return base + 2 * slots + slot * n
 
@@ -70,7 +77,8 @@ def iterate(work, X, rows, par):
         return CONVERGED if gap <= par[7] else NON_FINITE
     if not gap < _HUGE:
         return NON_FINITE
-    at = _row(work, X, rows, par, i, -1)
+    at = yield from _row(work, X, rows, par, i, -1)
+    yield
     c_neg = -par[5]
     kii = work[HEAD + 2 * n + i]
     best = 0.0
@@ -89,13 +97,15 @@ def iterate(work, X, rows, par):
                 j = k
     if j < 0:
         return NON_FINITE
-    return _move(work, X, rows, par, i, j, (top - work[HEAD + n + j]) / best_q, at)
+    yield
+    t = (top - work[HEAD + n + j]) / best_q
+    return (yield from _move(work, X, rows, par, i, j, t, at))
 
 
 def _move(work, X, rows, par, i, j, t, at):
     """Move t (clipped to the box) from sample j to sample i."""
     n = len(rows)
-    other = _row(work, X, rows, par, j, int(work[HEAD + 3 * n + i]))
+    other = yield from _row(work, X, rows, par, j, int(work[HEAD + 3 * n + i]))
     high = par[4] if rows[i] >= 0 else 0.0
     low = 0.0 if rows[j] >= 0 else -par[5]
     bi = work[HEAD + i]
@@ -119,7 +129,7 @@ def _move(work, X, rows, par, i, j, t, at):
 def subtract(work, X, rows, par, k, b):
     """Warm start: take b times kernel row k out of v."""
     n = len(rows)
-    at = _row(work, X, rows, par, k, -1)
+    at = yield from _row(work, X, rows, par, k, -1)
     for t in range(HEAD + n, HEAD + 2 * n):
         work[t] -= b * work[at]
         at += 1
@@ -152,3 +162,4 @@ def collapse(w, work, X, rows, par):
                 r = rows[k]
                 total += b * X[(r if r >= 0 else ~r) * d + t]
         w[2 + t] = total
+        yield

@@ -5,6 +5,17 @@ Fixed state: a value is a 16-bit integer, real value = integer * 2 ** par[15]. `
 chooses the shifts from the largest x.x of the training rows. The C core does the same.
 """
 
+HUGE = 2.0**126  # a float at or beyond it is reported as not finite: sums of four stay finite
+_PIECE = 700  # multiplications between two yields
+
+
+def values_at_once(par):
+    """Kernel values that make one piece of work."""
+    cost = int(par[0]) + 4
+    if par[1] == 3 or par[2] == 2:  # real rows, or distances
+        cost *= 4
+    return max(1, _PIECE // cost)
+
 
 def dot(X, a, x, b, d):
     """Sum of products of row a of X and row b of x."""
@@ -28,15 +39,23 @@ def distance2(X, a, x, b, d):
 
 
 def prepare(par, X, rows):
-    """Write par[13..15] (fixed state): input shift, product shifts, exponent of a value."""
+    """Write par[13..15] (fixed state): input shift, product shifts, exponent of a value.
+
+    A generator that works in pieces.
+    """
     if isinstance(par[0], float):
         return
     d = par[0]
     top = 0
+    left = pause = values_at_once(par)
     for r in rows:
         if r < 0:
             r = ~r
         top = max(top, dot(X, r, X, r, d))
+        left -= 1
+        if not left:
+            left = pause
+            yield
     shift = steps = exponent = 0
     if par[2] == 2:
         while (top * 4) >> shift > 0x1FFFF:
@@ -96,7 +115,7 @@ def _clamp(value):
 def _exp(z):
     from math import exp
 
-    return exp(z) if z > -80.0 else 0.0
+    return exp(z) if z > -80.0 else z - z  # NaN for what is not finite
 
 
 def _fixed_exp(par, squared):

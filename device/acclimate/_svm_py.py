@@ -16,7 +16,8 @@ Two states share one layout. In the **fixed** state `par` and `work` are `array(
 **float** state `array("f")` (the type of par[0] decides). `X` is flat, row after row.
 `rows[k]` is the number of a stored row, `r` for class +1 and `~r` for class -1 (`array("h")`).
 The tables of `par`, `work` and `w` are in docs/svm_numerics.md; names are in `_svm_par`.
-Nothing here allocates a buffer.
+Nothing here allocates a buffer. `start_pieces`, `step_pieces` and `collapse_pieces` are the same
+as generators that yield every few hundred multiplications, and whenever the model may be used.
 """
 
 from acclimate import _svm_fixed, _svm_float
@@ -29,6 +30,7 @@ from acclimate._svm_par import (
     RUNNING,
     UNSUPPORTED,
     WORK_TOO_SMALL,
+    run,
 )
 
 _BIG = 1 << 30
@@ -44,11 +46,15 @@ def work_words(n, is_float, slots):
 
 
 def start(work, X, rows, par):
-    """Begin a binary problem. Returns RUNNING or a negative error.
+    """Begin a binary problem. Returns RUNNING, NON_FINITE or a negative error.
 
     par[WARM] = 0 starts at zero, 1 keeps the signed alphas found in `work` (clipped to their
     bounds; what is left of their sum is taken back from the larger side).
     """
+    return run(start_pieces(work, X, rows, par))
+
+
+def start_pieces(work, X, rows, par):
     n = len(rows)
     slots = (len(work) - HEAD - 4 * n) // (n + 2)
     classes = 0
@@ -62,18 +68,22 @@ def start(work, X, rows, par):
     if not is_float and par[1] == 3:
         return UNSUPPORTED
     one = 1.0 if is_float else 65536
-    _k.prepare(par, X, rows)
+    yield from _k.prepare(par, X, rows)
     zero = par[0] * 0
     if par[11]:
         _repair(work, rows, par)
+    pause = _k.values_at_once(par)
     for k in range(n):
         if not par[11]:
             work[HEAD + k] = zero
         work[HEAD + n + k] = one if rows[k] >= 0 else -one
         r = rows[k] if rows[k] >= 0 else ~rows[k]
         own = _k.value(par, X, r, X, r)
-        if not -3.0e38 < own < 3.0e38:
+        if not -_k.HUGE < own < _k.HUGE:
+            work[0] = zero + NON_FINITE
             return NON_FINITE
+        if not (k + 1) % pause:
+            yield
         work[HEAD + 2 * n + k] = own
         work[HEAD + 3 * n + k] = -1
     for k in range(slots):
@@ -120,10 +130,15 @@ def step(work, X, rows, par, n_iters):
     Afterwards work[1..4] hold iterations, gap, bias and number of support vectors: the model
     so far is usable whatever the status is.
     """
+    return run(step_pieces(work, X, rows, par, n_iters))
+
+
+def step_pieces(work, X, rows, par, n_iters):
     if work[0] == RUNNING:
         solver = _svm_float if isinstance(par[0], float) else _svm_fixed
-        work[0] = _iterate(solver, work, X, rows, par, n_iters)
-        _finish(solver, work, rows, par)
+        work[0] = yield from _iterate(solver, work, X, rows, par, n_iters)
+        yield
+        finish(work, rows, par)
     return int(work[0])
 
 
@@ -134,10 +149,10 @@ def _iterate(solver, work, X, rows, par, n_iters):
         if k < n:  # warm start: subtract one support vector from the gradient
             work[5] += 1
             b = work[HEAD + k]
-            if b and not solver.subtract(work, X, rows, par, k, b):
+            if b and not (yield from solver.subtract(work, X, rows, par, k, b)):
                 return NON_FINITE
             continue
-        status = solver.iterate(work, X, rows, par)
+        status = yield from solver.iterate(work, X, rows, par)
         if status != RUNNING:
             return status
         work[1] += 1
@@ -146,8 +161,9 @@ def _iterate(solver, work, X, rows, par, n_iters):
     return RUNNING
 
 
-def _finish(solver, work, rows, par):
+def finish(work, rows, par):
     """Gap, bias (mean over free vectors, else the middle) and support vector count."""
+    solver = _svm_float if isinstance(par[0], float) else _svm_fixed
     n = len(rows)
     i, top, bottom = solver.extremes(work, rows, par)
     gap = top - bottom
@@ -169,7 +185,10 @@ def _finish(solver, work, rows, par):
 
 
 def decide(out, pos, beta, rows, X, x, par, bias):
-    """out[pos] = bias + sum beta[k] K(X[rows[k]], x); Q16 in the fixed state, clamped."""
+    """out[pos] = bias + sum beta[k] K(X[rows[k]], x); Q16 in the fixed state, clamped.
+
+    Returns 0, or NON_FINITE.
+    """
     n = len(rows)
     total = par[0] * 0
     for k in range(n):
@@ -184,6 +203,7 @@ def decide(out, pos, beta, rows, X, x, par, bias):
     else:
         total += bias
     out[pos] = total
+    return 0 if -_k.HUGE < total < _k.HUGE else NON_FINITE
 
 
 def collapse(w, work, X, rows, par):
@@ -193,12 +213,19 @@ def collapse(w, work, X, rows, par):
     the value of `linear` is the decision times 2 ** shift, below 2 ** 30 for any input row.
     Float state: `w` is `array("f")` of 2 + d words.
     """
+    run(collapse_pieces(w, work, X, rows, par))
+
+
+def collapse_pieces(w, work, X, rows, par):
     solver = _svm_float if isinstance(par[0], float) else _svm_fixed
-    solver.collapse(w, work, X, rows, par)
+    yield from solver.collapse(w, work, X, rows, par)
 
 
 def linear(out, pos, w, x, xtype):
-    """out[pos] = decision value of row x under collapsed weights (see `collapse`)."""
+    """out[pos] = decision value of row x under collapsed weights (see `collapse`).
+
+    With integer weights and an `out` of floats it is the real value. Returns 0, or NON_FINITE.
+    """
     total = w[1] * 0
     n = len(x)
     if isinstance(total, float):
@@ -213,7 +240,10 @@ def linear(out, pos, w, x, xtype):
         if xtype == 2:  # int16 products are summed in 64 bits, and cut by 8
             total >>= 8
         total += w[1]
+        if isinstance(out[pos], float):
+            total *= 2.0 ** -w[0]
     out[pos] = total
+    return 0 if -_k.HUGE < total < _k.HUGE else NON_FINITE
 
 
 def kernel(out, pos, X, a, x, b, par):

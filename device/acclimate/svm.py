@@ -128,29 +128,54 @@ class SVM:
         return self
 
     def fit_steps(self, X, y, steps=None):
-        """Generator that trains in short pieces (under about 50 ms in native code) and yields
-        how many solver steps it has offered, 0 outside of solving (nothing is allocated).
+        """Generator that trains in short pieces of work and yields how many solver steps it
+        has offered so far (a small integer; while a pair of classes trains on native code
+        nothing is allocated).
 
-        The first pieces check the input. Stop whenever you like: a model that was fitted before
-        stays as it was until the generator is exhausted; one that was not is usable as far as it
-        got.
+        Data are checked first, in pieces too: bad input raises what `fit` raises before
+        anything changes. Stop whenever you like: a model that was fitted before stays as it was
+        until the generator is exhausted; one that was not is usable as far as it got.
 
-        :param steps: solver steps in a piece; None: by the size of the problem
+        :param int steps: solver steps in one piece, 1 or more; None: as many as surely take less
+            than 50 ms at the clock of a small board
         """
-        # One after the other: imports inside imports need a deep stack.
-        import acclimate.svm_data
-        import acclimate.svm_model  # noqa: F401
-        from acclimate.svm_train import start
+        # One after the other: imports inside imports need a deep stack, and take their time.
+        import acclimate._svm_par  # noqa: F401
 
-        job = yield from start(self, X, y)
+        yield 0
+        from acclimate import _native
+
+        yield 0
+        if _native.reason("svm") is None:
+            _native.prepare()
+            yield 0
+        _native.load("svm")
+        yield 0
+        import acclimate.svm_data  # noqa: F401
+
+        yield 0
+        from acclimate.svm_model import import_pieces
+
+        yield 0
+        for _ in import_pieces():
+            yield 0
+        import acclimate.svm_collect  # noqa: F401
+
+        yield 0
+        from acclimate.svm_train import start_pieces
+
+        yield 0
+        for found in start_pieces(self, X, y):
+            job = found
+            yield 0
         self._job = job
-        while not job.step(steps):
+        for _ in job.run(steps):
             yield job.ticks
-        yield job.ticks
-        yield from self._publish(job)
+        for _ in self._publish(job):
+            yield job.ticks
 
     def _publish(self, job):
-        """Generator that makes the state of a training job the model."""
+        """Make the state of a training job the model, in pieces."""
         model = yield from job.result()
         if self.budget:
             from acclimate.svm_budget import of
@@ -232,7 +257,7 @@ class SVM:
 
     @staticmethod
     def load(path: str) -> "SVM":
-        """Read a model from a file or a stream; `ValueError` when damaged, truncated or newer."""
+        """Read a model; `ValueError` for a damaged, truncated or newer file."""
         import acclimate.svm_model  # noqa: F401
         from acclimate.svm_io import load
 

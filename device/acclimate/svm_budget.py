@@ -10,6 +10,7 @@ whose balance the solver repairs.
 from array import array
 
 from acclimate import svm_data, svm_train
+from acclimate._svm_par import run
 
 
 class Samples:
@@ -161,14 +162,10 @@ def _train(m, samples, known):
     data = (
         samples.x, samples.code, samples.shift, n, samples.d, classes, m.scaler,
     )  # fmt: skip
-    gamma = None
-    if m.kernel_name != "linear":
-        count = n * samples.d
-        gamma = svm_train.end(svm_train.gamma(m, samples.x, count, samples.d, samples.shift))
-    job = svm_train.Job(m, data, samples.labels, gamma, known)
-    while not job.step(64):
+    job = svm_train.Job(m, data, samples.labels, known)
+    for _ in job.run():
         pass
-    svm_train.end(m._publish(job))
+    run(m._publish(job))
 
 
 def check_budget(m, n):

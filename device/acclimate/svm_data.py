@@ -2,7 +2,8 @@
 """Check training data and bring it into one flat buffer of the smallest fitting type.
 
 Imported by ``acclimate.svm`` only while a model is being trained. A flat buffer whose items
-already have the wanted type is used in place, so 5 KB of samples stay 5 KB.
+already have the wanted type is used in place, so 5 KB of samples stay 5 KB. What takes long
+is a generator that yields in between and returns its result.
 """
 
 from array import array
@@ -10,6 +11,7 @@ from array import array
 _RANGE = {"B": (0, 255), "b": (-128, 127), "h": (-32768, 32767)}
 _CODE = {"uint8": "B", "int8": "b", "int16": "h", "float32": "f"}
 _F32_MAX = 3.4028234e38
+_PIECE = 256  # numbers that Python looks at between two yields
 
 
 def storage_code(name):
@@ -23,13 +25,15 @@ def storage_code(name):
 
 
 def classes_of(y):
-    """Sorted distinct labels of `y` as bytes (labels: whole numbers 0..254)."""
+    """Sorted distinct labels of `y` as bytes (labels: whole numbers 0..254), in pieces."""
     seen = bytearray(255)
     for i in range(len(y)):
         v = y[i]
         if not (0 <= v < 255) or v != int(v):
             raise ValueError("y[%d]: expected a label 0..254, got %s" % (i, v))
         seen[int(v)] = 1
+        if not (i + 1) % _PIECE:
+            yield
     classes = bytes(c for c in range(255) if seen[c])
     if len(classes) < 2:
         raise ValueError("y: expected at least 2 classes, got %d" % len(classes))
@@ -88,25 +92,30 @@ def check_row(row, i, d):
     return lo, hi, whole
 
 
-def rows_per_step(d):
-    """Rows that one short step of a check may look at."""
-    return max(1, 160 // d)
+def rows_at_once(d):
+    """Rows of `d` features that Python looks at in one piece of work."""
+    return max(1, _PIECE // d)
 
 
 def scan(X, n, d, flat):
-    """Generator; returns (min, max, whole numbers?) over all rows."""
-    if flat and isinstance(X, (bytes, bytearray)):
-        return min(X), max(X), True
+    """(min, max, whole numbers?) over all rows, in pieces."""
     lo = hi = None
+    if flat and not isinstance(X, (list, tuple)) and isinstance(X[0], int):
+        for at in range(0, n * d, 8 * _PIECE):  # a buffer of integers holds nothing else
+            part = X[at : at + 8 * _PIECE]
+            lo = min(part) if lo is None else min(lo, min(part))
+            hi = max(part) if hi is None else max(hi, max(part))
+            yield
+        return lo, hi, True
     whole = True
-    few = rows_per_step(d)
+    pause = rows_at_once(d)
     for i in range(n):
         a, b, w = check_row(X[i * d : i * d + d] if flat else X[i], i, d)
         lo = a if lo is None or a < lo else lo
         hi = b if hi is None or b > hi else hi
         whole = whole and w
-        if i % few == few - 1:
-            yield 0
+        if not (i + 1) % pause:
+            yield
     return lo, hi, whole
 
 
@@ -188,22 +197,22 @@ def store_into(buf, at, row, code, shift):
         at += 1
 
 
-def prepare(X, y, storage=None, scale=False, floats=True):
-    """Generator that checks everything in short steps; returns
-    (buffer, code, shift, n, d, classes, scaler, warning).
+def prepare_pieces(X, y, storage=None, scale=False, floats=True):
+    """Check everything, in pieces; (buffer, code, shift, n, d, classes, scaler, warning).
 
     Nothing is changed when an exception leaves. `floats` tells whether a float32 store is
     welcome (a board with an FPU, or the pure Python path).
     """
     n, d, flat = shape_of(X, y)
-    classes = classes_of(y)
+    classes = yield from classes_of(y)
     code = None if storage is None else storage_code(storage)
     lo, hi, whole = yield from scan(X, n, d, flat)
     if scale:
         from acclimate import svm_scaler
 
-        scaler = yield from svm_scaler.fit(X, n, d, flat, whole)
-        buf = yield from scaler.rows(X, n, flat)
+        yield
+        scaler = yield from svm_scaler.fit_pieces(X, n, d, flat, whole)
+        buf = yield from scaler.rows_pieces(X, n, flat)
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
@@ -214,13 +223,15 @@ def prepare(X, y, storage=None, scale=False, floats=True):
     if not whole or hi - lo > 100:
         from acclimate.svm_scaler import range_warning
 
+        yield
         warning = yield from range_warning(X, n, d, flat)
     if flat and not shift and same_items(X, code):
         return X, code, 0, n, d, classes, None, warning
+    yield
     buf = array(code, bytes(n * d * (4 if code == "f" else 2 if code == "h" else 1)))
-    few = rows_per_step(d)
+    pause = rows_at_once(d)
     for i in range(n):
         store_into(buf, i * d, X[i * d : i * d + d] if flat else X[i], code, shift)
-        if i % few == few - 1:
-            yield 0
+        if not (i + 1) % pause:
+            yield
     return buf, code, shift, n, d, classes, None, warning

@@ -31,6 +31,23 @@ def _python_core():
     return _svm_py
 
 
+def import_pieces():
+    """Generator: where no native module loads, import the solver in Python file by file."""
+    if native is None:
+        from acclimate import _svm_kernel  # noqa: F401
+
+        yield
+        from acclimate import _svm_float  # noqa: F401
+
+        yield
+        from acclimate import _svm_fixed  # noqa: F401
+
+        yield
+        from acclimate import _svm_py  # noqa: F401
+
+        yield
+
+
 def _can(core, fixed):
     """Ask the native solver with a tiny problem whether its build has this state."""
     if core is None:
@@ -73,6 +90,16 @@ def use(core):
     _cores.clear()
 
 
+def has_rounded(fixed, kind, code):
+    """True where linear float weights are used as integers: rows of bytes."""
+    return not fixed and kind == LINEAR and code in "bB"
+
+
+def top_of(code):
+    """Largest magnitude in a store of bytes."""
+    return 255 if code == "B" else 128
+
+
 def integer_weights(w, d, x_top=128):
     """Collapsed float weights as the integer row of the fixed state: `linear` is then integer.
 
@@ -102,6 +129,14 @@ def integer_weights(w, d, x_top=128):
     return q
 
 
+def _minus(values):
+    """Array of the negated numbers of an array of float or int."""
+    out = array("f" if isinstance(values[0], float) else "i", values)
+    for k in range(len(out)):
+        out[k] = -out[k]
+    return out
+
+
 class Pair:
     """Decision function of one pair: `w` (linear), or rows of the store with signed alphas."""
 
@@ -111,6 +146,24 @@ class Pair:
         self.bias = bias
         self.par = par
         self.w = w
+        self.rounded = None  # linear over bytes: the weights as integers
+        self.negated = None  # made by `negate`
+
+    def negate(self):
+        """The same pair with the opposite sign, exactly; made once."""
+        if self.negated is None:
+            self.negated = other = Pair(self.rows, self.beta, -self.bias, self.par, self.w)
+            if self.w is None:
+                other.beta = _minus(self.beta)
+            elif self.rounded is None:
+                other.w = _minus(self.w)
+            else:
+                other.rounded = q = _minus(self.rounded)
+                q[0] = self.rounded[0]
+                for k in range(2, len(q)):
+                    low = -((self.rounded[k] & 0xFFFF ^ 0x8000) - 0x8000)
+                    q[k] = (low & 0xFFFF) | (-(self.rounded[k] >> 16) << 16)
+        return self.negated
 
 
 class Model:
@@ -137,16 +190,16 @@ class Model:
         self.core = core_for(fixed)
         self._xtype = CODES.index(code)
         self._row = array(code, (0 for _ in range(d)))
-        self._out = array("i" if fixed else "f", (0 for _ in range(k * (k - 1) // 2)))
-        self._rounded = None  # integer weights of the pairs, where rows are bytes
+        self._rounded = has_rounded(fixed, kind, code)
+        self._whole = fixed or self._rounded  # raw decision values are integers
+        self._out = array("i" if self._whole else "f", (0 for _ in range(k * (k - 1) // 2)))
 
     def settle(self):
         """Make ready to predict: rows of bytes are weighed in integers, on every runtime alike."""
-        if self.fixed or self.kind != LINEAR or self.code not in "bB" or self._rounded:
-            return
-        top = 255 if self.code == "B" else 128
-        self._rounded = [integer_weights(pair.w, self.d, top) for pair in self.pairs]
-        self._out = array("i", (0 for _ in self._out))
+        if self._rounded:
+            for pair in self.pairs:
+                if pair.rounded is None:
+                    pair.rounded = integer_weights(pair.w, self.d, top_of(self.code))
 
     def _enter(self, row):
         """`row` as the solver takes it: as it is when its type is right, or a checked copy."""
@@ -161,13 +214,19 @@ class Model:
                     return row
             elif kind is array:
                 # MicroPython does not tell the type; the native module checks the size.
-                if getattr(row, "typecode", self.code) == self.code:
+                if getattr(row, "typecode", self.code) == self.code and (
+                    self.code == "f" or not isinstance(row[0], float)
+                ):
                     return row
             elif kind is memoryview and getattr(row, "format", self.code) == self.code:
                 return row
+        return self._copy(row)
+
+    def _copy(self, row):
+        """`row`, checked, in a buffer of the store's type that the next call reuses."""
         from acclimate.svm_data import store_into
 
-        store_into(self._row, 0, row, self.code, self.shift)
+        store_into(self._row, 0, row, self.code, 0 if self.scaled else self.shift)
         return self._row
 
     def values(self, row):
@@ -177,42 +236,51 @@ class Model:
     def raw_values(self, row):
         """The same for a row that is in the units and of the type of the store already."""
         out = self._out
-        core = self.core
         p = 0
         for pair in self.pairs:
-            if pair.w is None:
-                bad = core.decide(out, p, pair.beta, pair.rows, self.x, row, pair.par, pair.bias)
-            else:
-                w = self._rounded[p] if self._rounded else pair.w
-                bad = core.linear(out, p, w, row, self._xtype)
-            if bad:
-                self._refuse(bad)
+            self._decide(out, p, pair, row)
             p += 1
         return out
 
-    def _refuse(self, status):
-        if status > 0:
-            raise ValueError("row: expected finite numbers, got a decision that is not finite")
+    def _decide(self, out, p, pair, row):
+        """out[p] = decision value of a pair: a real number where `out` holds such."""
+        core = self.core
+        if pair.w is None:
+            bad = core.decide(out, p, pair.beta, pair.rows, self.x, row, pair.par, pair.bias)
+        else:
+            w = pair.w if pair.rounded is None else pair.rounded
+            bad = core.linear(out, p, w, row, self._xtype)
+        if not bad:
+            return
+        if bad > 0:
+            raise ValueError("row: expected finite numbers, got others, or too large ones")
+        if bad == -2 and row is not self._row:
+            return self._decide(out, p, pair, self._copy(row))  # items of another size
         raise ValueError(
             "row: expected %d items of type '%s', got another buffer (status %d)"
-            % (self.d, self.code, status)
+            % (self.d, self.code, bad)
         )
 
     def real(self, p, raw):
         """Raw value of pair `p` as a number whose margin is 1."""
         if self._rounded:
-            return raw * 2.0 ** -self._rounded[p][0]
+            return raw * 2.0 ** -self.pairs[p].rounded[0]
         if self.fixed:
             w = self.pairs[p].w
             return raw * 2.0 ** -(16 if w is None else w[0])
-        if raw - raw != 0:
-            raise ValueError("row: expected finite numbers, got decision %s" % raw)
         return raw
 
     def decision(self, row, out=None):
         """Values with the signs of scikit-learn; see `SVM.decision`."""
+        count = len(self.pairs)
+        if out is not None and not self.fixed:
+            row = self._enter(row)
+            p = 0
+            for pair in self.pairs:
+                self._decide(out, p, pair.negate() if count == 1 else pair, row)
+                p += 1
+            return out
         raw = self.values(row)
-        count = len(raw)
         if count == 1:
             v = -self.real(0, raw[0])
             if out is None:
@@ -228,6 +296,6 @@ class Model:
     def predict(self, row):
         """Label with most votes; the lowest label wins a tie (the rule of libsvm)."""
         out = self.values(row)
-        if len(self.classes) == 2:
+        if self._whole and len(self.classes) == 2:
             return self.classes[0 if out[0] > 0 else 1]
         return self.classes[self.core.vote(out, len(self.classes))]

@@ -10,19 +10,26 @@ Fractions are scaled in float32.
 
 from array import array
 
-from acclimate.svm_data import rows_per_step
-
 SHIFT = 7  # stored value = standardised value * 2**SHIFT
 LIMIT = 2047  # 16 deviations; keeps a dot product of 512 features inside 32 bits
 WIDE = 100  # features whose ranges differ more than this get a warning
 
 
+def _pause(d):
+    """Rows of one piece of work."""
+    from acclimate.svm_data import rows_at_once  # a board that only predicts does without
+
+    return rows_at_once(d)
+
+
 def ranges(X, n, d, flat=False):
-    """Generator; returns lists of the lowest and the highest value of each feature."""
+    """Lists of the lowest and the highest value of each feature, in pieces."""
     lo = hi = None
-    few = rows_per_step(d)
+    pause = _pause(d)
     for i in range(n):
         row = X[i * d : i * d + d] if flat else X[i]
+        if not (i + 1) % pause:
+            yield
         if lo is None:
             lo = list(row)
             hi = list(row)
@@ -33,14 +40,13 @@ def ranges(X, n, d, flat=False):
                 lo[j] = v
             elif v > hi[j]:
                 hi[j] = v
-        if i % few == few - 1:
-            yield 0
     return lo, hi
 
 
 def range_warning(X, n, d, flat=False):
-    """Generator; returns a text for ranges that differ by more than 100 times, or None."""
+    """Text for feature ranges that differ by more than 100 times, or None; in pieces."""
     lo, hi = yield from ranges(X, n, d, flat)
+    yield
     small = big = -1
     for j in range(d):
         span = hi[j] - lo[j]
@@ -98,15 +104,15 @@ class Scaler:
             at += 1
         return out
 
-    def rows(self, X, n, flat=False):
-        """Generator; returns all rows, scaled, in one new flat array."""
+    def rows_pieces(self, X, n, flat=False):
+        """Scale all rows into one new flat array, in pieces."""
         d = self.d
         out = array(self.code, bytes(n * d * (2 if self.code == "h" else 4)))
-        few = rows_per_step(d)
+        pause = _pause(d)
         for i in range(n):
             self.row(X[i * d : i * d + d] if flat else X[i], out, i * d)
-            if i % few == few - 1:
-                yield 0
+            if not (i + 1) % pause:
+                yield
         return out
 
     def sections(self):
@@ -114,13 +120,17 @@ class Scaler:
         return bytes((ord(self.code), self.power, 0, 0)), self.offset, self.divisor
 
 
-def fit(X, n, d, flat=False, whole=True):
-    """Generator; returns a scaler for the rows of `X`; `whole`: all values are whole numbers."""
+def fit_pieces(X, n, d, flat=False, whole=True):
+    """Scaler for the rows of `X`, in pieces; `whole` says that all values are whole numbers."""
     mean = [0] * d
     square = [0] * d
-    few = rows_per_step(d)
-    for count in range(1, n + 1):
-        row = X[count * d - d : count * d] if flat else X[count - 1]
+    count = 0
+    pause = _pause(d)
+    for i in range(n):
+        row = X[i * d : i * d + d] if flat else X[i]
+        if not (i + 1) % pause:
+            yield
+        count += 1
         for j in range(d):
             v = row[j]
             if whole:  # exact sums of integers
@@ -131,8 +141,7 @@ def fit(X, n, d, flat=False, whole=True):
                 delta = v - mean[j]
                 mean[j] += delta / count
                 square[j] += delta * (v - mean[j])
-        if count % few == 0:
-            yield 0
+    yield
     if not whole:
         std = [(s / n) ** 0.5 or 1.0 for s in square]
         return Scaler("f", array("f", mean), array("f", std))

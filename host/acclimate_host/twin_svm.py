@@ -8,7 +8,7 @@ library was not built. Buffers are those of `array`, or writable memoryviews of 
 import ctypes
 from pathlib import Path
 
-_DEFAULT = Path(__file__).resolve().parents[2] / "out" / "twin" / "libacclimate_svm.so"
+from acclimate_host.paths import built
 
 
 class _Problem(ctypes.Structure):
@@ -93,7 +93,7 @@ class Twin:
         weights, size, _w = _pointer(w)
         row, row_bytes, _row = _pointer(x)
         at, _bytes, _out = _word(out, pos)
-        is_float = isinstance(w[0], float)
+        is_float = isinstance(w[0], float) + 2 * isinstance(out[pos], float)
         return self._lib.svm_linear(weights, size, row, row_bytes, xtype, is_float, at)
 
     def kernel(self, out, pos, X, a, x, b, par):
@@ -119,7 +119,7 @@ def _word(out, pos):
 
 def load(path=None):
     """The twin, or None when `make twin` has not built it."""
-    path = Path(path or _DEFAULT)
+    path = Path(path or built("twin", "libacclimate_svm.so"))
     return Twin(path) if path.exists() else None
 
 

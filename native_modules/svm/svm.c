@@ -124,11 +124,11 @@ int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const voi
     if (bad) {
         return bad;
     }
-    if (row_bytes < p->stride) {
+    if (row_bytes != p->stride) {
         return SVM_BAD_ARGUMENT;
     }
     BY_STATE(p->is_float, decide(p, row, bias, out));
-    return 0;
+    return IS_FLOAT(p) ? svm_is_huge(*(float *)out) : 0;
 }
 
 /* Pairs in order 01, 02, .., 12, ..; above zero votes for the first; ties: lowest class.

@@ -54,10 +54,12 @@ int32_t svm_work_words(int32_t n, int32_t is_float, int32_t slots);
 int32_t svm_start(svm_problem *p);
 int32_t svm_step(svm_problem *p, int32_t iterations);
 
-/* p->work holds the signed alphas only; bias is an int32_t or float. */
+/* p->work holds the signed alphas only; bias is an int32_t or float. SVM_NON_FINITE when the
+ * value is not finite: the row holds a NaN, or it is too large. */
 int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
     void *out);
 int32_t svm_collapse(svm_problem *p, void *w, int32_t w_bytes);
+/* is_float: bit 0: w is float; bit 1: out is, and then holds the real value. */
 int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_bytes,
     int32_t xtype, int32_t is_float, void *out);
 /* Row a of p->x against row b of x; p->n is 0. */
@@ -100,6 +102,18 @@ static inline uint32_t svm_quotient(uint32_t a, uint32_t b) {
 
 /* Feature k of an integer row (svm_linear.c). */
 int32_t svm_integer(const void *row, int32_t k, int32_t xtype);
+
+typedef union {
+    float f;
+    int32_t i;
+} svm_bits;
+
+/* SVM_NON_FINITE at or beyond 2^126, else 0: a sum of four others is finite. */
+static inline int32_t svm_is_huge(float v) {
+    svm_bits b;
+    b.f = v;
+    return (uint32_t)b.i << 1 >= 0xfd000000u ? SVM_NON_FINITE : 0;
+}
 
 static inline int32_t svm_row(int32_t r) {
     return r < 0 ? ~r : r;

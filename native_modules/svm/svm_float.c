@@ -18,15 +18,10 @@ typedef float kval;
 #define LOWEST (-3.0e38f)
 #define TINY 1e-12f
 
-typedef union {
-    float f;
-    int32_t i;
-} bits;
-
 /* Alphas compare with their bounds by their bits: there is no -0 among them. */
 typedef int32_t order;
 static inline int32_t order_of(float v) {
-    bits b;
+    svm_bits b;
     b.f = v;
     return b.i;
 }
@@ -36,7 +31,7 @@ static inline int32_t order_of(float v) {
 #if defined(__XTENSA__)
 /* No divide instruction: reciprocal by Newton, then one correction of the quotient. */
 static float divide(float a, float b) {
-    bits r;
+    svm_bits r;
     r.f = b;
     r.i = 0x7ef311c7 - r.i;
     for (int32_t k = 0; k < 4; k++) {
@@ -51,9 +46,7 @@ static inline float divide(float a, float b) {
 }
 #endif
 
-static int32_t is_bad(float v) {
-    return (ORDER(v) & 0x7f800000) == 0x7f800000; /* infinite or not a number */
-}
+#define is_bad svm_is_huge
 
 static float dot_f32(const float *a, const float *b, int32_t d) {
     float acc = 0;
@@ -80,7 +73,7 @@ static float raw(const svm_problem *p, const void *a, const void *b) {
 
 /* exp(-z) for z >= 0: 2^-n by the exponent field, the fraction by a polynomial. */
 static float exp_minus(float z) {
-    bits r;
+    svm_bits r;
     z *= 1.44269504f;
     if (!(z < 120.0f)) {
         return z - z; /* 0, or the NaN that came in; infinity becomes NaN too */

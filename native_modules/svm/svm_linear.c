@@ -61,13 +61,14 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
     if ((((uintptr_t)w | (uintptr_t)out) & 3) || ((uintptr_t)row & mask)) {
         return SVM_UNALIGNED;
     }
-    if (d + 2 > (is_float ? w_bytes >> 2 : (w_bytes >> 1) - 2)) {
+    if (w_bytes != 8 + (is_float & 1 ? d * 4 : (d * 2 + 2) & ~3)) {
         return SVM_BAD_ARGUMENT;
     }
-    if (is_float) {
+    if (is_float & 1) {
 #if defined(SVM_FLOAT)
-        *(float *)out = weighted_f32((const float *)w + 2, row, d, xtype);
-        return 0;
+        float real = weighted_f32((const float *)w + 2, row, d, xtype);
+        *(float *)out = real;
+        return svm_is_huge(real);
 #else
         return SVM_UNSUPPORTED;
 #endif
@@ -83,6 +84,14 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
     } else {
         return SVM_UNSUPPORTED;
     }
+#if defined(SVM_FLOAT)
+    if (is_float) {
+        svm_bits scale;
+        scale.i = (127 - *(const int32_t *)w) << 23;
+        *(float *)out = (float)total * scale.f;
+        return 0;
+    }
+#endif
     *(int32_t *)out = total;
     return 0;
 }

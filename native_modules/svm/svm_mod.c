@@ -24,15 +24,16 @@ static void get_problem(svm_problem *p, mp_obj_t work, mp_obj_t x, mp_obj_t rows
     }
 }
 
-/* The word of buffer o at index i. */
-static void *get_word(mp_obj_t o, mp_obj_t index) {
-    int32_t *buffer;
-    mp_int_t words = get(o, &buffer, MP_BUFFER_RW) >> 2;
+/* The word of buffer o at index i; *is_float says whether it is one. */
+static void *get_word(mp_obj_t o, mp_obj_t index, int32_t *is_float) {
+    mp_buffer_info_t info;
+    mp_get_buffer_raise(o, &info, MP_BUFFER_RW);
     mp_uint_t i = (mp_uint_t)mp_obj_get_int(index);
-    if (i >= (mp_uint_t)words) {
+    if (i >= (mp_uint_t)info.len >> 2) {
         mp_raise_ValueError(MP_ERROR_TEXT("par"));
     }
-    return buffer + i;
+    *is_float = info.typecode == 'f';
+    return (int32_t *)info.buf + i;
 }
 
 static mp_obj_t svm_mod_work_words(mp_obj_t n, mp_obj_t is_float, mp_obj_t slots) {
@@ -73,11 +74,12 @@ static mp_obj_t svm_mod_linear(size_t n_args, const mp_obj_t *args) {
     mp_buffer_info_t w;
     void *row;
     (void)n_args;
-    void *out = get_word(args[0], args[1]);
+    int32_t is_float;
+    void *out = get_word(args[0], args[1], &is_float);
     mp_get_buffer_raise(args[2], &w, MP_BUFFER_READ);
     mp_int_t bytes = get(args[3], &row, MP_BUFFER_READ);
     return mp_obj_new_int(svm_linear(w.buf, (int32_t)w.len, row, (int32_t)bytes,
-        mp_obj_get_int(args[4]), w.typecode == 'f', out));
+        mp_obj_get_int(args[4]), is_float * 2 + (w.typecode == 'f'), out));
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(linear_obj, 5, 5, svm_mod_linear);
 
@@ -86,7 +88,8 @@ static mp_obj_t svm_mod_decide(size_t n_args, const mp_obj_t *args) {
     svm_problem p;
     void *row;
     (void)n_args;
-    void *out = get_word(args[0], args[1]);
+    int32_t is_float;
+    void *out = get_word(args[0], args[1], &is_float);
     get_problem(&p, args[2], args[4], args[3], args[6]);
     mp_int_t bytes = get(args[5], &row, MP_BUFFER_READ);
     union {

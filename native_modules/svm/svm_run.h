@@ -44,6 +44,7 @@ int32_t STATE(start)(const svm_problem *p) {
         const void *a = sample(p, k);
         kval own = DIAGONAL(p, a);
         if (is_bad(own)) {
+            work[W_STATUS] = SVM_NON_FINITE; /* no step will change that */
             return SVM_NON_FINITE;
         }
         if (!warm) {

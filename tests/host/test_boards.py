@@ -43,8 +43,17 @@ def test_stock_circuitpython_loads_no_native_code():
         assert board.native("circuitpython") in (None, "no")
 
 
+def test_every_board_of_the_paper_has_an_energy_with_a_source():
+    for name in ("esp32_generic", "huzzah32", "feather_nrf52840", "metro_m0_express"):
+        board = boards.load(name)
+        assert board.energy_j(1.0) > 0
+        for figure in ("power.voltage_v", "power.active_current_a"):
+            source = board.figures[figure].source
+            assert any(word in source for word in ("Data", "Specification")), source
+
+
 def test_what_is_not_known_is_none_and_gives_no_energy():
-    board = boards.load("feather_nrf52840")
+    board = boards.load("desktop")
     assert board.value("power.active_current_a") is None
     assert "power.active_current_a" in board.unknown()
     assert board.energy_j(1.0) is None

@@ -76,10 +76,11 @@ def test_large_integers_are_exact_counters():
 
 
 def test_mean_of_many_values_stays_exact():
-    from acclimate import svm_scaler, svm_train
+    from acclimate import svm_scaler
+    from acclimate._svm_par import run
 
     X = array("f", [1000.25, 1000.75] * 50000)
-    scaler = svm_train.end(svm_scaler.fit(X, 100000, 1, True, False))
+    scaler = run(svm_scaler.fit_pieces(X, 100000, 1, True, False))
     assert scaler.offset[0] == pytest.approx(1000.5, abs=1e-3)
     assert scaler.divisor[0] == pytest.approx(0.25, rel=1e-3)
 

@@ -196,3 +196,35 @@ def test_module_size_stays_inside_its_limit(arch, name, limit):
     if not path.exists():
         pytest.skip("make native has not built " + arch)
     assert path.stat().st_size <= limit
+
+
+@core
+@pytest.mark.parametrize("kernel", [p.LINEAR, p.POLY, p.RBF])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 3e38])
+def test_a_start_that_failed_stays_failed(core, bad, kernel):
+    """A step after it must not say that nothing, which it has, has converged."""
+    fit = Fit(core, [1.0, bad, -1.0], [0, 1, ~2], 1, p.FLOAT32, kernel, True)
+    if fit.status != p.NON_FINITE:
+        assert kernel == p.RBF and bad == 3e38
+        return
+    assert core.step(fit.work, fit.x, fit.rows, fit.par, 10) == p.NON_FINITE
+
+
+@core
+@pytest.mark.parametrize("kernel", [p.LINEAR, p.POLY, p.RBF])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_decision_that_is_not_finite_is_reported(core, bad, kernel):
+    fit = Fit(core, [1.0, 2.0, -1.0], [0, 1, ~2], 1, p.FLOAT32, kernel, True)
+    row, out = array("f", [bad]), array("f", [0])
+    assert core.decide(out, 0, fit.alphas, fit.rows, fit.x, row, fit.par, fit.work[p.BIAS]) == 3
+    if kernel == p.LINEAR:
+        assert core.linear(out, 0, fit.weights(), row, p.FLOAT32) == p.NON_FINITE
+
+
+@core
+def test_integer_weights_give_a_real_value_where_that_is_asked_for(core):
+    fit = Fit(core, [3, 9, -4, 7], [0, ~1], 2, p.INT8, p.LINEAR, True)
+    q, row = integer_weights(fit.weights(), 2), array("b", [5, -6])
+    whole, real = array("i", [0]), array("f", [0])
+    assert core.linear(whole, 0, q, row, p.INT8) == core.linear(real, 0, q, row, p.INT8) == 0
+    assert real[0] == pytest.approx(whole[0] * 2.0 ** -q[0], rel=1e-7)

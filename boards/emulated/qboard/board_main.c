@@ -5,7 +5,6 @@
 #include "py/mphal.h"
 #include "py/runtime.h"
 #include "py/stackctrl.h"
-#include "py/stream.h"
 
 #include "soc.h"
 
@@ -18,22 +17,6 @@
 #endif
 
 extern char _ebss[], _heap_end[], _estack[];
-
-static int uart_has_input(void) {
-    #if defined(QEMU_SOC_MPS2)
-    return (UART_STATE & UART_STATE_RXFULL) != 0;
-    #else
-    return UART_RXDRDY != 0;
-    #endif
-}
-
-uintptr_t __wrap_mp_hal_stdio_poll(uintptr_t flags) {
-    uintptr_t ready = flags & MP_STREAM_POLL_WR;
-    if ((flags & MP_STREAM_POLL_RD) && uart_has_input()) {
-        ready |= MP_STREAM_POLL_RD;
-    }
-    return ready;
-}
 
 static void fpu_init(void) {
     #if defined(__ARM_FP)

@@ -2,6 +2,7 @@
 // Time functions of the port from a hardware timer. With QEMU's -icount the timer counts
 // instructions: see boards/emulated/README.md.
 #include "py/mphal.h"
+#include "py/runtime.h"
 
 #include "soc.h"
 
@@ -69,5 +70,7 @@ void mp_hal_delay_us(mp_uint_t us) {
 void mp_hal_delay_ms(mp_uint_t ms) {
     uint64_t end = clock_ticks_64() + (uint64_t)ms * (CLOCK_HZ / 1000);
     while (clock_ticks_64() < end) {
+        mp_handle_pending(true);
+        board_poll_interrupt();
     }
 }
