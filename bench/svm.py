@@ -13,6 +13,7 @@ import numpy as np
 
 from acclimate import _svm_par as p
 from acclimate import _svm_py
+from acclimate_host import boards
 from acclimate_host.paths import built, program, repository
 from bench import common, svm_accuracy, svm_board, svm_steps
 from bench.svm_tasks import TASKS
@@ -46,6 +47,8 @@ TARGETS = [
     ("size.armv6m_linear", "<=", 2560),
     ("size.armv7emsp", "<=", 5120),
     ("size.xtensawin", None, None),
+    ("energy.m4f.digits_j", None, None),
+    ("energy.m0.digits_j", None, None),
     ("ratio.alg1_10.m4f_digits", None, None),
     ("ratio.alg1_10000.m4f_digits", None, None),
     ("ratio.alg1_10.m0_digits", None, None),
@@ -145,6 +148,20 @@ def compare(result, key, board, arch):
         result["ratio"]["alg1_10000"][name] = run["instructions_10000"] / ours
 
 
+def energy(result):
+    """Energy of one training at one instruction a cycle: a lower bound, of the chip alone."""
+    for key, name in (("m4f", "feather_nrf52840"), ("m0", "metro_m0_express")):
+        board = boards.load(name)
+        result["energy"][key] = {
+            "board": name,
+            "source": board.figures["power.active_current_a"].source,
+            **{
+                task + "_j": board.energy_j(count / board.value("clock_hz"))
+                for task, count in result["instructions"][key].items()
+            },
+        }
+
+
 def memory(result):
     plain, gram = (result["runs"]["m0.digits" + suffix] for suffix in ("", "_gram"))
     result["memory"]["m0"] = {
@@ -174,7 +191,7 @@ def steps(result):
 def main():
     result = {
         "agree": {}, "objective_gap": {}, "instructions": {}, "predict": {}, "memory": {},
-        "size": {}, "ratio": {"alg1_10": {}, "alg1_10000": {}}, "runs": {},
+        "size": {}, "energy": {}, "ratio": {"alg1_10": {}, "alg1_10000": {}}, "runs": {},
     }  # fmt: skip
     for arch in ("armv6m", "armv7emsp", "xtensawin", "x64"):
         if native(arch).exists():
@@ -186,6 +203,7 @@ def main():
     board_runs(result)
     steps(result)
     memory(result)
+    energy(result)
     path = common.write("svm", result)
     missed = common.table("SVM (instructions on emulated boards, bytes)", result, TARGETS)
     print(f"written to {path.relative_to(repository())}")

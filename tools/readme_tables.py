@@ -182,6 +182,7 @@ def measured_table():
 def svm_table(svm):
     """What the native core needs for the paper's two tasks."""
     full = svm["size"]["armv6m"]
+    steps, energy = svm["steps"], svm["energy"]
     lines = [
         "The native solvers; instructions to train (iris: 70 rows of 4, digits: 84 rows of 64). "
         f"On the SAMD21 it is the linear one; the one with all kernels has {full:,} bytes there:",
@@ -202,7 +203,15 @@ def svm_table(svm):
     lines += [
         "",
         "iris and digits keep 8 kernel rows, the next column 48 on the M4F and 28 on the M0. The "
-        "prediction is from integer weights, without the call.",
+        "prediction is from integer weights, without the call. The longest step of a training of "
+        f"`SVM` on the M4F, imports and all, takes {steps['m4f_max_instructions']:,} instructions "
+        f"({steps['m4f_python_max_instructions']:,} in pure Python), of `SmallSVM` on the M0 "
+        f"{steps['m0_max_instructions']:,}.",
+        "",
+        f"At one instruction a cycle and the current in the chips' data sheets digits takes "
+        f"{1e6 * energy['m4f']['digits_j']:.0f} µJ on the nRF52840 and "
+        f"{1e6 * energy['m0']['digits_j']:.0f} µJ on the SAMD21. That is not comparable with the "
+        "paper's energy, whose currents are printed only inside a picture.",
         "",
         "Measured by `make bench NAME=svm` in the emulator.",
         "",

@@ -10,6 +10,7 @@ package(  # noqa: F821
         "features.py",
         "loop.py",
         "svm.py",
+        "svm_collect.py",
         "svm_data.py",
         "svm_model.py",
         "svm_train.py",

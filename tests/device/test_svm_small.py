@@ -59,7 +59,8 @@ def test_predict_and_steps_do_not_allocate():
     X, y = rows(24, 4)
     m = SVM(tol=0.0001)
     steps = m.fit_steps(X, y, 1)
-    next(steps)
+    while next(steps) < 1:
+        pass
     if native() is None:
         return "no native module here"
     row = X[4:8]

@@ -67,6 +67,14 @@ class Demo:
             self.note_peak()
         print(self.loop.trainer.rows, total)
 
+    def ship(self, path):
+        """Begin with a model from a file instead. Prints: ticks."""
+        machine, used = self.clocked(lambda: SVM.load(path))
+        machine.storage = "int8"
+        machine.gamma = None  # chosen anew from what it is trained on
+        self.loop.trainer.live = self.loop.io.model = machine
+        print(used)
+
     def sense(self):
         """Predict the window. Prints: label, ticks of the features, ticks of the prediction."""
         loop = self.loop

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acclimate_host.demo import watch
-from acclimate_host.demo.protocol import SAMPLES, Outcome, rows
+from acclimate_host.demo.protocol import SAMPLES, Outcome, factory_machine, rows
 from acclimate_host.paths import program
 
 _ON_BOARD = Path(__file__).with_name("on_board.py")
@@ -86,9 +86,28 @@ class Runner:
         )
         for w, row in zip(session.factory, rows(session.factory, s), strict=True):
             self.board.exec(f"d.fill({w.truth}, '{_base64(row)}')")
-        count, self.costs.factory = self._numbers("d.factory()", _TRAIN_S)
+        if s.imported:
+            self._ship(session)
+        else:
+            count, self.costs.factory = self._numbers("d.factory()", _TRAIN_S)
+            self.say(f"  the board trained its first model on {count} samples of other people")
         self.costs.heap_ready = self._numbers("d.bytes()")[0]
-        self.say(f"  the board trained its first model on {count} samples of other people")
+
+    def _ship(self, session):
+        """Fit the first model with scikit-learn, and give the board a file of it."""
+
+        def say(text):
+            count = len(session.factory)
+            self.say(f"  scikit-learn trained the first model on {count} samples of other people")
+            self.say(f"  imported for the board: {text}")
+
+        machine = factory_machine(session, self.settings, say)
+        path = self.board.root.rstrip("/") + "/factory.svm"
+        with tempfile.TemporaryDirectory() as folder:
+            local = Path(folder, "factory.svm")
+            machine.save(str(local))
+            self.board.put(local, path)
+        self._numbers(f"d.ship({path!r})", 60)
 
     def _send_program(self):
         """Copy the board's side as bytecode where there is a compiler, as source otherwise."""
