@@ -4,8 +4,6 @@
 Instructions are counted by QEMU on the emulated boards: no cycles, no milliseconds.
 """
 
-import os
-import subprocess
 import sys
 from array import array
 
@@ -14,7 +12,7 @@ import numpy as np
 from acclimate import _svm_par as p
 from acclimate import _svm_py
 from acclimate_host import boards
-from acclimate_host.paths import built, program, repository
+from acclimate_host.paths import built, repository
 from bench import common, svm_accuracy, svm_board, svm_steps
 from bench.svm_tasks import TASKS
 
@@ -96,18 +94,6 @@ def accuracy(result):
             result["objective_gap"][task.name] = worst
 
 
-def build_reference(arch):
-    """Build Algorithm 1 for a board; path of the module."""
-    out = built("bench", "native")
-    environment = dict(os.environ, MPY_DIR=str(built("micropython").resolve()))
-    beside = os.path.dirname(program("mpy-cross"))
-    environment["PATH"] = beside + os.pathsep + environment["PATH"]
-    folder = repository() / "bench" / "native" / "svm_ref"
-    command = ["make", "-s", "-C", str(folder), "ARCH=" + arch, f"OUT={out}"]
-    subprocess.run(command, check=True, env=environment, stdout=sys.stderr)
-    return out / "native" / arch / "svm_ref.mpy"
-
-
 def native(arch, name="_svm"):
     return built("native", arch, name + ".mpy")
 
@@ -136,7 +122,7 @@ def board_runs(result):
 
 def compare(result, key, board, arch):
     """Ratios of Algorithm 1 to ours without a kernel matrix, 10 and 10 000 idle passes."""
-    reference = build_reference(arch)
+    reference = common.build_module("svm_ref", arch)
     for task in TASKS:
         run = svm_board.algorithm_1(board, task, reference)
         more = PAPER_IDLE_PASSES - 10

@@ -154,10 +154,21 @@ class SVM:
         import acclimate.svm_data  # noqa: F401
 
         yield 0
-        from acclimate.svm_model import import_pieces
+        import acclimate.svm_model
 
         yield 0
-        for _ in import_pieces():
+        if acclimate.svm_model.native is None:
+            from acclimate import _svm_kernel  # noqa: F401
+
+            yield 0
+            from acclimate import _svm_float  # noqa: F401
+
+            yield 0
+            from acclimate import _svm_fixed  # noqa: F401
+
+            yield 0
+            from acclimate import _svm_py  # noqa: F401
+
             yield 0
         import acclimate.svm_collect  # noqa: F401
 
@@ -257,7 +268,7 @@ class SVM:
 
     @staticmethod
     def load(path: str) -> "SVM":
-        """Read a model; `ValueError` for a damaged, truncated or newer file."""
+        """Read a model from a file or a stream; `ValueError` when damaged, truncated or newer."""
         import acclimate.svm_model  # noqa: F401
         from acclimate.svm_io import load
 

@@ -7,7 +7,7 @@ Generators that yield often and return their result; `acclimate._svm_par.run` ru
 from array import array
 
 from acclimate import _svm_par as P
-from acclimate.svm_model import LINEAR, Model, Pair, has_rounded, integer_weights, top_of
+from acclimate.svm_model import LINEAR, Model, Pair
 
 PIECE = 64  # samples that Python looks at between two yields
 
@@ -41,8 +41,11 @@ def collect(job):
         core.collapse(w, job.work, job.x, job.rows, job.par)
     yield
     pair = Pair(rows, beta, bias, None, w)
-    if has_rounded(job.fixed, job.kind, job.shape[3]):
-        pair.rounded = integer_weights(w, job.shape[1], top_of(job.shape[3]))
+    if not job.fixed and job.shape[3] in "bB":
+        from acclimate.svm_rounded import integer_weights
+
+        yield
+        pair.rounded = integer_weights(w, job.shape[1], job.shape[3])
         yield
     return pair
 

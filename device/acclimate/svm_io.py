@@ -252,10 +252,14 @@ def _read(stream, f):
 
 
 def load(cls, path):
-    """A fitted SVM from a file."""
-    with open(path, "rb") as stream:
+    """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
+    stream = path if hasattr(path, "seek") else open(path, "rb")
+    try:
         f = check(stream, path)
         model, scaler, labels = _read(stream, f)
+    finally:
+        if stream is not path:
+            stream.close()
     m = cls(
         ("linear", "poly", "rbf")[model.kind], C=f[12], gamma=f[13] or None,
         degree=f[9], coef0=f[14], budget=f[18], scale=scaler is not None,

@@ -6,7 +6,6 @@ All that a board needs to predict. The arithmetic is the native module's where i
 """
 
 from array import array
-from math import floor
 
 LINEAR, POLY, RBF = 0, 1, 2
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
@@ -29,23 +28,6 @@ def _python_core():
     from acclimate import _svm_py
 
     return _svm_py
-
-
-def import_pieces():
-    """Generator: where no native module loads, import the solver in Python file by file."""
-    if native is None:
-        from acclimate import _svm_kernel  # noqa: F401
-
-        yield
-        from acclimate import _svm_float  # noqa: F401
-
-        yield
-        from acclimate import _svm_fixed  # noqa: F401
-
-        yield
-        from acclimate import _svm_py  # noqa: F401
-
-        yield
 
 
 def _can(core, fixed):
@@ -90,53 +72,6 @@ def use(core):
     _cores.clear()
 
 
-def has_rounded(fixed, kind, code):
-    """True where linear float weights are used as integers: rows of bytes."""
-    return not fixed and kind == LINEAR and code in "bB"
-
-
-def top_of(code):
-    """Largest magnitude in a store of bytes."""
-    return 255 if code == "B" else 128
-
-
-def integer_weights(w, d, x_top=128):
-    """Collapsed float weights as the integer row of the fixed state: `linear` is then integer.
-
-    For integer rows of |x| <= x_top. Returns array("i"): shift, bias, int16 pairs; the decision
-    is `linear` / 2**shift, rounded to 15 bits of the largest weight.
-    """
-    largest = total = 0.0
-    for k in range(d):
-        v = abs(w[2 + k])
-        largest = max(largest, v)
-        total += v
-    shift = 0
-    room = abs(w[1]) + total * x_top
-    while shift < 40 and largest * 2.0 ** (shift + 1) < 32766 and room * 2.0**shift < 1 << 28:
-        shift += 1
-    while largest * 2.0**shift > 32766 or room * 2.0**shift > 1 << 29:
-        shift -= 1
-    q = array("i", bytes(4 * (2 + (d + 1) // 2)))
-    q[0] = shift
-    q[1] = floor(w[1] * 2.0**shift + 0.5)
-    for k in range(d):
-        v = floor(w[2 + k] * 2.0**shift + 0.5)
-        if k & 1:
-            q[2 + (k >> 1)] = (q[2 + (k >> 1)] & 0xFFFF) | (v << 16)
-        else:
-            q[2 + (k >> 1)] = v & 0xFFFF
-    return q
-
-
-def _minus(values):
-    """Array of the negated numbers of an array of float or int."""
-    out = array("f" if isinstance(values[0], float) else "i", values)
-    for k in range(len(out)):
-        out[k] = -out[k]
-    return out
-
-
 class Pair:
     """Decision function of one pair: `w` (linear), or rows of the store with signed alphas."""
 
@@ -147,24 +82,7 @@ class Pair:
         self.par = par
         self.w = w
         self.rounded = None  # linear over bytes: the weights as integers
-        self.negated = None  # made by `negate`
-
-    def negate(self):
-        """The same pair with the opposite sign, exactly; made once."""
-        if self.negated is None:
-            self.negated = other = Pair(self.rows, self.beta, -self.bias, self.par, self.w)
-            if self.w is None:
-                other.beta = _minus(self.beta)
-            elif self.rounded is None:
-                other.w = _minus(self.w)
-            else:
-                other.rounded = q = _minus(self.rounded)
-                q[0] = self.rounded[0]
-                for k in range(2, len(q)):
-                    low = -((self.rounded[k] & 0xFFFF ^ 0x8000) - 0x8000)
-                    q[k] = (low & 0xFFFF) | (-(self.rounded[k] >> 16) << 16)
-        return self.negated
-
+        self.negated = None  # the same with the opposite sign; see `svm_rounded`
 
 class Model:
     """Decision functions of all pairs (i, j), i < j, over `classes` (sorted labels).
@@ -190,16 +108,18 @@ class Model:
         self.core = core_for(fixed)
         self._xtype = CODES.index(code)
         self._row = array(code, (0 for _ in range(d)))
-        self._rounded = has_rounded(fixed, kind, code)
+        self._rounded = not fixed and kind == LINEAR and code in "bB"
         self._whole = fixed or self._rounded  # raw decision values are integers
         self._out = array("i" if self._whole else "f", (0 for _ in range(k * (k - 1) // 2)))
 
     def settle(self):
         """Make ready to predict: rows of bytes are weighed in integers, on every runtime alike."""
         if self._rounded:
+            from acclimate.svm_rounded import integer_weights
+
             for pair in self.pairs:
                 if pair.rounded is None:
-                    pair.rounded = integer_weights(pair.w, self.d, top_of(self.code))
+                    pair.rounded = integer_weights(pair.w, self.d, self.code)
 
     def _enter(self, row):
         """`row` as the solver takes it: as it is when its type is right, or a checked copy."""
@@ -275,10 +195,15 @@ class Model:
         count = len(self.pairs)
         if out is not None and not self.fixed:
             row = self._enter(row)
-            p = 0
-            for pair in self.pairs:
-                self._decide(out, p, pair.negate() if count == 1 else pair, row)
-                p += 1
+            if count == 1:
+                if self.pairs[0].negated is None:
+                    from acclimate.svm_rounded import negate
+
+                    negate(self.pairs[0])
+                self._decide(out, 0, self.pairs[0].negated, row)
+                return out
+            for p in range(count):
+                self._decide(out, p, self.pairs[p], row)
             return out
         raw = self.values(row)
         if count == 1:

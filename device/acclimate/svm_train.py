@@ -34,10 +34,11 @@ def _costs(m, counts, classes):
     """C of each class, from `class_weight`."""
     w = m.class_weight
     out = []
-    for c in classes:
+    for i in range(len(classes)):
+        c = classes[i]
         f = 1.0
         if w == "balanced":
-            f = sum(counts) / (len(classes) * counts[c])
+            f = sum(counts) / (len(classes) * counts[i])
         elif w is not None:
             f = w.get(c, 1.0)
         if not (f > 0 and f - f == 0):
@@ -79,10 +80,8 @@ class Job:
         self.gap = 0.0
         self.good = True
         self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
-        self.counts = counts = array("H", bytes(512))
-        for v in y:
-            counts[int(v)] += 1
-        self.costs = _costs(m, counts, classes)
+        self.counts = [sum(1 for v in y if v == c) for c in classes]  # rows of each class
+        self.costs = _costs(m, self.counts, classes)
         self.gamma = 1.0
         if self.kind == LINEAR:
             for i in range(len(self.costs)):
@@ -107,7 +106,7 @@ class Job:
 
     def _reserve(self, classes):
         """Get the solver state for the largest pair, before anything is changed."""
-        most = sorted([self.counts[c] for c in classes])
+        most = sorted(self.counts)
         n = most[-1] + most[-2]
         core = self.core
         m = self.m
@@ -170,10 +169,11 @@ class Job:
         value = (2 if self.kind == RBF else 1) * 8 * self.shape[1] + 40
         return max(1, _STEP_INSTRUCTIONS // (len(self.rows) * (2 * value + 60)))
 
-    def _rows_of(self, a, b):
-        """Row numbers of labels a and b, in pieces: `r` for a, `~r` for b."""
+    def _rows_of(self, i, j):
+        """Row numbers of classes number i and j, in pieces: `r` for the first, `~r` else."""
         y = self.y
-        rows = array("h", bytes(2 * (self.counts[a] + self.counts[b])))
+        a, b = self.shape[0][i], self.shape[0][j]
+        rows = array("h", (0 for _ in range(self.counts[i] + self.counts[j])))
         k = 0
         for r in range(self.n):
             if y[r] == a or y[r] == b:
@@ -200,7 +200,7 @@ class Job:
         """Start the solver on the pair of classes number i and j, in pieces."""
         classes, d, kind, code = self.shape[:4]
         a, b = classes[i], classes[j]
-        self.rows = yield from self._rows_of(a, b)
+        self.rows = yield from self._rows_of(i, j)
         self.par = par = array(self.code, bytes(4 * P.PAR_COUNT))
         fill = P.fill_fixed if self.fixed else P.fill_float
         m = self.m
