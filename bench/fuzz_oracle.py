@@ -156,7 +156,7 @@ def _chunks(data):
             return None
         size = int(size[1], 16)
         if not size:
-            return body if re.match(rb"(?:[^\n]*[^\n\r][^\n]*\n)*\r?\n", data) else None
+            return body if re.match(rb"(?:(?!\r?\n)[^\n]*\n)*\r?\n", data) else None
         body += data[:size]
         rest = data[size : size + 2]
         if len(data) < size or not (rest == b"\r\n" or rest[:1] == b"\n"):

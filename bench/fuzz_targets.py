@@ -324,5 +324,8 @@ HTTP = [
     b"0\r\n\r\n",
     b"HTTP/1.1 301 Moved\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n",
     b"HTTP/1.0 200 OK\n\nuntil the end",
+    b"HTTP/1.1 200 OK\r\nContent-Length:" + b" " * 300 + b"5\r\n\r\nhello and more",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"a" * 300
+    + b"\r\r\n\r\r\n\r\n",
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 304 Not Modified\r\nETag: W/\"1\"\r\n\r\n",
 ]  # fmt: skip

@@ -118,6 +118,9 @@ class Reply:
             return
         fill, self._fill = self._fill, 0
         if fill > _LINE_MAX:
+            name = bytes(self._line[:9]).lower()
+            if self._state == _HEADERS and (name == b"transfer-" or name[:8] == b"content-"):
+                raise HttpError("reply: a line of more than %d bytes" % _LINE_MAX)
             return
         if fill and self._line[fill - 1] == 13:
             fill -= 1
