@@ -114,8 +114,8 @@ class Emitter:
         first, second = (self.plan.layers[name] for name in steps)
         self.write(
             "CONV_DEPTHWISE", self.layer(steps[0]), found[0], self.place(node.inputs[0]),
-            *first.window, self.plane(), PLANES, self.layer(steps[1]), found[1], *second.window,
-            self.at(node.outputs[0]), *self.work(),
+            *first.window, self.plane(), self.plan.planes, self.layer(steps[1]), found[1],
+            *second.window, self.at(node.outputs[0]), *self.work(),
         )  # fmt: skip
 
     def _add(self, node):
@@ -257,8 +257,8 @@ class Emitter:
             self.write("CONV", layers[0], 0, ends[0], *windows[0], ends[1], *self.work())
         else:
             self.write(
-                "CONV_DEPTHWISE", layers[0], 0, ends[0], *windows[0], plane, PLANES, layers[1],
-                0, *windows[1], ends[1], *self.work(),
+                "CONV_DEPTHWISE", layers[0], 0, ends[0], *windows[0], plane,
+                self.plan.planes, layers[1], 0, *windows[1], ends[1], *self.work(),
             )  # fmt: skip
 
     # ---- loss and backward -----------------------------------------------------------------

@@ -122,9 +122,9 @@ def _marked(nodes):
 class PlannedPlan(Plan):
     """Offsets of a PlannedStep: those of a tensor depend on where in the program it is asked."""
 
-    def __init__(self, step, network, optimizer):
+    def __init__(self, step, network, optimizer, *planes):
         self.stays, self.position = step.stays, None
-        super().__init__(step, network, optimizer)
+        super().__init__(step, network, optimizer, *planes)
 
     def at(self, name):
         """Return the arena offset of a tensor at the node that is being written."""
