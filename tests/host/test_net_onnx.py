@@ -262,3 +262,16 @@ def test_foreign_bytes_are_refused_in_one_line():
         with pytest.raises(GraphError) as caught:
             import_onnx(data)
         assert "\n" not in str(caught.value)
+
+
+def test_damaged_models_are_refused_in_one_line():
+    data, random = residual().finish().SerializeToString(), np.random.default_rng(4)
+    for _ in range(60):
+        changed = bytearray(data)
+        for at in random.integers(8, len(data), 4):
+            changed[at] = random.integers(256)
+        try:
+            with np.errstate(all="ignore"):
+                import_onnx(bytes(changed))
+        except GraphError as error:
+            assert "\n" not in str(error)

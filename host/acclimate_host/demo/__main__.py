@@ -131,9 +131,10 @@ def network_part(args, recordings):
     if args.board == "samd21" and not args.port:
         print("Left out  the network: its files need more flash than this board has")
         return
-    plan = network.prepare(
-        recordings, args.user, built("data", f"network_without_user{args.user}.npz")
-    )
+    cache = built("data", f"network_without_user{args.user}.npz")
+    if not cache.exists():
+        print("  this computer trains it on the other people first, once: about 15 seconds")
+    plan = network.prepare(recordings, args.user, cache)
     print(f"Arena     {plan.program.arena_bytes:,} bytes hold all that changes; the rest, "
           f"{len(plan.program.code):,} bytes, is only read")  # fmt: skip
     folder = network.scratch_folder(args.board, args.port)

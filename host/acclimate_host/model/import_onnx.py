@@ -11,7 +11,7 @@ import numpy as np
 
 from .build import Builder
 from .import_onnx_layers import Layers
-from .importing import OPERATORS, ModelImportError, Problems
+from .importing import OPERATORS, ModelImportError, Problems, damage_named
 from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
 
@@ -26,7 +26,9 @@ def import_onnx(model):
         nearest form that is
     """
     source = Path(model).name if isinstance(model, (str, Path)) else "model"
-    return _Lowering(read_onnx(model, source), source).run()
+    file = read_onnx(model, source)
+    with damage_named(source):
+        return _Lowering(file, source).run()
 
 
 class _Lowering:

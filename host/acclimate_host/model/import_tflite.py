@@ -14,7 +14,16 @@ import numpy as np
 
 from .build import Builder
 from .import_tflite_streams import Streams
-from .importing import FUNCTIONS, OPERATORS, Problems, dilate, mean_layer, same_padding, table
+from .importing import (
+    FUNCTIONS,
+    OPERATORS,
+    Problems,
+    damage_named,
+    dilate,
+    mean_layer,
+    same_padding,
+    table,
+)  # fmt: skip
 from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
@@ -41,7 +50,8 @@ def import_tflite(path):
 def network_from_tflite(data, source="model"):
     """As `import_tflite`, from the bytes of the file."""
     graphs = read_tflite(data, source)
-    return _Lowering(graphs, source).run()
+    with damage_named(source):
+        return _Lowering(graphs, source).run()
 
 
 class _Lowering:

@@ -2,6 +2,7 @@
 """What the importers share: errors that name everything at once, values, tables, padding."""
 
 import math
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -36,6 +37,18 @@ class Problems:
                 times = f" ({count} times)" if count > 1 else ""
                 parts.append(f"{operator}{times}: {why}")
             raise ModelImportError(f"{self.source}: not supported: " + "; ".join(parts))
+
+
+@contextmanager
+def damage_named(source):
+    """Turn what a broken file leads to, an index out of range and the like, into one line."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        text = " ".join(str(error).split())[:80]
+        raise ModelImportError(
+            f"{source}: damaged, or of a form that is not known ({type(error).__name__}: {text})"
+        ) from error
 
 
 def same_padding(edge, kernel, stride):

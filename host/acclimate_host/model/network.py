@@ -86,6 +86,8 @@ def check_values(network):
         if value is None or value.shape != tensor.shape or str(value.dtype) != wanted:
             got = "nothing" if value is None else f"{value.dtype} {value.shape}"
             raise GraphError(f"{name}: expected {wanted} {tensor.shape}, got {got}")
+        if not np.isfinite(value).all():
+            raise GraphError(f"{name}: expected finite numbers, got NaN or infinity")
 
 
 def with_loss(network):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .importing import ModelImportError
+from .importing import ModelImportError, damage_named
 
 _ALIASES = ("Identity", "Dropout")
 
@@ -78,7 +78,8 @@ def read_onnx(model, source="model"):
             raise ModelImportError(f"{source}: no ONNX model ({_one_line(error)})") from None
     if not model.graph.node:
         raise ModelImportError(f"{source}: an ONNX model without operators")
-    return _Reader(onnx, numpy_helper, model, source).read()
+    with damage_named(source):
+        return _Reader(onnx, numpy_helper, model, source).read()
 
 
 def _one_line(error):
