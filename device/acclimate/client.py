@@ -8,7 +8,7 @@
 ``await client.apull()`` does the same beside other tasks.
 """
 
-from acclimate import http
+from acclimate import http, sockets
 from acclimate.pull import Pull, Refused
 
 
@@ -87,20 +87,16 @@ class Client:
         return pull.is_ready
 
     def _exchange(self, pull, request):
-        import socket
-
         tls, host, port, data = request
-        sock = socket.socket()
+        sock = sockets.connect(host, port, self._timeout_s)
         try:
-            sock.settimeout(self._timeout_s)
-            sock.connect(socket.getaddrinfo(host, port)[0][-1])
             if tls:
                 try:
                     sock = self._tls().wrap_socket(sock, server_hostname=host)
                 except ValueError as error:  # so MicroPython says that a certificate is wrong
                     raise Refused("https: %s" % error) from None
-            (getattr(sock, "sendall", None) or sock.write)(data)
-            read = getattr(sock, "recv_into", None) or sock.readinto
+            sockets.send(sock, data)
+            read = sockets.reader(sock)
             n = 1
             while n:
                 n = read(self._buffer)
@@ -140,10 +136,5 @@ class Client:
 
     def _tls(self):
         if self._context is None:
-            import ssl
-
-            if hasattr(ssl, "create_default_context"):
-                self._context = ssl.create_default_context()
-            else:  # a board without certificates: the manifest's tag is what protects it
-                self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            self._context = sockets.default_context()
         return self._context

@@ -10,8 +10,9 @@ Blocks come on TOPIC/down, answers go to TOPIC/up. The methods have the names of
 so that its client serves ``receive`` as well.
 """
 
-import socket
 import time
+
+from acclimate import sockets
 
 _CONNECT, _CONNACK, _PUBLISH, _PUBACK = b"\x10", 0x20, 0x30, 0x40
 _SUBSCRIBE, _SUBACK, _PINGREQ = b"\x82", 0x90, b"\xc0\x00"
@@ -52,9 +53,7 @@ class Mqtt:
         for text in (self._id, user, password):
             if text is not None:
                 body += _text(text)
-        self._socket = socket.socket()
-        self._socket.settimeout(self._timeout_s)
-        self._socket.connect(socket.getaddrinfo(*self._address)[0][-1])
+        self._socket = sockets.connect(*self._address, self._timeout_s)
         self._send(_CONNECT, body)
         kind, answer = self._read()
         if kind != _CONNACK or len(answer) != 2 or answer[1]:

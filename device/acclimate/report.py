@@ -8,7 +8,7 @@
 static web server answers 404 or 405, which does no harm: ``send`` is then False.
 """
 
-from acclimate import http
+from acclimate import http, sockets
 from acclimate.capsule import CapsuleError, put_number
 
 try:
@@ -99,8 +99,6 @@ class _Status:
 
 def send(url, data, timeout_s=20, context=None):
     """Post a report to the server of a repository; return whether it was taken."""
-    import socket
-
     tls, host, port, path = http.split(url.rstrip("/") + "/reports")
     if tls and context is None:
         raise ValueError("https: give context=, an ssl.SSLContext")
@@ -108,15 +106,13 @@ def send(url, data, timeout_s=20, context=None):
     head += "Content-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n" % len(data)
     sink = _Status()
     reply, buffer = http.Reply(sink), memoryview(bytearray(64))
-    sock = socket.socket()
+    sock = None
     try:
-        sock.settimeout(timeout_s)
-        sock.connect(socket.getaddrinfo(host, port)[0][-1])
+        sock = sockets.connect(host, port, timeout_s)
         if tls:
             sock = context.wrap_socket(sock, server_hostname=host)
-        write = getattr(sock, "sendall", None) or sock.write
-        write(head.encode() + data)
-        read = getattr(sock, "recv_into", None) or sock.readinto
+        sockets.send(sock, head.encode() + data)
+        read = sockets.reader(sock)
         while not sink.status:
             n = read(buffer)
             if not n:
@@ -125,5 +121,6 @@ def send(url, data, timeout_s=20, context=None):
     except OSError:
         return False
     finally:
-        sock.close()
+        if sock:
+            sock.close()
     return 200 <= sink.status < 300

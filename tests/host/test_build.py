@@ -36,7 +36,6 @@ CFLAGS_armv6m = -DBIAS=2
 CFLAGS_armv7emsp = -DBIAS=3
 CFLAGS_xtensawin = -DBIAS=4
 VARIANTS_armv6m = small
-SRC_small = toy_mod.c toy_sum.c
 CFLAGS_small = -DTOY_SMALL
 include {rule}
 """
@@ -55,10 +54,12 @@ int32_t toy_sum(const int8_t *values, uint32_t count) {
 
 SCALE = """\
 #include "toy.h"
+#if !defined(TOY_SMALL)
 static const float factors[2] = { 0.5f, 0.25f };
 float toy_scale(int32_t value, uint32_t which) {
     return (float)value * factors[which & 1];
 }
+#endif
 """
 
 HEADER = """\
