@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .importing import KERNEL_MOST
+
 _SPLIT_FORM = "split of channels into depthwise layers that see it to its last row, joined again"
 _STATE_FORM = "a variable that keeps the last rows of what it was joined with"
 
@@ -88,6 +90,9 @@ class Streams:
     def _window(self, op):
         low, variable = self.low, self.read[op.inputs[0]]
         rows = low.tensor(op.outputs[0]).shape[1]
+        if rows > KERNEL_MOST:
+            low.problems.add(f"a window of {rows} rows", f"at most {KERNEL_MOST}")
+            return
         name = low.new("w")
         x = low.made[op.inputs[1]]
         y = low.build.window(name, x, rows)

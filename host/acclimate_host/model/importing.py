@@ -14,8 +14,14 @@ OPERATORS = (
 )
 
 
+KERNEL_MOST = 255  # a program keeps edges of kernels in one byte
+
+
 class ModelImportError(GraphError):
     """A model that cannot be brought in; one line that names every reason."""
+
+    def __init__(self, text):
+        super().__init__(" ".join(text.split()))  # names in a file may hold anything
 
 
 class Problems:
@@ -44,7 +50,9 @@ def damage_named(source):
     """Turn what a broken file leads to, an index out of range and the like, into one line."""
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         text = " ".join(str(error).split())[:80]
         raise ModelImportError(
             f"{source}: damaged, or of a form that is not known ({type(error).__name__}: {text})"
@@ -62,6 +70,8 @@ def dilate(weight, dilation):
     if tuple(dilation) == (1, 1):
         return weight
     height, width = ((e - 1) * d + 1 for e, d in zip(weight.shape[2:], dilation, strict=True))
+    if not 0 < max(height, width) <= KERNEL_MOST:
+        raise ModelImportError(f"a kernel of {height} x {width}, dilated; most is {KERNEL_MOST}")
     wide = np.zeros((*weight.shape[:2], height, width), weight.dtype)
     wide[:, :, :: dilation[0], :: dilation[1]] = weight
     return wide
