@@ -34,6 +34,8 @@ TARGETS = [
     ("instructions.m0.digits", "<=", 9_000_000),
     ("predict.m4f", "<=", 250),
     ("predict.m0", "<=", 700),
+    ("predict.m4f_api", None, None),
+    ("predict.m0_api", None, None),
     ("memory.m0.data_bytes", "<=", 8192),
     ("memory.m0.data_bytes_gram", "<=", 15360),
     ("memory.m0.peak_heap_bytes", None, None),
@@ -172,6 +174,8 @@ def steps(result):
     ):
         longest = max(found[name]["max_instructions"] for name in names)
         result["steps"][key + "_max_instructions"] = longest
+    for key in ("m4f", "m0"):
+        result["predict"][key + "_api"] = found[key]["predict_call_instructions"]
 
 
 def main():

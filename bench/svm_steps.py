@@ -51,7 +51,12 @@ while True:
     if count < 0:
         break
     count += 1
-print([longest, -count, at, peak - before])
+row = X[:{d}]
+m.predict(row)
+t = T()
+m.predict(row)
+t = (T() - t) & 0x3fffffff
+print([longest, -count, at, peak - before, t])
 print(m.converged, m.n_iter)
 """
 _SVM = "from acclimate.svm import SVM"
@@ -137,14 +142,16 @@ def run(case):
             f"array('{case.code}', bytes({count}))")  # fmt: skip
         labels = base64.b64encode(bytes(case.y.tolist())).decode()
         text = _TRAIN.format(load=case.load, rows=rows, make=case.make, then=case.then,
+                             d=case.x.shape[1],
                              labels=f"a2b_base64('{labels}')")  # fmt: skip
         lines = board.exec(text, 600).splitlines()
-        longest, steps, at, peak = ast.literal_eval(lines[0])
+        longest, steps, at, peak, predict = ast.literal_eval(lines[0])
         return {
             "max_instructions": instructions(board, longest),
             "steps": steps,
             "longest_at": at,
             "peak_heap_bytes": peak,
+            "predict_call_instructions": instructions(board, predict),
             "converged": lines[1].split()[0] == "True",
             "iterations": int(lines[1].split()[1]),
         }
