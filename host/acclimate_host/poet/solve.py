@@ -29,7 +29,8 @@ GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat")
 FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
-_CUT_S, _WORTH = 120.0, 0.03  # path cuts: most seconds, least share of the gap per round
+_CUT_S, _DEAR_S = 120.0, 5.0  # path cuts: most seconds in all; when a round counts as dear
+_WORTH = 0.03  # least share of the gap that a dear round must close
 _FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
 _WINDOWS, _NARROW_GAP, _NARROW_S = (5, 9), 2e-4, 60.0  # only for a gap that is wider
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -243,7 +244,7 @@ class _Search:
 
         The outcome is None where the relaxation became infeasible.
         """
-        separator, pool = Separator(model), []
+        separator, pool, stalled = Separator(model), [], 0
         until = time.monotonic() + min(_CUT_S, 0.5 * self.watch.left())
         while not self._closed() and time.monotonic() < until and not self.watch.stop:
             self._tighten(relaxation, outcome)
@@ -252,6 +253,7 @@ class _Search:
                 break
             relaxation.add(fresh)
             pool += fresh
+            began = time.process_time()
             before, after = outcome.bound, relaxation.solve()
             if after.status == "infeasible":  # no plan, or none better than ours
                 return pool, None
@@ -260,7 +262,10 @@ class _Search:
             outcome = after
             self._raise(outcome.bound)
             best = self.verdict.energy if self.plan is not None else 1.01 * before
-            if outcome.bound - before < _WORTH * (best - before):
+            gained = (outcome.bound - before) / max(best - before, 1e-30)
+            stalled = stalled + 1 if gained < 0.1 * _WORTH else 0
+            dear = time.process_time() - began > _DEAR_S
+            if stalled == 2 or (dear and gained < _WORTH):
                 break
         return pool, outcome
 
