@@ -13,7 +13,7 @@ packets are drawn in docs/serving.md. RAM: window x block bytes.
 """
 
 from acclimate import crc
-from acclimate.capsule import CapsuleError
+from acclimate.capsule import CapsuleError, number
 from acclimate.store import StoreError
 
 try:
@@ -23,6 +23,10 @@ except ImportError:
     def const(value):
         return value
 
+
+# layout: begin
+_H_TOTAL = const(8)
+# layout: end
 
 OFFER = const(1)
 DATA = const(2)
@@ -208,10 +212,10 @@ class Receiver:
             self._updater = Updater(self.store, self.any_version)
             self._updater.feed(first, n)
             return
-        start = self.store.stage(first, n, self.any_version)
-        if self.store.incoming.total != self.size:
-            self.store.cancel()
+        # Told before the store erases anything; the store names what is no capsule at all.
+        if bytes(first[:4]) == b"ACAP" and number(first, _H_TOTAL) != self.size:
             raise CapsuleError("truncated", "a file of %d bytes" % self.size)
+        start = self.store.stage(first, n, self.any_version)
         self._is_staged = True
         if start == 0:
             self.store.write(first, n)
