@@ -113,8 +113,7 @@ class Client:
         extra = {"ssl": self._tls(), "server_hostname": host} if tls else {}
         reader, writer = await self._soon(asyncio.open_connection(host, port, **extra))
         try:
-            writer.write(data)
-            await self._soon(writer.drain())
+            await self._soon(self._asend(writer, data))
             size = len(self._buffer)
             while True:
                 piece = await self._soon(reader.read(size))
@@ -125,6 +124,11 @@ class Client:
             pull.end()
         finally:
             writer.close()
+
+    async def _asend(self, writer, data):
+        # MicroPython writes at once where it can, and its handshake goes on in there.
+        writer.write(data)
+        await writer.drain()
 
     async def _soon(self, task):
         import asyncio
