@@ -66,9 +66,9 @@ def test_features_are_switched_off_by_bounds(linear):
 
 def test_a_problem_that_cbc_calls_infeasible_is_tried_again():
     pulp = pulp_solver.require()
-    c = [pulp.LpVariable(f"c{i}", cat="Binary") for i in range(2)]
-    x = [pulp.LpVariable(f"x{i}", cat="Binary") for i in range(3)]
     hard = pulp.LpProblem("l1", pulp.LpMinimize)
+    c = [pulp_solver.variable(hard, f"c{i}", kind="Binary") for i in range(2)]
+    x = [pulp_solver.variable(hard, f"x{i}", kind="Binary") for i in range(3)]
     hard += c[0] + c[1]
     for row in (x[0] + c[1] == 1, x[0] + c[0] >= 1, x[1] + c[1] <= 1, c[0] + c[1] <= 1,
                 x[2] == 1, 9000 * x[1] + 7200 * x[2] + 10800 * c[1] >= 16200):  # fmt: skip
@@ -85,7 +85,7 @@ def test_solvers_that_are_unknown_or_cannot_run_are_one_clear_line(tmp_path, mon
     program = tmp_path / "cbc"
     program.write_text("not a program")
     monkeypatch.setattr(pulp.PULP_CBC_CMD, "pulp_cbc_path", str(program))
-    monkeypatch.setattr(pulp.PULP_CBC_CMD, "available", lambda self: True)
+    monkeypatch.setattr(pulp.COIN_CMD, "available", lambda self: True)
     with pytest.raises(PlanError, match="solver cbc cannot run here") as caught:
         solve_paper(graph, Budget(1), solver="cbc")
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 100

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from .evaluate import evaluate
 from .graphs import GRADIENT
-from .pulp_solver import pick, require, run
+from .pulp_solver import pick, require, run, variable
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class _Program:
             self._deadline()
 
     def _matrix(self, name, width):
-        return [[self.pulp.LpVariable(f"{name}_{t},{i}", None, None, "Binary")
+        return [[variable(self.problem, f"{name}_{t},{i}", None, None, "Binary")
                  for i in range(width)] for t in range(self.count)]  # fmt: skip
 
     def _sum(self, matrix, costs):
@@ -110,7 +110,7 @@ class _Program:
     def _memory(self):
         pulp, problem, count = self.pulp, self.problem, self.count
         limit = (self.budget.ram_bytes - self.graph.resident_bytes) / self.unit
-        U = [[pulp.LpVariable(f"U_{t},{k}", 0, limit) for k in range(count)]
+        U = [[variable(problem, f"U_{t},{k}", 0, limit) for k in range(count)]
              for t in range(count)]  # fmt: skip
         for t in range(count):
             for e, (i, k) in enumerate(self.edges):

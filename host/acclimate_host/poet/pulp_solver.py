@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Solvers that PuLP runs: chosen by name, tried before use, and "infeasible" not believed once."""
 
+import shutil
+
 import numpy as np
 
 from .highs import Outcome, quiet
 from .problem import PlanError
 
-_NAMES = {"highs": "HiGHS", "cbc": "PULP_CBC_CMD"}
+_NAMES = {"highs": "HiGHS", "cbc": "COIN_CMD"}
 
 
 def require():
@@ -18,10 +20,24 @@ def require():
     return pulp
 
 
+def variable(problem, name, low=None, high=None, kind="Continuous"):
+    """A new column of a PuLP problem; made by the problem where PuLP offers that (from 3.3)."""
+    make = getattr(problem, "add_variable", None) or require().LpVariable
+    return make(name, low, high, kind)
+
+
+def cbc_path():
+    """The CBC that PuLP brings along, or else the one on the path."""
+    bundled = getattr(require(), "PULP_CBC_CMD", None)
+    return getattr(bundled, "pulp_cbc_path", None) or shutil.which("cbc")
+
+
 def pick(name, time_limit=None, **options):
     """Return a PuLP solver by our name (highs, cbc) or by PuLP's own."""
     pulp = require()
     known = _NAMES.get(name, name)
+    if known == "COIN_CMD":
+        options.setdefault("path", cbc_path())
     if known not in pulp.listSolvers():
         raise PlanError(f"unknown solver {name!r}; there are highs, cbc and what PuLP lists")
     try:
@@ -43,11 +59,9 @@ def run(problem, backend, name):
 
     CBC's "infeasible" is checked by a second run without its preprocessing.
     """
-    pulp = require()
     status = _once(problem, backend, name)
     if status == "infeasible" and name == "cbc":
-        again = pulp.PULP_CBC_CMD(msg=False, timeLimit=backend.timeLimit,
-                                  options=["preprocess off", "presolve off"])  # fmt: skip
+        again = pick(name, backend.timeLimit, options=["preprocess off", "presolve off"])
         status = _once(problem, again, name)
     return status
 
@@ -77,12 +91,12 @@ def minimise(program, name, seconds, gap, low, high):
     scale = 100.0 / max([abs(c) for c in program.cost if c] or [1.0])
     kinds = ("Continuous", "Integer")
     infinite = float("inf")
+    problem = pulp.LpProblem("poet", pulp.LpMinimize)
     columns = [
-        pulp.LpVariable(f"c{i:07d}", low[i], None if high[i] == infinite else high[i],
-                        kinds[bool(program.integer[i])])
+        variable(problem, f"c{i:07d}", low[i], None if high[i] == infinite else high[i],
+                 kinds[bool(program.integer[i])])
         for i in range(len(program.cost))
     ]  # fmt: skip
-    problem = pulp.LpProblem("poet", pulp.LpMinimize)
     problem += pulp.LpAffineExpression(
         [(columns[i], cost * scale) for i, cost in enumerate(program.cost) if cost])
     for r, start in enumerate(program.row_start[:-1]):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..errors import AcclimateError
 from ..model.zoo import convolutions
+from ..poet.pulp_solver import cbc_path, variable
 from .contribution import RATIOS, options
 from .memory_bound import arena_bytes, bound
 from .scheme import Scheme
@@ -112,11 +113,11 @@ class _Program:
         limit = bound(graph, ratios, memory.options)
         model = self.model = pulp.LpProblem("scheme", pulp.LpMaximize)
         # reach[k]: at least k biases; has[layer, n]: at least n channels.
-        self.reach = [pulp.LpVariable(f"b{k}", cat="Binary") for k in range(1, self.count + 1)]
+        self.reach = [variable(model, f"b{k}", kind="Binary") for k in range(1, self.count + 1)]
         self.has, self.order = {}, options(graph, ratios)
         for i, (layer, biases, counts) in enumerate(self.order):
             for count in counts:
-                self.has[layer, count] = pulp.LpVariable(f"w{i}_{count}", cat="Binary")
+                self.has[layer, count] = variable(model, f"w{i}_{count}", kind="Binary")
             for less, more in zip(counts, counts[1:], strict=False):
                 model += self.has[layer, more] <= self.has[layer, less]
             model += self.has[layer, counts[0]] <= self.reach[biases - 1]
@@ -174,7 +175,7 @@ def _solver(pulp):
     simplify them first."""
     if "HiGHS" in pulp.listSolvers(onlyAvailable=True):
         return pulp.HiGHS(msg=False, output_flag=False)  # not even its banner
-    return pulp.PULP_CBC_CMD(msg=False, presolve=False)
+    return pulp.COIN_CMD(path=cbc_path(), msg=False, presolve=False)
 
 
 def last_layers_that_fit(graph, contributions, budget_bytes, ratios=RATIOS, memory=None):
