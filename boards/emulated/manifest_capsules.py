@@ -17,6 +17,7 @@ package(  # noqa: F821
         "net.py",
         "nor.py",
         "octets.py",
+        "operators.py",
         "pull.py",
         "rangecoder.py",
         "rangecoder_native.py",

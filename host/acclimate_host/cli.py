@@ -19,7 +19,7 @@ COMMANDS = {
     "install": "copy the device package to a board: the right files, checked by hash",
     "run": "run a file on a board and show what it prints",
     "repl": "talk to a board's prompt; Ctrl-] ends it",
-    "capsule": "look at capsules, verify them, make differences and keys",
+    "capsule": "build capsules, look at them, verify them, make differences and keys",
     "publish": "offer a signed capsule in a repository, to all devices or a share of them",
     "serve": "serve a repository of capsules over HTTP",
     "fleet": "show what the devices of a repository report, and steer a rollout",

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from acclimate_host.capsules.build import build
+from acclimate_host.capsules.operators import fields_of, operators
 from acclimate_host.capsules.push import push
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.errors import AcclimateError, Refused
@@ -52,11 +53,16 @@ class CapsuleServer:
 
     :param model: see ``sections_of``; set ``model`` to the next one before the next ``save``.
     :param key: key file or bytes; None leaves capsules unsigned, which devices with a key refuse.
+    :param operators: a .mpy or .py file that travels with the model, see ``operators.operators``;
+        set it to the next one as ``model``. :param native_arch: of its native code: "armv7emsp".
     :param options: more for ``build``: temperature, board, device, arch, abi, flags.
     """
 
-    def __init__(self, model, folder="repository", model_id=1, key=None, kind=None, **options):
+    def __init__(self, model, folder="repository", model_id=1, key=None, kind=None,
+                 operators=None, native_arch=None, **options):  # fmt: skip
         self.model = model
+        self.operators = operators
+        self.native_arch = native_arch
         self.model_id = model_id
         self.kind = kind
         self.key = read_key(key) if isinstance(key, (str, os.PathLike)) else key
@@ -73,8 +79,13 @@ class CapsuleServer:
             known = [m.version for id, _, m in self.repository.models() if id == self.model_id]
             version = max(known, default=0) + 1
         kind, sections = sections_of(self.model)
+        options = self._options
+        if self.operators is not None:
+            code = operators(self.operators, self.native_arch)
+            sections = {**sections, "OPERATORS": code}
+            options = {**fields_of(code), **options}
         self.capsule = build(
-            sections, self.kind or kind, self.model_id, version, key=self.key, **self._options
+            sections, self.kind or kind, self.model_id, version, key=self.key, **options
         )
         return self.capsule
 

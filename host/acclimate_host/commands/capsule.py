@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""``acclimate capsule``: inspect, verify, diff and key."""
+"""``acclimate capsule``: build, inspect, verify, diff and key."""
 
 import json
 import os
 import secrets
 from pathlib import Path
 
-from acclimate_host.capsules.build import read
+from acclimate_host.capsules.build import KINDS, build, read
 from acclimate_host.capsules.delta import update
+from acclimate_host.capsules.operators import fields_of, operators
+from acclimate_host.capsules.server import read_key
+from acclimate_host.connect.mpy import ARCHS
 from acclimate_host.errors import AcclimateError, Refused
 
 _KEY_BYTES = 32
@@ -15,6 +18,7 @@ _KEY_BYTES = 32
 
 def add_arguments(parser):
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _build_arguments(actions.add_parser("build", help="sections to a signed capsule"))
     inspect = actions.add_parser("inspect", help="show what a capsule says of itself")
     inspect.add_argument("capsule")
     inspect.add_argument("--json", action="store_true", help="print JSON")
@@ -29,8 +33,49 @@ def add_arguments(parser):
     key.add_argument("file")
 
 
+def _build_arguments(parser):
+    parser.add_argument("-o", "--output", metavar="FILE", required=True)
+    parser.add_argument("--model", type=int, required=True, metavar="ID", help="model id")
+    parser.add_argument("--version", type=int, required=True, help="above that of the last one")
+    parser.add_argument("--kind", default="network", choices=[name.lower() for name in KINDS])
+    parser.add_argument("--program", metavar="FILE", help="such as net_program")
+    parser.add_argument("--weights", metavar="FILE", help="such as net_weights")
+    parser.add_argument("--operators", metavar="FILE", help=".mpy, or .py to compile")
+    parser.add_argument("--meta", metavar="FILE", help="whatever travels with the model")
+    parser.add_argument("--arch", choices=[arch for arch in ARCHS if arch],
+                        help="of native and viper functions in --operators FILE.py")  # fmt: skip
+    parser.add_argument("--temperature", type=float, default=1.0, help="of confidences (1)")
+    parser.add_argument("--key", metavar="FILE", help="key file made by: acclimate capsule key")
+
+
 def run(args):
-    return {"inspect": _inspect, "verify": _verify, "diff": _diff, "key": _key}[args.action](args)
+    actions = {"build": _build, "inspect": _inspect, "verify": _verify, "diff": _diff,
+               "key": _key}  # fmt: skip
+    return actions[args.action](args)
+
+
+def _build(args):
+    sections, fields = {}, {}
+    for name in ("program", "weights", "operators", "meta"):
+        path = getattr(args, name)
+        if path is None:
+            continue
+        sections[name.upper()] = (
+            operators(path, args.arch) if name == "operators" else _load(path)
+        )
+    if args.operators:
+        fields = fields_of(sections["OPERATORS"])
+    temperature = round(args.temperature * 256)
+    if not 1 <= temperature <= 0xFFFF:
+        raise Refused(f"--temperature {args.temperature}: 1/256 to 255")
+    data = build(
+        sections, args.kind.upper(), args.model, args.version, temperature=temperature,
+        key=read_key(args.key) if args.key else None, **fields,
+    )  # fmt: skip
+    Path(args.output).write_bytes(data)
+    signed = "signed" if args.key else "not signed: give --key FILE"
+    print(f"{args.output}: {len(data)} bytes, version {args.version}, {signed}")
+    return 0
 
 
 def _load(path):
