@@ -187,7 +187,7 @@ def finish(work, rows, par):
 def decide(out, pos, beta, rows, X, x, par, bias):
     """out[pos] = bias + sum beta[k] K(X[rows[k]], x); Q16 in the fixed state, clamped.
 
-    Returns 0, or NON_FINITE.
+    An `out` of floats takes the real value. Returns 0, or NON_FINITE.
     """
     n = len(rows)
     total = par[0] * 0
@@ -200,6 +200,8 @@ def decide(out, pos, beta, rows, X, x, par, bias):
         shift = par[6] - 16 - par[15]
         total = total >> shift if shift >= 0 else total << -shift
         total = max(1 - _BIG, min(_BIG - 1, total + bias))
+        if isinstance(out[pos], float):
+            total *= 2.0**-16
     else:
         total += bias
     out[pos] = total
@@ -255,7 +257,10 @@ def vote(out, n_classes):
     """Class with most one-versus-one votes; pairs in order 01, 02, .., 12, ..; ties: lowest.
 
     A decision above zero is a vote for the first class of the pair (as scikit-learn).
+    n_classes < 0: only turns the sign of out[0], a float.
     """
+    if n_classes < 0:
+        out[0] = -out[0]
     best = best_votes = -1
     for c in range(n_classes):
         votes = 0

@@ -92,14 +92,14 @@ def least_useful(model, samples, known):
 
 def _distance(model, samples, at, label):
     """Smallest distance of a stored sample to the margins of its own label's pairs."""
-    raw = model.raw_values(samples.row(at))
+    values = model.values_into(array("f", bytes(4 * len(model.pairs))), samples.row(at))
     least = None
     p = 0
     k = len(model.classes)
     for i in range(k):
         for j in range(i + 1, k):
             if label in (model.classes[i], model.classes[j]):
-                v = abs(model.real(p, raw[p]))
+                v = abs(values[p])
                 least = v if least is None or v < least else least
             p += 1
     return least

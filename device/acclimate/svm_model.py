@@ -82,7 +82,7 @@ class Pair:
         self.par = par
         self.w = w
         self.rounded = None  # linear over bytes: the weights as integers
-        self.negated = None  # the same with the opposite sign; see `svm_rounded`
+
 
 class Model:
     """Decision functions of all pairs (i, j), i < j, over `classes` (sorted labels).
@@ -151,11 +151,12 @@ class Model:
 
     def values(self, row):
         """Raw decision values of all pairs, in a buffer that the next call reuses."""
-        return self.raw_values(self._enter(row))
+        return self.values_into(self._out, self._enter(row))
 
-    def raw_values(self, row):
-        """The same for a row that is in the units and of the type of the store already."""
-        out = self._out
+    def values_into(self, out, row):
+        """Decision values of all pairs for a row that is in the units and of the type of the
+        store already: numbers whose margin is 1 where `out` is ``array("f")``, else raw ones.
+        """
         p = 0
         for pair in self.pairs:
             self._decide(out, p, pair, row)
@@ -181,42 +182,17 @@ class Model:
             % (self.d, self.code, bad)
         )
 
-    def real(self, p, raw):
-        """Raw value of pair `p` as a number whose margin is 1."""
-        if self._rounded:
-            return raw * 2.0 ** -self.pairs[p].rounded[0]
-        if self.fixed:
-            w = self.pairs[p].w
-            return raw * 2.0 ** -(16 if w is None else w[0])
-        return raw
-
     def decision(self, row, out=None):
         """Values with the signs of scikit-learn; see `SVM.decision`."""
         count = len(self.pairs)
-        if out is not None and not self.fixed:
-            row = self._enter(row)
-            if count == 1:
-                if self.pairs[0].negated is None:
-                    from acclimate.svm_rounded import negate
-
-                    negate(self.pairs[0])
-                self._decide(out, 0, self.pairs[0].negated, row)
-                return out
-            for p in range(count):
-                self._decide(out, p, self.pairs[p], row)
-            return out
-        raw = self.values(row)
-        if count == 1:
-            v = -self.real(0, raw[0])
-            if out is None:
-                return v
-            out[0] = v
-            return out
-        if out is None:
-            out = array("f", (0 for _ in range(count)))
-        for p in range(count):
-            out[p] = self.real(p, raw[p])
-        return out
+        if out is not None and len(out) < count:
+            raise ValueError("out: expected %d numbers, got %d" % (count, len(out)))
+        to = array("f", bytes(4 * count)) if out is None else out
+        self.values_into(to, self._enter(row))
+        if count > 1:
+            return to
+        self.core.vote(to, -1)  # scikit-learn's sign for two classes, without a float object
+        return to[0] if out is None else to
 
     def predict(self, row):
         """Label with most votes; the lowest label wins a tie (the rule of libsvm)."""

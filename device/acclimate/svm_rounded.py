@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Weights of the float state as integers, and decision functions with the opposite sign.
+"""Weights of the float state as integers.
 
 A board that works in fixed point does without this file.
 """
 
 from array import array
 from math import floor
-
-from acclimate.svm_model import Pair
 
 
 def integer_weights(w, d, code="b"):
@@ -38,26 +36,3 @@ def integer_weights(w, d, code="b"):
         else:
             q[2 + (k >> 1)] = v & 0xFFFF
     return q
-
-
-def _minus(values):
-    """Array of the negated numbers of an array of float or int."""
-    out = array("f" if isinstance(values[0], float) else "i", values)
-    for k in range(len(out)):
-        out[k] = -out[k]
-    return out
-
-
-def negate(pair):
-    """Make `pair.negated`: the same pair with the opposite sign, exactly."""
-    pair.negated = other = Pair(pair.rows, pair.beta, -pair.bias, pair.par, pair.w)
-    if pair.w is None:
-        other.beta = _minus(pair.beta)
-    elif pair.rounded is None:
-        other.w = _minus(pair.w)
-    else:
-        other.rounded = q = _minus(pair.rounded)
-        q[0] = pair.rounded[0]
-        for k in range(2, len(q)):
-            low = -((pair.rounded[k] & 0xFFFF ^ 0x8000) - 0x8000)
-            q[k] = (low & 0xFFFF) | (-(pair.rounded[k] >> 16) << 16)

@@ -21,6 +21,7 @@ class _Problem(ctypes.Structure):
         ("x_bytes", ctypes.c_int32),
         ("n", ctypes.c_int32),
         ("is_float", ctypes.c_int32),
+        ("is_real", ctypes.c_int32),
         ("private", ctypes.c_int32 * 4),
     ]
 
@@ -80,6 +81,7 @@ class Twin:
     def decide(self, out, pos, beta, rows, X, x, par, bias):
         problem, _keep = self._problem(beta, X, rows, par)
         row, row_bytes, _row = _pointer(x)
+        problem._obj.is_real = isinstance(out[pos], float)
         number = (ctypes.c_float if isinstance(par[0], float) else ctypes.c_int32)(bias)
         at, _bytes, _out = _word(out, pos)
         return self._lib.svm_decide(problem, row, row_bytes, ctypes.addressof(number), at)
@@ -105,7 +107,7 @@ class Twin:
 
     def vote(self, out, n_classes):
         at, size, _out = _pointer(out)
-        if n_classes < 2 or size // 4 < n_classes * (n_classes - 1) // 2:
+        if n_classes in (0, 1) or size // 4 < n_classes * (n_classes - 1) // 2:
             raise ValueError("out needs n (n - 1) / 2 decisions")
         return self._lib.svm_vote(at, n_classes)
 

@@ -13,15 +13,12 @@ uint32_t svm_quotient(uint32_t a, uint32_t b) {
 /* Call the state that was asked for; a build with one state has checked that it is this one. */
 #if defined(SVM_FIXED) && defined(SVM_FLOAT)
 #define HAS_STATE(is_float) 1
-#define IS_FLOAT(p) ((p)->is_float)
 #define BY_STATE(is_float, call) ((is_float) ? svm_float_##call : svm_fixed_##call)
 #elif defined(SVM_FIXED)
 #define HAS_STATE(is_float) (!(is_float))
-#define IS_FLOAT(p) 0
 #define BY_STATE(is_float, call) (svm_fixed_##call)
 #else
 #define HAS_STATE(is_float) (is_float)
-#define IS_FLOAT(p) 1
 #define BY_STATE(is_float, call) (svm_float_##call)
 #endif
 
@@ -32,7 +29,7 @@ int32_t svm_work_words(int32_t n, int32_t is_float, int32_t slots) {
 
 static int32_t parameter(const svm_problem *p, int32_t k) {
 #if defined(SVM_FLOAT)
-    if (IS_FLOAT(p)) {
+    if (SVM_IS_FLOAT(p)) {
         float v = ((const float *)p->par)[k];
         return v >= -1.0f && v <= 1e9f ? (int32_t)v : -2;
     }
@@ -56,7 +53,7 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
     if (type == SVM_FLOAT32) {
         words |= stored;
 #if defined(SVM_FIXED)
-        if (!IS_FLOAT(p)) {
+        if (!SVM_IS_FLOAT(p)) {
             return SVM_UNSUPPORTED;
         }
 #endif
@@ -69,7 +66,7 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
         return SVM_BAD_ARGUMENT;
     }
 #if defined(SVM_FIXED)
-    if (!IS_FLOAT(p) && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
+    if (!SVM_IS_FLOAT(p) && kind == SVM_POLY && (uint32_t)parameter(p, P_GAMMA) > 32) {
         return SVM_BAD_ARGUMENT;
     }
 #endif
@@ -111,7 +108,7 @@ int32_t svm_collapse(svm_problem *p, void *w, int32_t w_bytes) {
     if (bad) {
         return bad;
     }
-    if (w_bytes < 4 * (2 + (IS_FLOAT(p) ? p->d : (p->d + 1) / 2))) {
+    if (w_bytes < 4 * (2 + (SVM_IS_FLOAT(p) ? p->d : (p->d + 1) / 2))) {
         return SVM_BAD_ARGUMENT;
     }
     BY_STATE(p->is_float, collapse(p, w));
@@ -128,20 +125,26 @@ int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const voi
         return SVM_BAD_ARGUMENT;
     }
     BY_STATE(p->is_float, decide(p, row, bias, out));
-    return IS_FLOAT(p) ? svm_is_huge(*(float *)out) : 0;
+    if (SVM_IS_FLOAT(p)) {
+        return svm_is_huge(*(float *)out);
+    }
+#if defined(SVM_FIXED)
+    svm_put(out, *(int32_t *)out, 16, p->is_real);
+#endif
+    return 0;
 }
 
 /* Pairs in order 01, 02, .., 12, ..; above zero votes for the first; ties: lowest class.
  * A float above zero is an integer above zero in its bits, so one loop serves both. */
-int32_t svm_vote(const int32_t *decisions, int32_t n_classes) {
+int32_t svm_vote(int32_t *decisions, int32_t n_classes) {
     int32_t best = -1, best_votes = -1;
+    *decisions ^= n_classes & INT32_MIN;
     for (int32_t c = 0; c < n_classes; c++) {
         int32_t votes = 0;
         const int32_t *at = decisions;
         for (int32_t i = 0; i < n_classes; i++) {
             for (int32_t j = i + 1; j < n_classes; j++) {
-                int32_t winner = *at++ > 0 ? i : j;
-                votes += winner == c;
+                votes += c == (*at++ > 0 ? i : j);
             }
         }
         if (votes > best_votes) {

@@ -13,6 +13,15 @@
 #define SVM_FLOAT 1
 #endif
 
+/* The state of a problem; a build with one state refuses the other (svm.c). */
+#if defined(SVM_FIXED) && defined(SVM_FLOAT)
+#define SVM_IS_FLOAT(p) ((p)->is_float)
+#elif defined(SVM_FIXED)
+#define SVM_IS_FLOAT(p) 0
+#else
+#define SVM_IS_FLOAT(p) 1
+#endif
+
 enum {
     SVM_RUNNING = 0,
     SVM_CONVERGED = 1,
@@ -47,6 +56,7 @@ typedef struct {
     int32_t x_bytes;
     int32_t n;
     int32_t is_float;
+    int32_t is_real; /* a decision becomes a float also where it was summed in integers */
     int32_t d, type, kind, stride; /* set by every call from par; stride is bytes of a row */
 } svm_problem;
 
@@ -65,7 +75,8 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
 /* Row a of p->x against row b of x; p->n is 0. */
 int32_t svm_kernel(svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,
     void *out);
-int32_t svm_vote(const int32_t *decisions, int32_t n_classes);
+/* n_classes < 0: turns the sign of the first of `decisions`, a float, as scikit-learn sees it. */
+int32_t svm_vote(int32_t *decisions, int32_t n_classes);
 
 /* The two states (svm_fixed.c, svm_float.c); arguments were checked. */
 int32_t svm_fixed_words(int32_t n, int32_t slots);
@@ -102,6 +113,11 @@ static inline uint32_t svm_quotient(uint32_t a, uint32_t b) {
 
 /* Feature k of an integer row (svm_linear.c). */
 int32_t svm_integer(const void *row, int32_t k, int32_t xtype);
+
+#if defined(SVM_FIXED)
+/* Store v, or the float v / 2^shift (svm_linear.c). */
+void svm_put(void *out, int32_t v, int32_t shift, int32_t is_real);
+#endif
 
 typedef union {
     float f;

@@ -53,11 +53,43 @@ static float weighted_f32(const float *weights, const void *row, int32_t d, int3
 }
 #endif
 
+#if !defined(SVM_FIXED)
+static /* the only caller is here */
+#endif
+void svm_put(void *out, int32_t v, int32_t shift, int32_t is_real) {
+#if defined(SVM_FLOAT)
+    if (is_real) {
+        svm_bits scale;
+        scale.i = (127 - shift) << 23;
+        *(float *)out = (float)v * scale.f;
+        return;
+    }
+#else
+    if (is_real && v) { /* the same by hand, rounded to nearest even: there is no FPU */
+        uint32_t sign = (uint32_t)v & 0x80000000u, m = sign ? 0 - (uint32_t)v : (uint32_t)v;
+        uint32_t exponent = 127 + 30 - (uint32_t)shift;
+        while (!(m >> 31)) {
+            m <<= 1;
+            exponent--;
+        }
+        uint32_t top = m >> 8;
+        v = (int32_t)(sign + (exponent << 23) + top + (((m & 255) + 127 + (top & 1)) >> 8));
+    }
+#endif
+    *(int32_t *)out = v;
+}
+
 int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_bytes,
     int32_t xtype, int32_t is_float, void *out) {
-    int32_t d = xtype == SVM_FLOAT32 ? row_bytes >> 2
-                : xtype == SVM_INT16 ? row_bytes >> 1 : row_bytes;
-    uintptr_t mask = xtype == SVM_FLOAT32 ? 3 : xtype == SVM_INT16 ? 1 : 0;
+    int32_t d = row_bytes;
+    uintptr_t mask = 0;
+    if (xtype == SVM_FLOAT32) {
+        d >>= 2;
+        mask = 3;
+    } else if (xtype == SVM_INT16) {
+        d >>= 1;
+        mask = 1;
+    }
     if ((((uintptr_t)w | (uintptr_t)out) & 3) || ((uintptr_t)row & mask)) {
         return SVM_UNALIGNED;
     }
@@ -84,14 +116,6 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
     } else {
         return SVM_UNSUPPORTED;
     }
-#if defined(SVM_FLOAT)
-    if (is_float) {
-        svm_bits scale;
-        scale.i = (127 - *(const int32_t *)w) << 23;
-        *(float *)out = (float)total * scale.f;
-        return 0;
-    }
-#endif
-    *(int32_t *)out = total;
+    svm_put(out, total, *(const int32_t *)w, is_float);
     return 0;
 }

@@ -91,12 +91,15 @@ static mp_obj_t svm_mod_decide(size_t n_args, const mp_obj_t *args) {
     int32_t is_float;
     void *out = get_word(args[0], args[1], &is_float);
     get_problem(&p, args[2], args[4], args[3], args[6]);
+#if defined(SVM_FIXED)
+    p.is_real = is_float;
+#endif
     mp_int_t bytes = get(args[5], &row, MP_BUFFER_READ);
     union {
         float real;
         int32_t fixed;
     } bias;
-    if (p.is_float) {
+    if (SVM_IS_FLOAT(&p)) {
         bias.real = mp_obj_get_float_to_f(args[7]);
     } else {
         bias.fixed = mp_obj_get_int(args[7]);
@@ -106,9 +109,9 @@ static mp_obj_t svm_mod_decide(size_t n_args, const mp_obj_t *args) {
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(decide_obj, 8, 8, svm_mod_decide);
 
 static mp_obj_t svm_mod_vote(mp_obj_t decisions, mp_obj_t n_classes) {
-    const int32_t *at;
+    int32_t *at;
     mp_int_t classes = mp_obj_get_int(n_classes);
-    mp_int_t words = get(decisions, &at, MP_BUFFER_READ) >> 2;
+    mp_int_t words = get(decisions, &at, MP_BUFFER_RW) >> 2;
     if (classes > 256 || words * 2 < classes * (classes - 1)) {
         return mp_obj_new_int(SVM_BAD_ARGUMENT);
     }

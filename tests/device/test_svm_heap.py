@@ -18,20 +18,20 @@ NAN = float("nan")
 def problem(code, classes):
     """12 rows of 3 numbers in a flat buffer, and their labels."""
     flat = [((i // 3) * 7 + (i % 3) * 3 + (i // 3 % classes) * 40) % 120 for i in range(36)]
-    step = 0.5 if code == "f" else 1
+    step = {"b": 1, "h": 200, "f": 0.5}[code]
     return array(code, [v * step for v in flat]), bytes(k % classes for k in range(12))
 
 
 _made = []
 
 
-def machines(codes="bf"):
-    """Fitted machines of every kind of decision, with a row each."""
+def machines(codes="bhf"):
+    """Fitted machines of every kind of decision and state, with a row each."""
     if not _made:
-        for classes, kernel in ((2, "linear"), (2, "rbf"), (3, "linear")):
-            for code in "bf":
+        for classes, kernel in ((2, "linear"), (2, "rbf"), (3, "linear"), (3, "rbf")):
+            for code, state in (("b", "float"), ("f", "float"), ("b", "fixed"), ("h", "fixed")):
                 X, y = problem(code, classes)
-                m = SVM(kernel=kernel, gamma=0.01, state="float", max_iter=40).fit(X, y)
+                m = SVM(kernel=kernel, gamma=0.01, state=state, max_iter=40).fit(X, y)
                 out = array("f", (0 for _ in m._model.pairs))
                 _made.append((code, m, array(code, X[3:6]), out))
     return [made[1:] for made in _made if made[0] in codes]
@@ -73,6 +73,22 @@ def test_steps_of_a_pair_do_not_allocate():
     finally:
         heap_unlock()
     assert count == 6
+
+
+def test_decisions_in_integers_are_rounded_once():
+    for m, row, out in machines("bh"):
+        model = m._model
+        if not model.fixed:
+            continue
+        for near in range(40):
+            close = array(model.code, row)
+            close[near % 3] += near
+            raw = list(model.values(close))
+            m.decision(close, out)
+            for k in range(len(out)):
+                w = model.pairs[k].w
+                want = array("f", (raw[k] * 2.0 ** -(16 if w is None else w[0]),))
+                assert out[k] == (-want[0] if len(out) == 1 else want[0]), (near, k)
 
 
 def test_decision_agrees_with_the_prediction():

@@ -225,6 +225,12 @@ def test_a_decision_that_is_not_finite_is_reported(core, bad, kernel):
 def test_integer_weights_give_a_real_value_where_that_is_asked_for(core):
     fit = Fit(core, [3, 9, -4, 7], [0, ~1], 2, p.INT8, p.LINEAR, True)
     q, row = integer_weights(fit.weights(), 2), array("b", [5, -6])
-    whole, real = array("i", [0]), array("f", [0])
-    assert core.linear(whole, 0, q, row, p.INT8) == core.linear(real, 0, q, row, p.INT8) == 0
-    assert real[0] == pytest.approx(whole[0] * 2.0 ** -q[0], rel=1e-7)
+    whole, real = array("i", [0, 0]), array("f", [0, 0])
+    for pos in (0, 1):
+        assert core.linear(whole, pos, q, row, p.INT8) == 0
+        assert core.linear(real, pos, q, row, p.INT8) == 0
+    assert whole[0] == whole[1] != 0
+    core.vote(real, -1)
+    assert real[0] == -real[1]
+    for k in range(2):  # rounded once, to nearest even
+        assert abs(real[k]) == abs(np.float32(whole[k])) * np.float32(2.0 ** -q[0])
