@@ -18,10 +18,11 @@ export BOARD PORT
 # ---- what this machine can build; read again by every sub-make, that is after set-up -------
 
 have = $(if $(shell command -v $(1)),yes)
-SOURCE := $(if $(wildcard out/stamps/no-source),,$(call have,apt-get))
 HOST_CC := $(call have,gcc)
 ARM_CC := $(call have,arm-none-eabi-gcc)
 XTENSA_CC := $(or $(call have,xtensa-esp32-elf-gcc),$(call have,clang-22))
+COMPILER := $(HOST_CC)$(ARM_CC)$(XTENSA_CC)
+SOURCE := $(if $(wildcard out/stamps/no-source),,$(and $(COMPILER),$(call have,apt-get)))
 ESP32_TOOLS := $(and $(call have,clang-22),$(call have,xtensa-lx106-elf-ld))
 
 MODULES := $(patsubst native_modules/%/Makefile,%,$(wildcard native_modules/*/Makefile))
@@ -88,8 +89,13 @@ setup:
 	@tools/packages.sh $(PACKAGES)
 	@$(MAKE) -s out/stamps/venv
 	@rm -f out/stamps/no-source
-	@$(MAKE) -s out/stamps/micropython 2> >(grep -v '^make' >&2) || { touch out/stamps/no-source; \
-		echo "left out: MicroPython's source, which comes through apt"; }
+	@$(MAKE) -s source
+
+.PHONY: source
+source:
+	@$(if $(COMPILER),$(MAKE) -s out/stamps/micropython 2> >(grep -v '^make' >&2) || { \
+		touch out/stamps/no-source; echo "left out: MicroPython's source, which comes through apt"; \
+		},echo "left out: MicroPython's source (no compiler here)")
 
 out/stamps/venv: pyproject.toml tools/venv.sh
 	@echo "installing Python packages in out/venv"

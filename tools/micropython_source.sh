@@ -9,6 +9,10 @@ command -v apt-get > /dev/null || {
     echo "micropython: the source comes from Debian's archive, and there is no apt-get here" >&2
     exit 1
 }
+command -v xz > /dev/null || {
+    echo "micropython: xz is missing; as root: apt-get install xz-utils" >&2
+    exit 1
+}
 version=1.25.0+ds-1
 suite=trixie
 target=$(realpath -m "$1")
