@@ -93,9 +93,12 @@ setup:
 
 .PHONY: source
 source:
-	@$(if $(COMPILER),$(MAKE) -s out/stamps/micropython 2> >(grep -v '^make' >&2) || { \
-		touch out/stamps/no-source; echo "left out: MicroPython's source, which comes through apt"; \
-		},echo "left out: MicroPython's source (no compiler here)")
+ifneq ($(COMPILER),)
+	@$(MAKE) -s out/stamps/micropython 2> >(grep -v '^make' >&2) || { touch out/stamps/no-source; \
+		echo "left out: MicroPython's source, which comes through apt"; }
+else
+	@echo "left out: MicroPython's source, as there is no compiler for it"
+endif
 
 out/stamps/venv: pyproject.toml tools/venv.sh
 	@echo "installing Python packages in out/venv"
