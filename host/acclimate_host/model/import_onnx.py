@@ -67,15 +67,27 @@ class _Lowering:
         if not 2 <= len(shape) <= 4 or min(edges, default=0) < 1:
             self.problems.add(f"input of shape {shape}", "(batch, channels, height, width) fixed")
             return
-        moved = [op for op in file.ops if op.name == "Transpose" and op.inputs[0] == file.input
-                 and op.attrs.get("perm") == [0, 3, 1, 2]]  # fmt: skip
+        first = self._input_names()
+        moved = [op for op in file.ops if op.name == "Transpose" and op.inputs[0] in first
+                 and op.attrs.get("perm") in ([0, 3, 1, 2], [0, 2, 1])]  # fmt: skip
         if moved:
-            edges = (edges[2], *edges[:2])
-            self.notes.append("the file's input is (height, width, channels); here channels lead")
+            last = "time" if len(edges) == 2 else "height, width"
+            self.notes.append(f"the file's input is ({last}, channels); here channels lead")
+            edges = file.shapes.get(moved[0].inputs[0], shape)[1:]
+            edges = (edges[-1], *edges[:-1])
         self.build = Builder(self.source.rsplit(".", 1)[0], (*edges, 1, 1)[:3])
-        self.place(file.input, self.build.x)
+        for name in first:
+            self.place(name, self.build.x)
         for op in moved:
             self.place(op.outputs[0], self.build.x)
+
+    def _input_names(self):
+        """Return the input's name, and those of it with axes of one place more."""
+        names = [self.file.input]
+        for op in self.file.ops:
+            if op.name == "Unsqueeze" and op.inputs[0] in names:
+                names.append(op.outputs[0])
+        return names
 
     # ---- what the layers use -----------------------------------------------------------------
 
@@ -95,6 +107,11 @@ class _Lowering:
 
     def shape(self, name):
         return self.build.tensors[self.made[name]].shape
+
+    def is_turned(self, name):
+        """Tell whether a signal that is a row here is a column in the file, or the reverse."""
+        theirs, ours = self.file.shapes.get(name, ())[2:], self.shape(name)[1:]
+        return len(theirs) == 2 and theirs != ours and theirs == ours[::-1] and 1 in theirs
 
     def _finished(self):
         if self.file.outputs[0] not in self.made:

@@ -2,6 +2,7 @@
 """ONNX operators one by one; see `import_onnx`."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class Layers:
         data = weight.data if isinstance(weight, Stored) else weight
         if data.ndim == 3:
             data = data[..., None]
+        if data.ndim == 4 and low.is_turned(op.inputs[0]):
+            data, op = data.swapaxes(2, 3), _turned(op)
         if data.ndim != 4:
             low.problems.add(f"Conv in {data.ndim - 2} dimensions", "1 or 2 dimensions")
             return
@@ -218,6 +221,7 @@ class Layers:
     def _pool(self, op):
         low, x = self.low, self.low.made[op.inputs[0]]
         edges = low.shape(op.inputs[0])[1:]
+        op = _turned(op) if low.is_turned(op.inputs[0]) else op
         kernel = _spread(op.attrs["kernel_shape"], 1)
         stride = _spread(op.attrs.get("strides"), 1)
         pad = _padding(op.attrs, edges, kernel, stride)
@@ -242,7 +246,9 @@ class Layers:
         axes = op.attrs.get("axes")
         if axes is None and len(op.inputs) > 1:
             axes = np.ravel(self.constant(op.inputs[1])).tolist()
-        if sorted(a % 4 for a in axes or ()) != ([1, 2] if op.inputs[0] in low.hwc else [2, 3]):
+        rank = len(self.file.shapes.get(op.inputs[0], "NCHW"))
+        places = range(1, rank - 1) if op.inputs[0] in low.hwc else range(2, rank)
+        if sorted(a % rank for a in axes or ()) != list(places):
             low.problems.add(f"ReduceMean over axes {axes}", "mean over height and width")
             return
         self._average(op)
@@ -281,6 +287,8 @@ class Layers:
             low.problems.add(f"Pad ({form})", "zeros around height and width")
             return
         pad = (amounts[2], amounts[3], amounts[6], amounts[7])
+        if low.is_turned(op.inputs[0]):
+            pad = (pad[1], pad[0], pad[3], pad[2])
         y = low.build.pad(low.new("pad"), low.made[op.inputs[0]], pad)
         if low.quantized:
             low.scales[y] = low.scales[low.made[op.inputs[0]]]
@@ -290,19 +298,28 @@ class Layers:
         low, perm = self.low, op.attrs.get("perm")
         if op.outputs[0] in low.made:
             return
-        if perm not in ([0, 2, 3, 1], [0, 3, 1, 2]):
+        to_last = perm == [0, 2, 3, 1] or perm == [0, 2, 1] and op.inputs[0] not in low.hwc
+        if perm not in ([0, 2, 3, 1], [0, 3, 1, 2], [0, 2, 1]):
             low.problems.add(f"Transpose {perm}", "between channels first and channels last")
             return
         low.made[op.outputs[0]] = low.made[op.inputs[0]]
-        if perm == [0, 2, 3, 1]:
+        if to_last:
             low.hwc.add(op.outputs[0])
 
     def _reshape(self, op):
-        """Alias: a flattening; what follows must be a dense layer, which sees all values."""
+        """Alias: a flattening; what follows must be a dense layer, which sees all values.
+
+        Axes of one place may come and go anywhere.
+        """
         low = self.low
+        if op.outputs[0] in low.made:
+            return
         low.made[op.outputs[0]] = low.made[op.inputs[0]]
         if op.inputs[0] in low.hwc:
             low.hwc.add(op.outputs[0])
+        shapes = [self.file.shapes.get(name) for name in (op.inputs[0], op.outputs[0])]
+        if all(shapes) and len({tuple(e for e in shape if e > 1) for shape in shapes}) == 1:
+            return
         bad = [o.name for o in self.file.ops if op.outputs[0] in o.inputs
                and o.name not in (*_RESHAPES, "Gemm", "MatMul", "Softmax", "LogSoftmax")]
         multi = [edge for edge in low.shape(op.inputs[0]) if edge > 1]
@@ -335,6 +352,17 @@ class Layers:
             low.values[name + ".table"] = table(FUNCTIONS[function], low.scales[x], target)
             low.scales[name + ".table"] = target
         low.place(op.outputs[0], y)
+
+
+def _turned(op):
+    """Return an operator over height and width with the two exchanged."""
+    attrs = dict(op.attrs)
+    for key in ("kernel_shape", "strides", "dilations"):
+        if key in attrs:
+            attrs[key] = attrs[key][::-1]
+    if "pads" in attrs:
+        attrs["pads"] = [attrs["pads"][i] for i in (1, 0, 3, 2)]
+    return replace(op, attrs=attrs)
 
 
 def _spread(values, missing):

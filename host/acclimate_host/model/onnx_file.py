@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .importing import ModelImportError, damage_named
+from .onnx_fold import fold
 
 _ALIASES = ("Identity", "Dropout")
 
@@ -46,7 +47,10 @@ class Stored:
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """`constants`: arrays or Stored; `scales`: Stored of activations; names after both pairs."""
+    """`constants`: arrays or Stored; `scales`: Stored of activations; names after both pairs.
+
+    `shapes`: of values by name, as far as they are fixed for one sample.
+    """
 
     ops: tuple
     constants: dict
@@ -55,6 +59,7 @@ class OnnxFile:
     input_shape: tuple
     outputs: tuple
     inputs_count: int
+    shapes: dict
 
 
 def read_onnx(model, source="model"):
@@ -88,8 +93,9 @@ def _one_line(error):
 
 class _Reader:
     def __init__(self, onnx, helper, model, source):
-        self.onnx, self.helper, self.model, self.source = onnx, helper, model, source
-        self.constants = {t.name: helper.to_array(t) for t in model.graph.initializer}
+        self.onnx, self.helper, self.source = onnx, helper, source
+        self.model, self.shapes = fold(onnx, model)
+        self.constants = {t.name: helper.to_array(t) for t in self.model.graph.initializer}
         self.alias, self.scales, self.quantized, self.ops = {}, {}, set(), []
 
     def read(self):
@@ -106,17 +112,11 @@ class _Reader:
         outputs = tuple(self.alias.get(v.name, v.name) for v in graph.output)
         return OnnxFile(
             tuple(self.ops), self.constants, self.scales, given[0].name, shape, outputs,
-            len(given),
+            len(given), self.shapes,
         )  # fmt: skip
 
     def _node(self, op):
-        if op.name == "Constant":
-            value = op.attrs.get("value")
-            found = self.helper.to_array(value) if value is not None else None
-            for key in ("value_float", "value_floats", "value_int", "value_ints"):
-                found = np.array(op.attrs[key]) if key in op.attrs else found
-            self.constants[op.outputs[0]] = found
-        elif op.name in _ALIASES:
+        if op.name in _ALIASES:
             self.alias[op.outputs[0]] = op.inputs[0]
         elif op.name == "QuantizeLinear":
             self._quantize(op)

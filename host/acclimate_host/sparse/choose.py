@@ -10,9 +10,9 @@ import time
 from dataclasses import dataclass
 
 from ..errors import AcclimateError
-from ..model.zoo import convolutions
+from ..poet.highs import quiet
 from ..poet.pulp_solver import cbc_path, variable
-from .contribution import RATIOS, options
+from .contribution import RATIOS, options, trainable
 from .memory_bound import arena_bytes, bound
 from .scheme import Scheme
 
@@ -109,7 +109,7 @@ class _Program:
             raise AcclimateError(
                 "choosing a scheme needs PuLP: pip install acclimate[plan]"
             ) from None
-        self.pulp, self.count = pulp, len(convolutions(graph))
+        self.pulp, self.count = pulp, len(trainable(graph))
         limit = bound(graph, ratios, memory.options)
         model = self.model = pulp.LpProblem("scheme", pulp.LpMaximize)
         # reach[k]: at least k biases; has[layer, n]: at least n channels.
@@ -144,7 +144,8 @@ class _Program:
 
     def solve(self):
         """Return the best scheme that is not excluded, or None."""
-        status = self.model.solve(_solver(self.pulp))
+        with quiet():
+            status = self.model.solve(_solver(self.pulp))
         if self.pulp.LpStatus[status] != "Optimal":
             return None
         biases = sum(round(v.value()) for v in self.reach)
@@ -174,7 +175,7 @@ def _solver(pulp):
     """HiGHS where it is there; CBC calls some feasible problems infeasible, unless told not to
     simplify them first."""
     if "HiGHS" in pulp.listSolvers(onlyAvailable=True):
-        return pulp.HiGHS(msg=False, output_flag=False)  # not even its banner
+        return pulp.HiGHS(msg=False, output_flag=False)
     return pulp.COIN_CMD(path=cbc_path(), msg=False, presolve=False)
 
 
@@ -182,7 +183,7 @@ def last_layers_that_fit(graph, contributions, budget_bytes, ratios=RATIOS, memo
     """Return the Choice that trains the last k layers whole, with the largest k that fits."""
     began, memory = time.monotonic(), memory or Memory(graph)
     best, tried = smallest(graph, memory, budget_bytes), 1
-    names = [node.attrs["layer"] for node in convolutions(graph)]
+    names = [node.attrs["layer"] for node in trainable(graph)]
     whole = {layer: counts[-1] for layer, _, counts in options(graph, ratios)}
     for k in range(1, len(names) + 1):
         scheme = Scheme(k, tuple((layer, whole[layer]) for layer in names[-k:]))

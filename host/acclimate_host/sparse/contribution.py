@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import AcclimateError
+from ..model.autodiff import differentiate
 from ..model.zoo import convolutions
 from .finetune import Setting, Tuner
 from .scheme import Scheme
@@ -83,9 +84,21 @@ class Contributions:
         return self.biases[scheme.bias_layers] + sum(self.weights[c] for c in scheme.channels)
 
 
+def trainable(graph):
+    """Return the last convolutions of a graph with loss that a gradient reaches.
+
+    None goes through max pooling and tables, so a network may have fewer of them than layers.
+    """
+    reached = {node.attrs["layer"] for node in differentiate(graph).nodes
+               if node.op == "bias_gradient"}  # fmt: skip
+    found = convolutions(graph)
+    blocked = [i for i, node in enumerate(found) if node.attrs["layer"] not in reached]
+    return found[blocked[-1] + 1 :] if blocked else found
+
+
 def options(graph, ratios=RATIOS):
-    """Return [(layer, biases from it on, (counts))] for every convolution, first to last."""
-    nodes, found = convolutions(graph), []
+    """Return [(layer, biases from it on, (counts))] for what is trainable, first to last."""
+    nodes, found = trainable(graph), []
     for i, node in enumerate(nodes):
         depth, groups = graph[node.inputs[0]].shape[0], node.attrs["groups"]
         counts = {max(1, int(depth * ratio)) for ratio in ratios}
@@ -97,7 +110,7 @@ def options(graph, ratios=RATIOS):
 
 def jobs(graph, ratios=RATIOS, seeds=1):
     """Return every Job of an analysis."""
-    found = [Job(k) for k in range(len(convolutions(graph)) + 1)]
+    found = [Job(k) for k in range(len(trainable(graph)) + 1)]
     for layer, biases, counts in options(graph, ratios):
         found += [Job(biases, layer, count) for count in counts]
     return [replace(job, seed=seed + 1) for seed in range(seeds) for job in found]
@@ -198,7 +211,7 @@ def summarize(graph, results, ratios=RATIOS, seeds=1):
             results[replace(job, seed=seed + 1).key] for seed in range(seeds)
         )
 
-    count = len(convolutions(graph))
+    count = len(trainable(graph))
     by_bias = [mean(Job(k)) for k in range(count + 1)]
     weights = {
         (layer, n): mean(Job(biases, layer, n)) - by_bias[biases]
@@ -214,7 +227,7 @@ def from_gradients(case, ratios=RATIOS, samples=60):
     is 0. One pass over a few samples, no training.
     """
     graph = case.network.graph
-    nodes = convolutions(graph)
+    nodes = trainable(graph)
     whole = tuple((n.attrs["layer"], graph[n.inputs[0]].shape[0]) for n in nodes)
     tool = Simulation(case.network, Scheme(len(nodes), whole))
     x, labels = case.tune[0][:samples], case.tune[1][:samples]

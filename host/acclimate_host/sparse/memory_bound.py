@@ -64,9 +64,8 @@ def bound(graph, ratios, step_options=None):
             )
         biases.append(row)
     weights = {}
-    for i, (node, (layer, _, counts)) in enumerate(
-        zip(nodes, all_options(graph, ratios), strict=True)
-    ):
+    for layer, below, counts in all_options(graph, ratios):
+        i, node = n - below, nodes[n - below]
         x, weight = graph[node.inputs[0]], graph[node.inputs[1]]
         for count in counts:
             share = weight.size_bytes * count // x.shape[0]

@@ -4,9 +4,8 @@
 import random
 import time
 
-from ..model.zoo import convolutions
 from .choose import Memory, _choice, smallest
-from .contribution import RATIOS, options
+from .contribution import RATIOS, options, trainable
 from .memory_bound import bound
 from .scheme import Scheme
 
@@ -42,7 +41,7 @@ class _Space:
     """Schemes as (biases, {layer: count}), and how they change."""
 
     def __init__(self, graph, ratios, choose):
-        self.count, self.choose = len(convolutions(graph)), choose
+        self.count, self.choose = len(trainable(graph)), choose
         self.layers = [(layer, biases, (0, *counts))
                        for layer, biases, counts in options(graph, ratios)]  # fmt: skip
 
