@@ -13,18 +13,17 @@ choice is worth is measured by a whole fine-tune, on the test split.
 import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 
 from acclimate_host.model.network import with_loss
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
 from acclimate_host.paths import built
-from acclimate_host.sparse.choose import Memory, exact, last_layers_that_fit
+from acclimate_host.sparse.choose import Memory
+from acclimate_host.sparse.compare import choices, worth
 from acclimate_host.sparse.contribution import Case, from_gradients, measure
-from acclimate_host.sparse.finetune import Setting, Tuner
+from acclimate_host.sparse.finetune import Setting
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.permute import channels_by_size
-from acclimate_host.sparse.search import evolve
 from bench import transfer_tasks as tasks
 from bench.common import write
 
@@ -40,25 +39,6 @@ def case_of():
     small = channels_by_size(with_loss(quantize(network, task.base[0][:300])[0]))
     tune = tuple(part[:200] for part in task.tune)
     return task, Case(small, tune, task.validate, SHORT)
-
-
-def choices(case, gains, proxy, budget_bytes, memory):
-    """Return the Choices of one budget."""
-    graph = case.network.graph
-    by_proxy = exact(graph, proxy, budget_bytes, RATIOS, memory)
-    return (
-        last_layers_that_fit(graph, gains, budget_bytes, RATIOS, memory),
-        evolve(graph, gains, budget_bytes, RATIOS, memory, generations=15, population=24),
-        exact(graph, gains, budget_bytes, RATIOS, memory),
-        replace(by_proxy, method="proxy", gain=gains.of(by_proxy.scheme)),
-    )
-
-
-def worth(case, task, scheme):
-    """Return the test accuracy after a whole fine-tune."""
-    tuner = Tuner(case.network, scheme)
-    tuner.tune(tuner.stored(task.tune[0]), task.tune[1], LONG)
-    return tuner.accuracy(tuner.stored(task.test[0]), task.test[1])
 
 
 def main():
@@ -79,16 +59,18 @@ def main():
               "weights": [[*key, value] for key, value in gains.weights.items()],
               "measured_seconds": measured_s, "proxy_seconds": time.monotonic() - began,
               "choices": []}  # fmt: skip
-    memory = Memory(case.network.graph)
+    graph = case.network.graph
+    memory = Memory(graph)
     heads = f"{'budget':>7} {'method':12} {'arena':>7} {'extra':>7} {'gain':>7} {'test':>6}"
     print(f"{heads} {'tried':>6} {'s':>6}  scheme")
     for kib in BUDGETS_KIB:
-        for choice in choices(case, gains, proxy, kib * 1024, memory):
+        for choice in choices(graph, gains, proxy, kib * 1024, RATIOS, memory):
             row = {
                 "budget_bytes": kib * 1024, "method": choice.method, "proven": choice.proven,
                 "arena_bytes": choice.arena_bytes, "gain": choice.gain, "tried": choice.tried,
-                "extra_bytes": extra_memory(case.network.graph, choice.scheme).total_bytes,
-                "test": worth(case, task, choice.scheme), "seconds": choice.seconds,
+                "extra_bytes": extra_memory(graph, choice.scheme).total_bytes,
+                "test": worth(case.network, choice.scheme, task.tune, task.test, LONG),
+                "seconds": choice.seconds,
                 "bias_layers": choice.scheme.bias_layers, "channels": choice.scheme.channels,
             }  # fmt: skip
             result["choices"].append(row)

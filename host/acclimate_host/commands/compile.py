@@ -3,14 +3,12 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from acclimate_host.commands import table
+from acclimate_host.commands.model_files import array, imported, stored
 from acclimate_host.compile.encode import OPTIMIZER_BYTES, encode
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.network import with_loss
-from acclimate_host.model.quantize import quantize
 from acclimate_host.model.zoo import convolutions
 from acclimate_host.sparse.permute import channels_by_size
 from acclimate_host.sparse.scheme import Scheme
@@ -40,10 +38,7 @@ def add_arguments(parser):
 
 
 def run(args):
-    network = _imported(args.model)
-    for note in network.notes:
-        print(f"note: {note}")
-    network = _stored(network, args)
+    network = _stored(imported(args.model), args)
     if args.predict_only:
         step = inference_step(network.graph)
     else:
@@ -72,36 +67,10 @@ def _sizes(network, program, folder):
     ]  # fmt: skip
 
 
-def _imported(name):
-    path = Path(name)
-    if not path.exists():
-        raise AcclimateError(f"{name}: no such file")
-    if path.suffix == ".onnx":
-        from acclimate_host.model.import_onnx import import_onnx
-
-        return import_onnx(path)
-    if path.suffix == ".tflite":
-        from acclimate_host.model.import_tflite import import_tflite
-
-        return import_tflite(path)
-    raise AcclimateError(f"{name}: expected a .onnx or .tflite file")
-
-
 def _stored(network, args):
-    """Return the network in int8; a float one is quantized, with its report printed."""
-    if network.quantized:
-        return network
-    if args.samples is None:
+    if args.samples is None and not network.quantized:
         raise AcclimateError(f"{args.model}: its numbers are float; --samples gives their ranges")
-    try:
-        samples = np.load(args.samples, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise AcclimateError(f"{args.samples}: expected a .npy of numbers ({error})") from None
-    if not isinstance(samples, np.ndarray):
-        raise AcclimateError(f"{args.samples}: expected one array (.npy), got an archive")
-    small, report = quantize(network, samples, args.percentile, args.headroom)
-    print(report)
-    return small
+    return stored(network, lambda: array(args.samples), args.percentile, args.headroom)
 
 
 def _channels(text):

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""What commands read: model files, samples and labels."""
+
+from pathlib import Path
+
+import numpy as np
+
+from acclimate_host.errors import AcclimateError
+from acclimate_host.model.quantize import quantize
+
+
+def imported(name):
+    """Return the Network of a .onnx or .tflite file; its notes are printed."""
+    path = Path(name)
+    if not path.exists():
+        raise AcclimateError(f"{name}: no such file")
+    if path.suffix == ".onnx":
+        from acclimate_host.model.import_onnx import import_onnx
+
+        network = import_onnx(path)
+    elif path.suffix == ".tflite":
+        from acclimate_host.model.import_tflite import import_tflite
+
+        network = import_tflite(path)
+    else:
+        raise AcclimateError(f"{name}: expected a .onnx or .tflite file")
+    for note in network.notes:
+        print(f"note: {note}")
+    return network
+
+
+def stored(network, samples, percentile=100.0, headroom=0.0):
+    """Return the network in int8; a float one is quantized, with its report printed.
+
+    :param samples: array (count, channels, height, width), or a function that gives it
+    """
+    if network.quantized:
+        return network
+    samples = samples() if callable(samples) else samples
+    small, report = quantize(network, samples, percentile, headroom)
+    print(report)
+    return small
+
+
+def array(name):
+    """Return the array of a .npy file."""
+    found = _opened(name, ".npy of numbers")
+    if not isinstance(found, np.ndarray):
+        raise AcclimateError(f"{name}: expected one array (.npy), got an archive")
+    return found
+
+
+def labelled(name, network):
+    """Return {part: (x, labels)} of an .npz file; parts are "", "_validate" and "_test".
+
+    Each part is `x` (count, channels, height, width) and `labels` (count,), for example
+    `x_test` and `labels_test`; the first is needed.
+
+    :raises AcclimateError: names the array, what was expected and what came
+    """
+    found = _opened(name, ".npz with x and labels")
+    if isinstance(found, np.ndarray):
+        raise AcclimateError(f"{name}: expected an archive (.npz) with x and labels, got an array")
+    graph = network.graph
+    shape, classes = graph[network.input].shape, graph[network.output].elements
+    parts = {}
+    for part in ("", "_validate", "_test"):
+        have = [key + part for key in ("x", "labels") if key + part in found]
+        if len(have) == 1 or not (have or part):
+            got = ", ".join(have) or "neither"
+            raise AcclimateError(f"{name}: expected x{part} and labels{part}, got {got}")
+        if have:
+            parts[part] = _part(name, part, found["x" + part], found["labels" + part], shape,
+                                classes)  # fmt: skip
+    return parts
+
+
+def _part(name, part, x, labels, shape, classes):
+    if x.ndim != 4 or x.shape[1:] != shape or not len(x):
+        raise AcclimateError(f"{name}: x{part}: expected (count, {', '.join(map(str, shape))}), "
+                             f"got {x.shape}")  # fmt: skip
+    if not (np.issubdtype(x.dtype, np.number) and np.isfinite(x).all()):
+        raise AcclimateError(f"{name}: x{part}: expected finite numbers")
+    if labels.shape != (len(x),) or not np.issubdtype(labels.dtype, np.integer):
+        raise AcclimateError(f"{name}: labels{part}: expected {len(x)} whole numbers, "
+                             f"got {labels.dtype} {labels.shape}")  # fmt: skip
+    if labels.min() < 0 or labels.max() >= classes:
+        raise AcclimateError(f"{name}: labels{part}: expected 0 to {classes - 1}, "
+                             f"got {labels.min()} to {labels.max()}")  # fmt: skip
+    return x.astype(np.float64), labels.astype(np.int64)
+
+
+def _opened(name, wanted):
+    try:
+        return np.load(name, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        text = " ".join(str(error).split())
+        raise AcclimateError(f"{name}: expected a {wanted} ({text})") from None

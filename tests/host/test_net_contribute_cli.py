@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""`acclimate contribute`: what each part is worth, resumed, on a cluster; choices for arenas."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from acclimate_host import twin_net
+from acclimate_host.cli import main
+from acclimate_host.commands.contribute import bar
+
+onnx = pytest.importorskip("onnx")
+from test_net_onnx import Model, residual  # noqa: E402
+
+pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
+COMMAND = ["contribute", "net.onnx", "--data", "d.npz", "--ratios", "0.5,1", "--epochs", "1"]
+
+
+def model():
+    net = Model((2, 10, 10))
+    net.conv(6, 2, (3, 3), strides=[2, 2], pads=[1, 1, 1, 1])
+    start = net.op("Relu", net.last)
+    net.conv(8, 6, (1, 1))
+    net.op("Relu", net.last)
+    net.conv(8, 1, (3, 3), group=8, pads=[1, 1, 1, 1])
+    net.op("Relu", net.last)
+    net.conv(6, 8, (1, 1))
+    net.op("Add", start, net.last)
+    net.op("GlobalAveragePool", net.last)
+    net.op("Flatten", net.last)
+    net.dense(3, 6)
+    return net
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(model().finish(), "net.onnx")
+    random = np.random.default_rng(1)
+    x, labels = random.normal(0, 1, (60, 2, 10, 10)), random.integers(0, 3, 60)
+    x[:, 0, :5, :] += labels[:, None, None]
+    np.savez("d.npz", x=x, labels=labels)
+    return tmp_path
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_gains_are_measured_once_and_an_arena_is_filled(folder, capsys):
+    assert main([*COMMAND, "--memory", "900", "--memory", "2k", "--out", "gains.json"]) == 0
+    text = capsys.readouterr().out
+    kept = folder / "net.contributions.jsonl"
+    assert len(lines(kept)) == 1 + 5 + 4 * 2  # the case, biases, two shares of four layers
+    rows = re.findall(r"^(900|2,048) +(last layers|evolution|exact|proxy) +([\d,]+) ", text, re.M)
+    assert [row[1] for row in rows] == 2 * ["last layers", "evolution", "exact", "proxy"]
+    for budget, _, used in rows:
+        assert int(used.replace(",", "")) <= int(budget.replace(",", ""))
+    assert len(json.loads((folder / "gains.json").read_text())["biases"]) == 5
+    command = re.search(r"2,048 bytes: acclimate (compile net.onnx .*)", text)[1]
+    np.save("x.npy", np.load("d.npz")["x"])
+    assert main([*command.split(), "--samples", "x.npy"]) == 0
+    arena = re.search(r"arena +([\d,]+)", capsys.readouterr().out)[1]
+    assert int(arena.replace(",", "")) <= 2048
+    before = kept.read_text()
+    assert main(COMMAND) == 0 and kept.read_text() == before
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(folder, capsys):
+    command = [sys.executable, "-m", "acclimate_host.cli", *COMMAND, "--seeds", "60"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    kept, deadline = folder / "net.contributions.jsonl", time.monotonic() + 60
+    while not (kept.exists() and kept.read_text().count("\n") > 2):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in error and "Traceback" not in error
+    before = lines(kept)
+    assert 1 <= len(before) - 1 < 60 * 13
+    assert main(COMMAND) == 0  # one seed, of which a part is there
+    after = lines(kept)
+    assert after[: len(before)] == before
+    assert len(after) == len({row.get("job") for row in after})
+    assert sum(row.get("job", "").endswith(" 1") for row in after) == 13
+
+
+def test_a_dask_cluster_of_two_processes_gives_what_two_workers_here_give(folder, capsys):
+    distributed = pytest.importorskip("distributed")
+    assert main([*COMMAND, "--keep", "here.jsonl"]) == 0
+    here = capsys.readouterr().out
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+        host="127.0.0.1", local_directory=str(folder), silence_logs=50,
+    ) as cluster:  # fmt: skip
+        address = cluster.scheduler_address
+        assert main([*COMMAND, "--keep", "there.jsonl", "--dask", address]) == 0
+    assert capsys.readouterr().out == here
+    ours, theirs = ({row.get("job"): row.get("accuracy") for row in lines(folder / name)}
+                    for name in ("here.jsonl", "there.jsonl"))  # fmt: skip
+    assert ours == theirs
+
+
+def test_the_bar_shows_how_long_it_will_take():
+    assert bar(0, 40, None) == f"[{'-' * 24}] 0 of 40 fine-tunes"
+    assert bar(20, 40, 65.2) == f"[{'#' * 12}{'-' * 12}] 20 of 40 fine-tunes, about 1:05 left"
+
+
+@pytest.mark.parametrize("change, words", [
+    ({"labels": np.arange(60)}, "labels: expected 0 to 2, got 0 to 59"),
+    ({"labels": np.zeros(59, int)}, "labels: expected 60 whole numbers"),
+    ({"x": np.zeros((60, 2, 9, 10))}, "x: expected (count, 2, 10, 10), got (60, 2, 9, 10)"),
+    ({"x": np.full((60, 2, 10, 10), np.nan)}, "x: expected finite numbers"),
+    ({"x_test": np.zeros((1, 2, 10, 10))}, "expected x_test and labels_test, got x_test"),
+])  # fmt: skip
+def test_wrong_data_is_one_line(folder, capsys, change, words):
+    np.savez("d.npz", **(dict(np.load("d.npz")) | change))
+    assert main(COMMAND) != 0
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
+    assert not (folder / "net.contributions.jsonl").exists()
+
+
+def test_other_refusals_are_one_line(folder, capsys):
+    onnx.save(residual().finish(), "pooled.onnx")
+    random = np.random.default_rng(0)
+    np.savez("p.npz", x=random.normal(0, 1, (9, 3, 13, 11)), labels=np.zeros(9, int))
+    np.save("x.npy", np.zeros(3))
+    for arguments, words in (
+        (["pooled.onnx", "--data", "p.npz"], "only the classifier gets a gradient"),
+        (["net.onnx", "--data", "none.npz"], "none.npz: expected a .npz"),
+        (["net.onnx", "--data", "x.npy"], "expected an archive (.npz)"),
+        (["net.onnx", "--data", "d.npz", "--memory", "100"], "classifier alone needs"),
+        (["net.onnx", "--data", "d.npz", "--dask", "tcp://127.0.0.1:1"], "no scheduler there"),
+        (["net.onnx", "--data", "d.npz", "--rate", "0"], "--rate above 0"),
+    ):
+        assert main(["contribute", *arguments, "--epochs", "1", "--ratios", "1"]) != 0
+        error = capsys.readouterr().err
+        assert words in error and error.count("\n") == 1, arguments
+
+
+def test_results_of_another_setting_are_not_mixed_up(folder, capsys):
+    assert main(COMMAND) == 0
+    assert main([*COMMAND, "--rate", "0.1"]) != 0
+    assert "another network, samples or setting" in capsys.readouterr().err
