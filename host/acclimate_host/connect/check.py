@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Look at what is installed on a board, file by file: one bad file never hides the others."""
+
+import hashlib
+
+from acclimate import __version__
+from acclimate_host.connect import mpy, package
+from acclimate_host.errors import AcclimateError, BoardError, Refused
+
+_LOAD = (
+    "from acclimate import _native\nprint(_native.load({name!r}) is not None, "
+    "_native.reason({name!r}))"
+)
+_HEADER = "with open({path!r}, 'rb') as f: print(list(f.read(4)))"
+
+
+def check_package(board, info):
+    """Return (is it fine?, text) of the installed package and of each file that is not fine.
+
+    An empty list: nothing is installed. MicroPython may hang in the import of a truncated file,
+    so nothing is imported before it was compared.
+    """
+    folder = board.lib + "/acclimate"
+    present = board.ls(folder) if board.exists(folder) else {}
+    if not present:
+        return []
+    check = _Check(board, info, folder)
+    fault = check.fault("__init__", "py" if "__init__.py" in present else "mpy")
+    if fault:
+        return [_other_release(board, fault)]
+    found = [(True, f"acclimate {__version__} is installed")]
+    found += [(False, text) for text in check.bytecode(present)]
+    stems = {name.partition(".")[0] for name in present}
+    natives = sorted(stems & package.natives(info.arch).keys())
+    if natives and check.can_load:
+        found += [_native(board, stem) for stem in natives]
+    missing = _missing(present)
+    if missing:
+        text = f"not installed, but imported by what is: {', '.join(missing)}"
+        found.append((False, text + ": run: acclimate install"))
+    return found
+
+
+def _other_release(board, fault):
+    """Say which release a board has whose __init__ is not ours."""
+    text = f"acclimate/__init__ {fault}"
+    if "differs" in fault:
+        try:
+            version = board.exec("import acclimate\nprint(acclimate.__version__)").strip()
+        except AcclimateError as error:
+            return False, f"acclimate cannot be imported: {error}: run: acclimate install"
+        if version != __version__:
+            text = f"the board has acclimate {version}, here is {__version__}"
+    return False, text.removesuffix(": run: acclimate install") + ": run: acclimate install"
+
+
+class _Check:
+    """Compare the files of one board with those of this release."""
+
+    def __init__(self, board, info, folder):
+        self.board, self.info, self.folder = board, info, folder
+        self.form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
+        self.can_load = True  # what loads native modules is whole
+        self._hashes_there = info.has_sha256
+
+    def bytecode(self, present):
+        """Yield a line for each file that is not what it should be."""
+        natives = package.natives(self.info.arch)
+        for name in sorted(present, key=lambda name: (not name.startswith("sha256."), name)):
+            stem, _, suffix = name.partition(".")
+            if suffix == "py" and stem + ".mpy" in present:
+                yield f"{self.folder}/{name} hides newer bytecode: remove it"
+            elif suffix in ("py", "mpy") and stem not in natives and stem != package.MANIFEST:
+                fault = self.fault(stem, suffix)
+                if fault:
+                    self.can_load &= stem not in ("_native", "sha256")
+                    yield f"{self.folder}/{name}: {fault}"
+                elif stem == "sha256":
+                    self._hashes_there = True
+
+    def fault(self, stem, suffix):
+        """Return what is wrong with a file of the package, or None."""
+        path = f"{self.folder}/{stem}.{suffix}"
+        if stem not in package.modules():
+            return "not of this release"
+        try:
+            if self._digest(path) == hashlib.sha256(_wanted(stem, suffix, self.info)).hexdigest():
+                return None
+            if suffix == "mpy":
+                head = self.board.exec(_HEADER.format(path=path)).strip("[] \r\n")
+                header = bytes(map(int, filter(None, head.split(","))))
+                mpy.check_fits(mpy.read_header(header, "it"), self.form, "it", self.info.runtime)
+        except Refused as error:
+            return str(error)
+        except AcclimateError as error:
+            return f"cannot be read ({error})"
+        return f"differs from that of {__version__}: run: acclimate install"
+
+    def _digest(self, path):
+        if self._hashes_there:
+            return self.board.sha256(path)
+        return hashlib.sha256(self.board.get_bytes(path)).hexdigest()
+
+
+def _native(board, stem):
+    try:
+        answer = board.exec(_LOAD.format(name=stem[1:])).strip().splitlines()[-1]
+    except BoardError as error:
+        return False, f"native module {stem}: {error}"
+    loaded, _, reason = answer.partition(" ")
+    return loaded == "True", f"native module {stem}: {reason}"
+
+
+def _wanted(stem, suffix, info):
+    text = package.stamped(stem)
+    if suffix == "py":
+        return text
+    return package.compile_source(text, f"acclimate/{stem}.py", info.arch)
+
+
+def _missing(present):
+    """Return the modules that the installed ones import at their head and that are not there."""
+    stems = {name.partition(".")[0] for name in present}
+    known = package.modules()
+    wanted = set()
+    for stem in stems & known.keys():
+        wanted |= package.imports_at_head(known[stem])
+    return sorted(wanted - stems - {"_manifest"})
