@@ -38,13 +38,14 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test bench lint built firmware native stage twin sanitized clean
+.PHONY: help setup demo test bench lint built firmware native stage twin sanitized wheel clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
 	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
 	@echo "make lint                       check the style of the Python files"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
+	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
 	@echo "make clean                      remove out/"
 
 # A demo needs no board; with none, what is not offered here is left out and named.
@@ -165,6 +166,12 @@ out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.
 		host/acclimate_host/connect/package.py pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
 	@$(PYTHON) tools/stage.py $*
 	@touch $@
+
+wheel: native
+	@rm -rf build out/dist
+	@$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist .
+	@rm -rf build
+	@ls out/dist/*.whl
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
 

@@ -26,7 +26,7 @@ def boards_folder():
     """Return the folder of the board descriptions."""
     if repository():
         return repository() / "boards"
-    return Path(sys.prefix, "share", "acclimate", "boards")
+    return Path(__file__).resolve().parent / "data" / "boards"
 
 
 def program(name):

@@ -66,6 +66,9 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     names = tuple(sorted(Path(name).stem for name in files if Path(name).stem in known))
     report = Report(board.name, info.arch, natives=names)
     _note_support(report, info, native, pure)
+    if native and not known:
+        report.notes.append(f"this installation has no native modules for {info.arch}; "
+                            "make native builds them in a clone")  # fmt: skip
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
     stale = _stale(present, files, partial=bool(only or sources))
