@@ -76,6 +76,12 @@ def main(argv=None):
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe has seen enough
         return 0
+    except OSError as error:
+        if args.verbose:
+            traceback.print_exc()
+        name = f"{error.filename}: " if error.filename else ""
+        print(f"acclimate {verb}: {name}{error.strerror or error}", file=sys.stderr)
+        return AcclimateError.exit_code
 
 
 if __name__ == "__main__":

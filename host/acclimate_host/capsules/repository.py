@@ -15,8 +15,8 @@ from pathlib import Path
 
 from acclimate_host.capsules import delta
 from acclimate_host.capsules.build import read
-from acclimate_host.capsules.layout import ENTRIES_MAX
-from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, object_name, unpack
+from acclimate_host.capsules.layout import ENTRIES_MAX, TAG_BYTES
+from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, is_signed, object_name, unpack
 from acclimate_host.errors import Refused
 
 _COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
@@ -62,12 +62,16 @@ class Repository:
         :raises Refused: the version is not above that of the present one, or the capsule is
             damaged, or not signed with the repository's key.
         """
+        if not 0 <= percent <= 100:
+            raise Refused(f"percent {percent}: 0 to 100")
         new = read(capsule)
         if not new.intact:
             raise Refused("integrity: the capsule's SHA-256 is not that of its content")
         if self.key is not None and not new.authentic(self.key, capsule):
             raise Refused("authenticity: the capsule was not signed with the repository's key")
         present = self.manifest(new.model, cohort)
+        if present and self.key is None and self._is_signed(new.model, cohort):
+            raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
         if present and new.version <= present.version:
             raise Refused(f"version {new.version}: above {present.version}, which is there")
         known = {}
@@ -86,12 +90,26 @@ class Repository:
         return manifest
 
     def set_percent(self, model, percent, cohort="all"):
-        """Change which share of a cohort takes its newest capsule."""
+        """Change which share of a cohort takes its newest capsule.
+
+        :raises Refused: nothing is published, or it is signed with another key than this one.
+        """
         old = self.manifest(model, cohort)
         if old is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
+        # Signed otherwise than before, devices would take no manifest any more.
+        signed = self._is_signed(model, cohort)
+        if signed and self.key is None:
+            raise Refused(f"model {model}, cohort {cohort}: signed until now: give the key")
+        if self.key is not None and not signed:
+            raise Refused(f"model {model}, cohort {cohort}: not signed with this key until now")
         new = Manifest(old.model, old.version, old.total, old.digest, percent, old.entries)
         write_whole(self.manifest_path(model, cohort), new.pack(self.key))
+
+    def _is_signed(self, model, cohort):
+        """Tell whether the present manifest is signed: with the key, or, without one, at all."""
+        data = self.manifest_path(model, cohort).read_bytes()
+        return any(data[-TAG_BYTES:]) if self.key is None else is_signed(data, self.key)
 
     def models(self):
         """Yield (model, cohort, Manifest) of all that is published."""

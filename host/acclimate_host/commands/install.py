@@ -21,7 +21,9 @@ def add_arguments(parser):
 
 
 def run(args):
-    only = [name for name in args.only.split(",") if name] if args.only else None
+    only = None if args.only is None else [name for name in args.only.split(",") if name]
+    if only == []:
+        raise AcclimateError(f"--only {args.only!r}: expected names of modules, as svm,loop")
     if args.drive:
         report = install_drive(args.drive, only)
     elif args.port or args.board:

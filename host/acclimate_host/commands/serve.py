@@ -30,7 +30,9 @@ def run(args):
         hint = "pip install 'acclimate[serve]'"
         raise Missing(f"acclimate serve needs {error.name}: {hint}") from None
     if not Path(args.folder, "models").is_dir():
-        raise AcclimateError(f"{args.folder}: no repository; CapsuleServer.export() makes one")
+        raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
+    if not 0 <= args.port <= 65535:
+        raise AcclimateError(f"--port {args.port}: expected 0 to 65535")
     reports = None
     if not args.no_reports:
         key = read_key(args.key) if args.key else None

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Whatever is wrong with a command line: one clear line, an exit code, and nothing is changed."""
+
+import pytest
+
+from acclimate_host.capsules.build import build
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.cli import main
+from acclimate_host.connect import why_not
+
+KEY, OTHER = bytes(range(32)), bytes(32)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A working folder with a signed repository, keys, a capsule, junk and a folder."""
+    monkeypatch.chdir(tmp_path)
+    capsules = [
+        build({"WEIGHTS": bytes([v]) * 64}, "DATA", 7, v, key=KEY) for v in (1, 2)
+    ]  # fmt: skip
+    Repository("shop", KEY).publish(capsules[0])
+    for name, data in (("fleet.key", KEY), ("other.key", OTHER), ("junk", b"junk"),
+                       ("one.acap", capsules[0]), ("two.acap", capsules[1])):  # fmt: skip
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("command, words", [
+    ("boards nowhere", "no board 'nowhere'"),
+    ("install --board nowhere", "nowhere: not one of desktop"),
+    ("install --board desktop --only ,", "--only ',': expected names"),
+    ("install --drive folder", "no boot_out.txt"),
+    ("publish junk two.acap", "junk"),
+    ("publish shop junk", "no capsule"),
+    ("publish shop folder", "folder: Is a directory"),
+    ("publish shop two.acap --key other.key", "authenticity"),
+    ("publish shop two.acap", "signed until now: give the key"),
+    ("publish shop two.acap --key fleet.key --percent 101", "percent 101: 0 to 100"),
+    ("publish shop two.acap --key fleet.key --cohort ../x", "cohort '../x'"),
+    ("fleet folder", "no repository; acclimate publish makes one"),
+    ("fleet shop --percent 50", "name the model with --model"),
+    ("fleet shop --percent 50 --model 8", "nothing is published"),
+    ("fleet shop --percent 50 --model 7", "signed until now: give the key"),
+    ("fleet shop --percent 50 --model 7 --key other.key", "not signed with this key"),
+    ("serve folder", "no repository; acclimate publish makes one"),
+    ("serve shop --port 70000", "--port 70000: expected 0 to 65535"),
+    ("serve shop --key junk", "junk: key of 4 bytes: 16 to 64"),
+    ("capsule build -o no/such/x --model 7 --version 1 --weights junk", "no/such/x"),
+    ("capsule verify junk", "no capsule"),
+    ("plan linear --ram much", "RAM 'much'"),
+    ("plan nothing", "unknown model 'nothing'"),
+    ("compile junk", "expected a .onnx or .tflite file"),
+])  # fmt: skip
+def test_one_line_names_what_is_wrong(place, capsys, command, words):
+    before = {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
+    assert main(command.split()) in (2, 6, 7)
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+    assert {p: p.read_bytes() for p in place.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.skipif(why_not("nrf52840") is not None, reason=str(why_not("nrf52840")))
+@pytest.mark.parametrize("flash", ["no/such/file", "folder"])
+def test_flash_file_that_cannot_be_is_named(place, capsys, flash):
+    assert main(["run", "junk", "--board", "nrf52840", "--flash", flash]) == 2
+    said = capsys.readouterr().err
+    assert flash in said and said.count("\n") == 1
+
+
+def test_doctor_reports_a_board_that_is_not_there_as_a_problem(capsys):
+    assert main(["doctor", "--port", "/dev/null"]) == 9
+    assert "problem cannot open /dev/null" in capsys.readouterr().out
