@@ -61,13 +61,14 @@ def main():
             return error.exit_code
         unit, clock = clock_of(board)
     finish(args, opened, settings, session, runner, outcome, unit, clock)
+    print(f"The main job took {time.monotonic() - started:.0f} seconds on this computer.")
     try:
         second.run(args.board, args.port, args.updated, recordings)
     except AcclimateError as error:
         print(f"demo: {error}", file=sys.stderr)
         return error.exit_code
     network_part(args, recordings)
-    print(f"\n{time.monotonic() - started:.0f} seconds on this computer, set-up not counted.")
+    print(f"\n{time.monotonic() - started:.0f} seconds in all, set-up not counted.")
     return 0
 
 
@@ -134,13 +135,17 @@ def network_part(args, recordings):
     cache = built("data", f"network_without_user{args.user}.npz")
     if not cache.exists():
         print("  this computer trains it on the other people first, once: about 15 seconds")
-    plan = network.prepare(recordings, args.user, cache)
-    print(f"Arena     {plan.program.arena_bytes:,} bytes hold all that changes; the rest, "
-          f"{len(plan.program.code):,} bytes, is only read")  # fmt: skip
+    started = time.monotonic()
     folder = network.scratch_folder(args.board, args.port)
     try:
         opened = deploy.open_for_demo(args.board, args.port, ("net",))
         with opened.board as board:
+            plan = network.prepare(recordings, args.user, cache, network.is_native(board))
+            print(f"Arena     {plan.program.arena_bytes:,} bytes hold all that changes; the "
+                  f"rest, {len(plan.program.code):,} bytes, is only read")  # fmt: skip
+            if plan.epochs < network.EPOCHS:
+                print(f"Left out  native kernels: {plan.epochs} passes over {plan.learn} samples "
+                      "in Python take about a minute")  # fmt: skip
             result = network.run(board, plan, folder=folder)
             unit, clock = clock_of(board)
     except AcclimateError as error:
@@ -151,7 +156,7 @@ def network_part(args, recordings):
           f"{unit(result.predict_ticks)}")  # fmt: skip
     print(f"  what it learned: {len(result.weights)} bytes of weights, {len(delta)} bytes as a "
           f"signed delta capsule (whole: {len(whole):,})")  # fmt: skip
-    print(clock)
+    print(f"{clock}\nThe network took {time.monotonic() - started:.0f} seconds on this computer.")
     try:
         from acclimate_host.plots_arena import learning
 

@@ -24,6 +24,7 @@ from acclimate_host.sparse.scheme import Scheme
 SCHEME = Scheme(4)  # the last four biases and the classifier
 EPOCHS, RATE = 4, 0.03
 LEARN, TEST = 60, 60  # what fits the smallest board's files
+PURE_LEARN, PURE_TEST, PURE_EPOCHS = 30, 30, 2  # Python alone: a step is 500 times slower
 CALIBRATION = 300
 KEY = b"demo key, not for products"
 _ON_BOARD = Path(__file__).with_name("on_board_net.py")
@@ -41,6 +42,7 @@ class Plan:
     samples: bytes
     learn: int
     test: int
+    epochs: int = EPOCHS
 
 
 @dataclass
@@ -53,21 +55,24 @@ class Result:
     weights: bytes = b""
 
 
-def prepare(recordings, user, cache=None):
+def prepare(recordings, user, cache=None, native=True):
     """Return the Plan of a new user.
 
+    :param native: without native kernels fewer samples and passes must do
     :raises ValueError: for a user who is not in the recordings
     """
     task = user_task(recordings, user)
     small, _ = quantize(factory_network(task, cache), task.base[0][:CALIBRATION])
     network = with_loss(small)
     step = training_step(network.graph, SCHEME, Options(patch_grid=1))
-    learn, test = _spread(task.tune, LEARN), _spread(task.test, TEST)
+    counts = (LEARN, TEST, EPOCHS) if native else (PURE_LEARN, PURE_TEST, PURE_EPOCHS)
+    learn, test = _spread(task.tune, counts[0]), _spread(task.test, counts[1])
     rows = b"".join(
         x + bytes([label]) for part in (learn, test)
         for x, label in zip(as_bytes(network.quantize_input(part[0])), part[1], strict=True)
     )  # fmt: skip
-    return Plan(user, network, step, encode(step, network), rows, len(learn[1]), len(test[1]))
+    return Plan(user, network, step, encode(step, network), rows, len(learn[1]), len(test[1]),
+                counts[2])  # fmt: skip
 
 
 def _spread(part, most):
@@ -79,7 +84,7 @@ def _spread(part, most):
 def strides(plan):
     """Return the stride of each epoch: each visits all samples, in an order of its own."""
     found = [n for n in range(7, 7 + 8 * plan.learn) if math.gcd(n, plan.learn) == 1]
-    return [found[3 * i] for i in range(EPOCHS)]
+    return [found[3 * i] for i in range(plan.epochs)]
 
 
 def rates():
@@ -94,6 +99,12 @@ def scratch_folder(board, port):
     folder = built("demo", "board")
     folder.mkdir(parents=True, exist_ok=True)
     return str(folder)
+
+
+def is_native(board):
+    """Tell whether the board runs networks by native code."""
+    code = "from acclimate import _native\nprint(_native.load('net') is not None)"
+    return board.exec(code, timeout_s=60).strip() == "True"
 
 
 def run(board, plan, say=print, folder=""):
@@ -120,7 +131,7 @@ def run(board, plan, say=print, folder=""):
         say(f"  after {epoch} passes: {right} of {plan.test} later windows right")
 
     tested(0)
-    for epoch, (stride, rate) in enumerate(zip(strides(plan), rates(), strict=True)):
+    for epoch, (stride, rate) in enumerate(zip(strides(plan), rates(), strict=False)):
         _, _, ticks = numbers(f"n.epoch({stride}, {rate[0]}, {rate[1]})")
         result.step_ticks = ticks / plan.learn
         tested(epoch + 1)
