@@ -41,6 +41,8 @@ REFUSED = const(3)
 _HEAD = const(3)  # type, session
 _CRC = const(4)
 _OFFER_BYTES = const(13)
+_DATA_BYTES = const(9)  # type, session, number, CRC-32
+_LEAST = const(8)
 _STATUS_HEAD = const(6)  # type, session, state, first block
 _FIRST = const(128)  # bytes that hold a header with its section table
 
@@ -88,17 +90,21 @@ class Receiver:
         return None
 
     def status(self):
-        """Return the packet that says what is missing: a bit for each block of the window."""
+        """Return the packet that says what is missing: a bit for each block of the window.
+
+        It is never longer than a packet with a whole block, which the line is known to carry.
+        """
+        room = max(_LEAST, self.block) + _DATA_BYTES - _STATUS_HEAD - _CRC
         out = bytearray(_STATUS_HEAD)
         out[0] = STATUS
         out[1], out[2] = self.session & 255, self.session >> 8
         out[3] = self.state
         out[4], out[5] = self._next & 255, self._next >> 8
         if self.state == REFUSED:
-            out += self.reason.encode()[:16]
+            out += self.reason.encode()[: min(16, room)]
         else:
-            bits = bytearray((self.window + 7) // 8)
-            for i in range(min(self.window, self._count - self._next)):
+            bits = bytearray(min(room, (self.window + 7) // 8))
+            for i in range(min(self.window, 8 * len(bits), self._count - self._next)):
                 if not self._have[(self._next + i) % self.window]:
                     bits[i >> 3] |= 1 << (i & 7)
             out += bits
@@ -140,7 +146,7 @@ class Receiver:
         return self.status()
 
     _mark = b""
-    _count = _next = 0
+    _count = _next = block = 0
 
     def _refuse(self, reason):
         self.state = REFUSED

@@ -8,8 +8,12 @@
 ``await client.apull()`` does the same beside other tasks.
 """
 
+import gc
+
 from acclimate import http, sockets
 from acclimate.pull import Pull, Refused
+
+_LEAST = 64  # bytes of a buffer; below it a pull gives up
 
 
 class Client:
@@ -25,6 +29,7 @@ class Client:
     :param timeout_s: how long the server may keep silent.
     :param wait_s: pause before the second connection; it doubles each time.
     :param context: an SSLContext for https, where certificates are to be checked.
+    :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
     """
 
     def __init__(self, store, url, model=None, cohort="all", device=0, timeout_s=20, wait_s=1,
@@ -40,13 +45,16 @@ class Client:
         self._wait_s = wait_s
         self._attempts = attempts
         self._context = context
-        self._buffer = memoryview(bytearray(buffer_bytes))
+        self._buffer_bytes = buffer_bytes
+        self._buffer = None
+        self._fill_buffer()
 
     def pull(self, any_version=False):
         """Return whether a newer model is verified and waits; False: see ``reason``.
 
         :raises CapsuleError: the repository's model is refused; what is in use stays.
         :raises OSError: the network fails, again and again.
+        :raises MemoryError: TLS and the smallest buffer do not fit the heap; says what is free.
         """
         import time
 
@@ -55,6 +63,8 @@ class Client:
         while request:
             try:
                 self._exchange(pull, request)
+            except MemoryError:
+                self._shrink()
             except OSError as error:
                 time.sleep(self._wait_s * (1 << min(6, pull.lost(error) - 1)))
             request = pull.request()
@@ -69,6 +79,8 @@ class Client:
         while request:
             try:
                 await self._aexchange(pull, request)
+            except MemoryError:
+                self._shrink()
             except (OSError, asyncio.TimeoutError, EOFError) as error:
                 await asyncio.sleep(self._wait_s * (1 << min(6, pull.lost(error) - 1)))
             request = pull.request()
@@ -79,7 +91,33 @@ class Client:
 
         if self.store.state == "trial":
             raise StoreError("a model is on trial: confirm it or roll it back first")
+        self._fill_buffer()
         return Pull(self.store, self.url, self.etag, self.device, any_version, self._attempts)
+
+    def _fill_buffer(self):
+        while self._buffer is None:
+            gc.collect()
+            try:
+                self._buffer = memoryview(bytearray(self._buffer_bytes))
+            except MemoryError:
+                self._shrink()
+
+    def _shrink(self):
+        """The heap was too small, for TLS or for a read: go on with half the buffer."""
+        self._buffer = None
+        gc.collect()
+        if self._buffer_bytes < 2 * _LEAST:
+            free = gc.mem_free() if hasattr(gc, "mem_free") else 0
+            self._buffer_bytes = _LEAST
+            raise MemoryError("pull: %d bytes of heap free, too few; https needs more" % free)
+        self._buffer_bytes //= 2
+        self._fill_buffer()
+
+    def _feed(self, pull, view, n):
+        try:
+            return pull.feed(view, n)
+        except MemoryError as error:  # what was taken in part cannot be taken again
+            raise Refused("no heap for what came: %s" % error) from None
 
     def _end(self, pull):
         self.reason = pull.reason
@@ -100,7 +138,7 @@ class Client:
             n = 1
             while n:
                 n = read(self._buffer)
-                if n and pull.feed(self._buffer, n):
+                if n and self._feed(pull, self._buffer, n):
                     return
             pull.end()
         finally:
@@ -119,7 +157,7 @@ class Client:
                 piece = await self._soon(reader.read(size))
                 if not piece:
                     break
-                if pull.feed(memoryview(piece), len(piece)):
+                if self._feed(pull, memoryview(piece), len(piece)):
                     return
             pull.end()
         finally:

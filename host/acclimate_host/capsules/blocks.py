@@ -8,6 +8,7 @@
 
 import secrets
 import struct
+import time
 import zlib
 
 from acclimate.blocks import ASK, DATA, OFFER, READY, REFUSED, STATUS
@@ -47,10 +48,15 @@ class Sender:
             raise Refused(f"{len(data)} bytes in blocks of {block_bytes}: at most 65535 blocks")
         self.sent = 0  # packets
         self.first = 0  # block that the device waits for
+        self.seconds = 0.0  # that run() took
 
     def estimate_s(self, bytes_per_second):
         """Return the least time that the transfer takes at a rate of the line."""
         return (len(self.data) + self.count * OVERHEAD_BYTES) / bytes_per_second
+
+    def rate(self):
+        """Return the bytes of the file per second of the latest ``run``."""
+        return len(self.data) / max(self.seconds, 1e-6)
 
     def offer(self):
         body = struct.pack(
@@ -89,14 +95,15 @@ class Sender:
         """Send until the device has verified the file.
 
         :param send: takes a packet. :param receive: takes seconds; returns a packet or None.
-        :param tries: silences in a row that are borne; each is followed by the same again.
+        :param tries: silences, or answers that nothing new has come, in a row that are borne.
         :param progress: called with (blocks that have come, all blocks).
         """
-        packets, silent = [self.offer()], 0
-        while silent < tries:
+        packets, silent, stuck, started = [self.offer()], 0, 0, time.monotonic()
+        while silent < tries and stuck < tries:
             for packet in packets:
                 send(packet)
                 self.sent += 1
+            before = self.first, len(packets)
             answer = self._wait(receive, timeout_s)
             if answer is None:
                 silent += 1
@@ -107,7 +114,14 @@ class Sender:
             if progress:
                 progress(self.first, self.count)
             if not packets:
+                self.seconds = time.monotonic() - started
                 return
+            stuck = stuck + 1 if (self.first, len(packets)) == before else 0
+        if stuck:
+            size = self.block_bytes + OVERHEAD_BYTES
+            raise AcclimateError(
+                f"block {self.first} never arrives: does the line carry {size} bytes at once?"
+            )
         raise AcclimateError(f"no answer from the device in {tries} x {timeout_s:g} s")
 
     def _wait(self, receive, timeout_s):
