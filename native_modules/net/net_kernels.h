@@ -33,11 +33,31 @@ typedef struct {
     int32_t x_pitch, y_pitch;
     uint16_t x_step, y_step;
     /* From here on in the order of the operands and of the layer's record: net_get_conv. */
-    uint16_t h, w_in, oh, ow;
-    int16_t pad_top, pad_left;
-    uint16_t cin, cout, groups, split;
-    uint16_t kh, kw, stride_h, stride_w;
-    int8_t zero_x, zero_y, low, high;
+    union {
+        uint16_t window[6];
+        struct {
+            uint16_t h, w_in, oh, ow;
+            int16_t pad_top, pad_left;
+        };
+    };
+    union {
+        uint16_t counts[4];
+        struct {
+            uint16_t cin, cout, groups, split;
+        };
+    };
+    union {
+        uint16_t kernel[4];
+        struct {
+            uint16_t kh, kw, stride_h, stride_w;
+        };
+    };
+    union {
+        int8_t values[4];
+        struct {
+            int8_t zero_x, zero_y, low, high;
+        };
+    };
 } net_conv_args;
 
 /* Output channels first <= c < end; y (and other) point at channel `first`. Where groups == cin
@@ -57,10 +77,14 @@ void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int
 typedef struct {
     const int8_t *x;
     int8_t *y;
-    /* In the order of the operands. */
-    uint16_t channels, h, w, oh, ow;
-    int16_t pad_top, pad_left;
-    uint16_t kh, kw, stride_h, stride_w;
+    union {
+        uint16_t row[11]; /* in the order of the operands */
+        struct {
+            uint16_t channels, h, w, oh, ow;
+            int16_t pad_top, pad_left;
+            uint16_t kh, kw, stride_h, stride_w;
+        };
+    };
     int8_t low, high;
 } net_pool_args;
 

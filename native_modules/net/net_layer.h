@@ -7,9 +7,24 @@
 #include "net_format.h"
 
 typedef struct {
-    uint16_t cin, cout, groups, split;
-    uint8_t kh, kw, stride_h, stride_w;
-    int8_t zero_x, zero_y, low, high;
+    union {
+        uint16_t counts[4];
+        struct {
+            uint16_t cin, cout, groups, split;
+        };
+    };
+    union {
+        uint8_t kernel[4];
+        struct {
+            uint8_t kh, kw, stride_h, stride_w;
+        };
+    };
+    union {
+        int8_t values[4];
+        struct {
+            int8_t zero_x, zero_y, low, high;
+        };
+    };
     uint32_t w, wt, bias, requant, ratio;
     int16_t exponent;
     uint16_t fold;

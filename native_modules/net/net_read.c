@@ -45,7 +45,7 @@ static inline uint32_t weight_bytes(net_reader *r, const net_layer *layer, int t
 void net_get_conv(net_reader *r, const net_layer *layer, const uint32_t *window,
     net_conv_args *k) {
     for (uint32_t i = 0; i < 6; i++) {
-        (&k->h)[i] = (uint16_t)window[i];
+        k->window[i] = (uint16_t)window[i];
     }
     k->add = 0;
     k->other = 0;
@@ -55,9 +55,9 @@ void net_get_conv(net_reader *r, const net_layer *layer, const uint32_t *window,
         return;
     }
     for (uint32_t i = 0; i < 4; i++) {
-        (&k->cin)[i] = (&layer->cin)[i];
-        (&k->kh)[i] = (&layer->kh)[i];
-        (&k->zero_x)[i] = (&layer->zero_x)[i];
+        k->counts[i] = layer->counts[i];
+        k->kernel[i] = layer->kernel[i];
+        k->values[i] = layer->values[i];
     }
     k->x_step = layer->cin;
     k->y_step = layer->cout;

@@ -146,7 +146,7 @@ static void run_add(net_reader *r) {
 static void run_pool(net_reader *r, uint32_t op) {
     net_pool_args k;
     for (uint32_t i = 0; i < 11; i++) {
-        (&k.channels)[i] = (uint16_t)r->v[2 + i];
+        k.row[i] = (uint16_t)r->v[2 + i];
     }
     k.low = (int8_t)(r->v[13] - 128);
     k.high = (int8_t)(r->v[14] - 128);

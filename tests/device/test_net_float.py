@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# RUNTIMES = ("cpython-twin", "desktop-native", "desktop-f32", "nrf52840")
-# NOT_ON = {"nrf52840-pure": "float32 has no pure Python"}
+# RUNTIMES = ("cpython-twin", "desktop-native", "desktop-f32", "nrf52840", "esp32")
+# NOT_ON = {"nrf52840-pure": "no float32 in Python", "esp32-pure": "no float32 in Python"}
 """A float32 network, in the same interpreter: close to float64, and the same Net."""
 
 import struct
