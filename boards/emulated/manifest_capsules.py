@@ -6,6 +6,7 @@ package(  # noqa: F821
     (
         "__init__.py",
         "_native.py",
+        "_net_read.py",
         "capsule.py",
         "crc.py",
         "delta.py",

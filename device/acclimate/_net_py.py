@@ -4,6 +4,8 @@
 For small networks, and where no native module loads. docs/numerics.md says every rounding.
 """
 
+from acclimate._net_read import number, number_signed, operand, signed
+
 try:
     from micropython import const
 except ImportError:
@@ -53,23 +55,6 @@ _COUNTS = bytes.fromhex(
     "000c0e160c02050f0f0f04060600000005060d0807050d0003030203"
 )
 # program: end
-
-
-def signed(value):
-    """A byte as int8."""
-    return value - 256 if value > 127 else value
-
-
-def number(data, at, size=4):
-    value = 0
-    for i in range(size):
-        value |= data[at + i] << 8 * i
-    return value
-
-
-def number_signed(data, at, size=4):
-    value = number(data, at, size)
-    return value - (1 << 8 * size) if data[at + size - 1] > 127 else value
 
 
 def put(data, at, value, size=4):
@@ -157,16 +142,9 @@ class Run:
         self.pitch = None
 
     def operands(self, at, count):
-        found, program = [], self.program
+        found = []
         for _ in range(count):
-            value = shift = 0
-            while True:
-                byte = program[at]
-                at += 1
-                value |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    break
+            value, at = operand(self.program, at)
             found.append(value)
         return found, at
 

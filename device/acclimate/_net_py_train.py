@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Loss, backward pass and updates of `_net_py`: sections 4 to 7 of docs/numerics.md."""
 
-from acclimate._net_py import Layer, clamp, number, number_signed, put, signed
+from acclimate._net_py import Layer, clamp, put
+from acclimate._net_read import number, number_signed, signed
 
 try:
     from micropython import const

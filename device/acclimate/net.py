@@ -16,6 +16,9 @@ allocated by `predict` and `train_step`.
 from array import array
 
 from acclimate import _native
+from acclimate._net_read import number as _number
+from acclimate._net_read import operand as _operand
+from acclimate._net_read import signed as _signed
 
 try:
     from micropython import const
@@ -26,7 +29,7 @@ except ImportError:
 
 
 # program: begin
-_FORMAT = const(1)
+_FORMAT = const(2)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
 _P_OPTIMIZER = const(6)
@@ -62,9 +65,13 @@ _OP_PAGE_IN = const(25)
 _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
+_BAD_CODE = const(-1)
 _NOT_FINITE = const(-3)
 _NO_KERNEL = const(-4)
 # program: end
+# layout: begin
+_SEC_WEIGHTS = const(2)
+# layout: end
 _AT, _UNTIL, _LABEL, _TRAINING, _BUDGET = const(0), const(1), const(2), const(3), const(4)
 _PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(8)
 _ALL = const(1 << 29)
@@ -72,17 +79,6 @@ _ALL = const(1 << 29)
 
 class NetError(ValueError):
     """A program, weights or a training step is refused; the text says why."""
-
-
-def _number(data, at, size=4):
-    value = 0
-    for i in range(size):
-        value |= data[at + i] << 8 * i
-    return value
-
-
-def _signed(byte):
-    return byte - 256 if byte > 127 else byte
 
 
 def bytes_needed(program):
@@ -137,7 +133,10 @@ class Net:
         if status == _NO_KERNEL:
             raise NetError("program: this module trains biases and dense layers only, plainly")
         if status != _DONE:
-            raise NetError("program: damaged, or it or the arena begins at no multiple of 4")
+            raise NetError(
+                "program or arena: damaged, or at no multiple of 4; or the native module is of "
+                "another release: install again"
+            )
         self.reset(weights, seed)
 
     def _load(self):
@@ -166,14 +165,16 @@ class Net:
             for i in range(n):
                 arena[to + i] = program[constants + start + i]
 
-    def load(self, weights):
-        """Take weights: what `weights` gave, or a capsule's section."""
-        if len(weights) != self.weights_bytes:
-            raise NetError(
-                "weights: expected %d bytes, got %d" % (self.weights_bytes, len(weights))
-            )
-        if self.weights_bytes:
-            self.weights()[:] = weights
+    def load(self, source):
+        """Take weights: what `weights` gave, a capsule's section, or those of a Store's model."""
+        is_store = hasattr(source, "section")
+        size = source.section(_SEC_WEIGHTS)[1] if is_store else len(source)
+        if size != self.weights_bytes:
+            raise NetError("weights: expected %d bytes, got %d" % (self.weights_bytes, size))
+        if is_store:
+            source.readinto(_SEC_WEIGHTS, 0, self.weights())
+        elif size:
+            self.weights()[:] = source
 
     def weights(self):
         """Return what training changes, as a view of `weights_bytes` in the arena."""
@@ -310,8 +311,11 @@ class Net:
             self._page()
         elif status == _NOT_FINITE:
             raise NetError("loss: not finite; weights are kept, lower the rate")
+        elif status == _BAD_CODE:
+            raise NetError("program: native module of another release (byte %d); install again"
+                           % self._par[_AT])  # fmt: skip
         elif status != _MORE:
-            raise NetError("program: fault %d at byte %d" % (status, self._par[_AT]))
+            raise NetError("program: damaged: fault %d at byte %d" % (status, self._par[_AT]))
         return True
 
     def _page(self):
@@ -349,11 +353,12 @@ class Net:
 
 
 def _check(program, always):
-    """Compare the CRC of what lies behind the header; large programs only where it is quick."""
+    """Compare the CRC of all but itself; large programs only where it is quick."""
     try:
         from binascii import crc32
 
-        found = crc32(memoryview(program)[_P_BYTES:])
+        view = memoryview(program)
+        found = crc32(view[_P_BYTES:], crc32(view[:_P_CRC]))
         found = bytes([found >> 8 * i & 255 for i in range(4)])
     except ImportError:
         if not always and len(program) > 1 << 15:
@@ -362,22 +367,11 @@ def _check(program, always):
 
         found = bytearray(4)
         crc.start(found)
-        crc._update(found, program, _P_BYTES, len(program))  # no native module for this
+        crc._update(found, program, 0, _P_CRC)  # no native module for this
+        crc._update(found, program, _P_BYTES, len(program))
         crc.finish(found)
     if found != bytes(program[_P_CRC : _P_CRC + 4]):
         raise NetError("program: its CRC differs; load it again")
-
-
-def _operand(data, at):
-    """Return (number of 7 bits a byte, where the next begins)."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
 
 
 def _mantissa(rate, exponent):

@@ -14,17 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host"))
 
+import net_cases as cases  # noqa: E402
 import numpy as np  # noqa: E402
-from net_cases import (  # noqa: E402  # noqa: E402
-    RATE,
-    predicting_net,
-    sample,
-    schemes,
-    step_of,
-    stored,
-    trained_net,
-    values_for,
-)
 
 from acclimate_host import twin_net  # noqa: E402
 from acclimate_host.compile.encode import encode  # noqa: E402
@@ -32,14 +23,13 @@ from acclimate_host.compile.program_format import HEADER, STATE  # noqa: E402
 from acclimate_host.compile.step import inference_step  # noqa: E402
 from acclimate_host.paths import repository  # noqa: E402
 
-OPTIMIZERS = ("plain", "momentum16", "momentum8", "accumulate", "wide")
-
 
 def arena_of(program):
     arena, at = bytearray(program.arena_bytes), program.field("weights")
     arena[at : at + len(program.weights)] = program.weights
     state = program.field("state")
-    values = {"seed": 5, "rate_mantissa": RATE[0], "rate_exponent": RATE[1], "momentum": 230,
+    mantissa, exponent = cases.RATE
+    values = {"seed": 5, "rate_mantissa": mantissa, "rate_exponent": exponent, "momentum": 230,
               "move": 1}  # fmt: skip
     for name, value in values.items():
         where = state + STATE.offset(name)
@@ -57,21 +47,22 @@ def run(core, program, code, arena, x, label=0):
 
 
 def trains(core, seed, draw):
-    graph = trained_net(seed)
-    scheme = draw.choice(schemes(graph))
+    graph = cases.trained_net(seed)
+    scheme = draw.choice(cases.schemes(graph))
     options = {"fuse_forward": draw.random() < 0.5, "in_place": draw.random() < 0.5}
-    step = step_of(graph, scheme, **options)
-    program = encode(step, values_for(graph, seed), draw.choice(OPTIMIZERS))
+    step = cases.step_of(graph, scheme, **options)
+    program = encode(step, cases.values_for(graph, seed), draw.choice(cases.OPTIMIZERS))
     arena, generator = arena_of(program), np.random.default_rng(seed)
-    for _ in range(2):
-        assert run(core, program, program.code, arena, stored(sample(graph, generator)), 1) == 0
-    return program, stored(sample(graph, generator))
+    for _ in range(3):
+        x = cases.stored(cases.sample(graph, generator))
+        assert run(core, program, program.code, arena, x, 1) == 0
+    return program, x
 
 
 def predicts(core, seed):
-    graph = predicting_net(seed)
-    program = encode(inference_step(graph), values_for(graph, seed))
-    x = stored(sample(graph, np.random.default_rng(seed)))
+    graph = cases.predicting_net(seed)
+    program = encode(inference_step(graph), cases.values_for(graph, seed))
+    x = cases.stored(cases.sample(graph, np.random.default_rng(seed)))
     assert run(core, program, program.code, arena_of(program), x) == 0
     return program, x
 
@@ -86,25 +77,36 @@ def survives(core, program, x, draw):
         run(core, program, bytes(code), arena_of(program), x)
 
 
-def address_only(folder):
+def small_stays_inside(core, seed):
+    """The module of small boards checks no operand; what the compiler writes needs none."""
+    graph, generator = cases.trained_net(seed), np.random.default_rng(seed)
+    network, x = cases.values_for(graph, seed), cases.stored(cases.sample(graph, generator))
+    for scheme in cases.schemes(graph)[2:]:  # biases, and the classifier alone
+        program = encode(cases.step_of(graph, scheme), network)
+        assert run(core, program, program.code, arena_of(program), x, 1) == 0
+
+
+def address_only(folder, *definitions):
     """Build the core with AddressSanitizer alone.
 
     Damaged constants make shifts and sums of any size, which give wrong numbers and no more.
     """
-    source, target = repository() / "native_modules" / "net", Path(folder) / "net.so"
+    name = "net" + "".join(definitions) + ".so"
+    source, target = repository() / "native_modules" / "net", Path(folder) / name
     files = [file for file in source.glob("*.c") if not file.name.endswith("_mod.c")]
     flags = "-std=c99 -O1 -g -fsanitize=address -ffp-contract=off -shared -fPIC".split()
-    subprocess.run(["gcc", *flags, *files, "-o", target, "-lm"], check=True)
+    subprocess.run(["gcc", *flags, *definitions, *files, "-o", target, "-lm"], check=True)
     return twin_net.load(target)
 
 
 def main(library, seed, rounds=8):
     core, draw = twin_net.load(Path(library)), random.Random(int(seed))
     with tempfile.TemporaryDirectory() as folder:
-        addresses = address_only(folder)
+        addresses, small = address_only(folder), address_only(folder, "-DNET_SMALL")
         for i in range(int(rounds)):
             for program, x in (trains(core, 10 * int(seed) + i, draw), predicts(core, i)):
                 survives(addresses, program, x, draw)
+            small_stays_inside(small, 10 * int(seed) + i)
     print("clean")
 
 

@@ -9,6 +9,7 @@ from acclimate_host.model.network import Network, with_scales
 from acclimate_host.sparse.scheme import Scheme, full
 
 RATE = (20000, -18)
+OPTIMIZERS = ("plain", "momentum16", "momentum8", "accumulate", "wide")
 
 
 def values_for(graph, seed):

@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 import pytest
-from net_cases import sample, schemes, step_of, stored, trained_net, values_for
+from net_cases import OPTIMIZERS, sample, schemes, step_of, stored, trained_net, values_for
 
 from acclimate.net import Net
 from acclimate.net_float import FloatNet
@@ -19,7 +19,6 @@ from acclimate_host.model.network import Network
 from acclimate_host.paths import built
 
 MODULES = [built("native", "xtensawin", name + ".mpy") for name in ("_net", "_net_f32")]
-OPTIMIZERS = ("plain", "momentum16", "momentum8", "accumulate", "wide")
 _STEPS = """
 def steps(net, inputs, labels):
     found = [net.predict(inputs[0]), bytes(net.outputs())]

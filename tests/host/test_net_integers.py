@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The C core against a reference written from docs/numerics.md: every byte, every draw."""
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from net_cases import (
+    OPTIMIZERS,
     RATE,
     predicting_net,
     sample,
@@ -25,7 +27,6 @@ from acclimate_host.compile.step import Options, inference_step
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.paths import built
 
-OPTIMIZERS = ("plain", "momentum16", "momentum8", "accumulate", "wide")
 # What the compiler may or may not do must not change a byte.
 OPTIONS = (
     {}, {"fuse_forward": False, "in_place": False}, {"in_place": False}, {"fuse_forward": False},
@@ -175,6 +176,14 @@ def test_a_program_is_well_under_four_kilobytes():
 
 def test_generated_files_are_those_of_the_one_source():
     assert program_format.GENERATED.main(["--check"]) == 0
+
+
+def test_a_changed_format_has_another_number():
+    """Boards tell a program or a native module of another release by this number alone."""
+    text = "".join(line for line in program_format.c_header().splitlines(True)
+                   if "NET_FORMAT " not in line)  # fmt: skip
+    found = program_format.FORMAT, hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert found == (2, "cbd7f34858ae6e7f"), "raise FORMAT, then put both here"
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

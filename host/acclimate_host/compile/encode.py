@@ -89,7 +89,9 @@ def encode(step, network, optimizer="plain", planes=PLANES):
     body = bytes(emitter.code) + table
     values = plan.header(forward, len(emitter.code) - forward, len(body), emitter.slots)
     body += bytes(-(HEADER.bytes + len(body)) % 4) + bytes(plan.blob.data)
-    head = pack_record(HEADER, {**values, "crc": zlib.crc32(body)})
+    head = pack_record(HEADER, {**values, "crc": 0})
+    crc = zlib.crc32(body, zlib.crc32(head[: HEADER.offset("crc")]))
+    head = pack_record(HEADER, {**values, "crc": crc})
     return Program(
         head + body, bytes(plan.trained_bytes), plan.layout.size_bytes, plan.layout,
         tuple(plan.parts),

@@ -19,7 +19,7 @@ HEADER = Record(
     "P",
     (
         Field("magic", 4, "`ANET`"),
-        Field("format", 1, "version of this table: 1"),
+        Field("format", 1, "version of this table: 2"),
         Field("dtype", 1, "0 int8, 1 float32"),
         Field("optimizer", 1, "see Optimizers"),
         Field("input_zero", 1, "zero point of the input (int8)"),
@@ -42,7 +42,7 @@ HEADER = Record(
         Field("needs", 1, "1: it trains more than biases and dense layers, or with an optimizer"),
         Field("input_scale", 4, "scale of the input (float32)"),
         Field("output_scale", 4, "scale of the outputs (float32)"),
-        Field("crc", 4, "CRC-32 of all bytes behind the header"),
+        Field("crc", 4, "CRC-32 of the header before it and of all bytes behind it"),
     ),
 )
 LAYER = Record(
@@ -155,7 +155,7 @@ OPS = (
 OPTIMIZERS = {"PLAIN": 0, "MOMENTUM16": 1, "MOMENTUM8": 2, "ACCUMULATE": 3, "WIDE": 4}
 STATUS = {"DONE": 0, "MORE": 1, "PAGE": 2, "BAD_CODE": -1, "BAD_PLACE": -2, "NOT_FINITE": -3,
           "NO_KERNEL": -4}  # fmt: skip
-FORMAT = 1
+FORMAT = 2
 
 
 def code(name):
