@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from acclimate.capsule import Wanted
+from acclimate.delta import Updater
 from acclimate.nor import NorFlash
 from acclimate.store import Store
 from acclimate_host.capsules.build import build, head_bytes
@@ -31,6 +32,10 @@ OLD = _capsule(1, _OLD_WEIGHTS)
 NEW = _capsule(2, _NEW_WEIGHTS)
 BIG_NEW = _capsule(2, _draw.randbytes(200))
 UPDATE = update(OLD, NEW)
+_BIG_WEIGHTS = _draw.randbytes(230)
+BIG_OLD = _capsule(1, _BIG_WEIGHTS)
+BIG_TUNED = _capsule(2, bytes(b ^ _draw.choice((0, 0, 1)) for b in _BIG_WEIGHTS))
+BIG_UPDATE = update(BIG_OLD, BIG_TUNED)
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,16 @@ def _begun(flash):
     store = open_store(flash)
     store.stage(BIG_NEW, head_bytes(BIG_NEW))
     store.write(BIG_NEW[:256], 256)
+
+
+def _update_begun(flash):
+    """Two pages of the result of an update are in the flash."""
+    open_store(flash).swap_capsule(BIG_OLD)
+    store = open_store(flash)
+    updater, at = Updater(store), 0
+    while store.slots.written < 2 * PAGE_BYTES + 64:
+        updater.feed(BIG_UPDATE[at : at + 1], 1)
+        at += 1
 
 
 def _on_trial(flash):
@@ -186,6 +201,8 @@ def cases():
         Case("roll back a confirmed model", _replaced, _roll_back, (OLD, NEW), OLD),
         Case("swap", _with_old, _swap(NEW, NEW), (OLD, NEW), NEW),
         Case("delta apply", _with_old, _swap(UPDATE, NEW), (OLD, NEW), NEW),
+        Case("delta, resume", _update_begun, _swap(BIG_UPDATE, BIG_TUNED), (BIG_OLD, BIG_TUNED),
+             BIG_TUNED),
         Case("save", _with_old, _save, (OLD, local), local),
         Case("trial that ends by itself", _expired, _nothing, (OLD, NEW), OLD, 1),
     )

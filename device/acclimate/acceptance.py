@@ -54,33 +54,31 @@ def dcg(old, new, confidence, n):
     Ranks go by falling confidence of the old model; equal confidences share the mean of their
     discounts, so that the order of the rows does not matter. No sample gives 0.
     """
-    total = 0
-    for i in range(n):
-        share = _share(confidence, i, n)
-        total += share if old[i] == new[i] else -share
-    return total
+    return _scores(old, new, confidence, n)[0]
 
 
-def _share(confidence, i, n):
-    """Return the discount of row i: the mean over the ranks of its ties."""
-    above = ties = 0
-    for k in range(n):
-        above += confidence[k] > confidence[i]
-        ties += confidence[k] == confidence[i]
-    total = 0
-    for rank in range(above + 1, above + ties + 1):
-        total += discount(rank)
-    return total // ties
+def _scores(old, new, confidence, n):
+    """Return dcg and its highest value."""
+    keys = [confidence[i] << 1 | (old[i] == new[i]) for i in range(n)]
+    keys.sort(reverse=True)
+    score = most = at = 0
+    while at < n:
+        first, total, agree = at, 0, 0
+        while at < n and keys[at] >> 1 == keys[first] >> 1:
+            agree += 1 if keys[at] & 1 else -1
+            at += 1
+            total += discount(at)
+        share = total // (at - first)
+        score += share * agree
+        most += share * (at - first)
+    return score, most
 
 
 def ndcg(old, new, confidence, n):
     """Return dcg over its highest value, as -32768 (all differ) to 32768 (all agree)."""
-    most = 0
-    for i in range(n):
-        most += _share(confidence, i, n)
+    score, most = _scores(old, new, confidence, n)
     if not most:
         return 0
-    score = dcg(old, new, confidence, n)
     # In two steps, so that no product leaves 30 bits.
     sign = 1 if score >= 0 else -1
     whole = abs(score) * 128 // most
@@ -101,16 +99,16 @@ def spread(predictions, n):
 
     A model that has gone blind for some labels spreads its answers less.
     """
-    total = 0
-    for i in range(n):
-        count, first = 0, True
-        for k in range(n):
-            if predictions[k] == predictions[i]:
-                count += 1
-                first = first and k >= i
-        if first and count > 1:
+    labels = [predictions[i] for i in range(n)]
+    labels.sort()
+    total = at = 0
+    while at < n:
+        first = at
+        while at < n and labels[at] == labels[first]:
+            at += 1
+        if at - first > 1:
             # log2(count) is 32768 over the discount of the rank before.
-            total -= count * ((ONE << 8) // discount(count - 1))
+            total -= (at - first) * ((ONE << 8) // discount(at - first - 1))
     return total
 
 

@@ -6,8 +6,9 @@
     updater.finish()               # the result is verified; store.trial() or confirm() follows
 
 The base is compared with the container and hashed before anything is erased. Output is
-written once, in order, and never beyond the length that the signed header declares. Memory does
-not depend on the sizes of the capsules (`make bench NAME=capsule` measures it).
+written once, in order, and never beyond the length that the signed header declares. After a reset
+the container is fed once more from its start; what the flash holds of the result is not
+erased and programmed again. Memory does not depend on the sizes of the capsules (`make bench NAME=capsule` measures it).
 """
 
 from acclimate import _native, crc, digest, octets
@@ -61,6 +62,7 @@ class Updater:
         self._k = 0
         self._n = 0  # block in work: done, length
         self._stream = 0  # bytes of instructions that have not come
+        self._skip = 0  # bytes of the result that a reset left in the flash
 
     def feed(self, data, n):
         """Take the next n bytes of the container."""
@@ -111,8 +113,13 @@ class Updater:
             return
         self._check_base()
         n = self._need - _U_BYTES
-        store.stage(self._head, n, self._any_version, False)
-        store.write(self._head, n)
+        start = store.stage(self._head, n, self._any_version)
+        if not start:
+            store.write(self._head, n)
+        elif start < n:  # in pages of 64 bytes
+            octets.copy(self._block, 0, self._head, start, n - start)
+            store.write(self._block, n - start)
+        self._skip = max(0, start - n)
         self._stream = number(pre, _U_SIZE)
         crc.start(self._crc)
         self._need = self._have = 0
@@ -165,7 +172,7 @@ class Updater:
         self._at = self._three(4)
         if not self._left:
             raise CapsuleError("patch", "an instruction of no bytes")
-        if store.slots.written + self._left > store.slots.limit:
+        if store.slots.written - self._skip + self._left > store.slots.limit:
             raise CapsuleError("oversized", "more than the header declares")
         if op != _OP_DATA and self._at + self._left > store.head.total:
             raise CapsuleError("patch", "it reads beyond the base")
@@ -192,11 +199,22 @@ class Updater:
         if over:
             octets.copy(self._block, 0, self._block, over, n)
 
+    def _put(self, n):
+        """Write the first n bytes of the block, but for what is in the flash already."""
+        known = min(self._skip, n)
+        self._skip -= known
+        if known == n:
+            return
+        if known:
+            octets.copy(self._block, 0, self._block, known, n - known)
+        self._store.write(self._block, n - known)
+
     def _copy(self):
         while self._left:
             n = min(_BLOCK, self._left)
-            self._read_base(n)
-            self._store.write(self._block, n)
+            if self._skip < n:
+                self._read_base(n)
+            self._put(n)
             self._at += n
             self._left -= n
 
@@ -205,7 +223,7 @@ class Updater:
             k = min(_BLOCK, n - i, self._left)
             octets.copy(self._block, 0, data, i, k)
             i += k
-            self._store.write(self._block, k)
+            self._put(k)
             self._left -= k
         if not self._left:
             self._op = 0
@@ -235,7 +253,7 @@ class Updater:
     def _next_block(self):
         """Write the block that is ready and read the next of the base; False after the last."""
         if self._n:
-            self._store.write(self._block, self._n)
+            self._put(self._n)
             self._left -= self._n
             self._at += self._n
         self._k = 0

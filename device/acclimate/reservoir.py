@@ -22,6 +22,7 @@ class Draws:
         self._y = seed >> 16 & 0xFFFF
         if not self._x and not self._y:
             self._y = 1
+        self._mask = 1
 
     def word(self):
         """Return the next 16 bits."""
@@ -32,9 +33,12 @@ class Draws:
 
     def below(self, n):
         """Return 0 to n - 1, each as likely as the others: what is above is drawn again."""
-        mask = 1
-        while mask < n - 1:
-            mask = mask << 1 | 1
+        mask = self._mask
+        if not mask >> 1 < n - 1 <= mask:  # that of the draw before mostly holds
+            mask = 1
+            while mask < n - 1:
+                mask = mask << 1 | 1
+            self._mask = mask
         while True:
             value = self.word()
             if mask > 0xFFFF:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from acclimate.capsule import CapsuleError
 from acclimate.delta import Updater
+from acclimate.nor import NorFlash
 from acclimate.rangecoder import Decoder
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import patch, smallest, update
@@ -161,3 +162,50 @@ def test_any_instructions_end_in_the_old_model(code):
     with pytest.raises(CapsuleError):
         apply(store, crafted(code), 64)
     assert cases.active(store) == BASE
+
+
+class Counts(NorFlash):
+    """A flash that tells which pages were erased."""
+
+    erased = ()
+
+    def _erase(self, at):
+        self.erased = (*self.erased, at)
+        super()._erase(at)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("page", [64, 256])
+def test_update_that_a_reset_ended_goes_on_at_the_page_it_had_reached(name, page):
+    pages = 2 + 2 * -(-1024 // page)
+    container, target = update(BASE, TARGETS[name]), TARGETS[name]
+    for written in range(2 * page, len(target), 97):
+        flash = Counts(pages * page, page)
+        cases.store(flash).swap_capsule(BASE)
+        updater, at = Updater(cases.store(flash)), 0
+        while updater._store.slots.written < written:
+            updater.feed(container[at : at + 1], 1)
+            at += 1
+        flash.erased = ()
+        store = cases.store(flash)  # a reset
+        apply(store, container)
+        assert cases.active(cases.store(flash)) == target
+        start = store.slots.start(store.active)
+        again = {p for p in flash.erased if p >= 2 * page}
+        # No page before the one that was reached is erased, nor programmed, once more.
+        last = start + (written - 64) // page * page
+        assert again and min(again) >= last - page
+
+
+def test_pages_that_a_reset_left_of_another_result_are_found_by_the_digest():
+    store = fresh()
+    target = TARGETS["few bytes"]
+    store.stage(target, head_bytes(target))
+    store.write(target[:600], 600)
+    store.flash.data[store.slots.start(1) + 300] ^= 1
+    again = cases.store(store.flash)
+    with pytest.raises(CapsuleError, match="integrity"):
+        apply(again, update(BASE, target))
+    assert cases.active(again) == BASE
+    apply(again, update(BASE, target))
+    assert cases.active(again) == target
