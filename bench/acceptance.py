@@ -23,6 +23,8 @@ from bench.acceptance_train import CLASSES
 from bench.common import table, write
 
 CAPACITY = 64
+FEW = 3  # exercises that a user of few labels does, of 7
+JUDGED_MIN = 10  # windows: fewer tell nothing
 SEEDS = (1, 2, 3)
 ROWS = [
     ("updates", ">=", 400),
@@ -73,7 +75,7 @@ def observe(update, data, seed):
         "user": update.user, "kind": update.kind, "n": n, "prior": update.prior, "seen": seen,
         "dcg": rules.dcg(old, new, seen[2], n), "ndcg": rules.ndcg(old, new, seen[2], n),
         "labels": [(int(old[k]), int(new[k]), int(update.truth[places[k]])) for k in order],
-        "before": before, "after": after, "judged": int(judged.sum()),
+        "before": before, "after": after, "judged": int(judged.sum()), "few": False,
     }  # fmt: skip
 
 
@@ -159,8 +161,15 @@ def judge(rows):
 def simulate(job, data, per_user):
     """Return the rows of one (seed, user)."""
     seed, user = job
-    made = updates_of(user, per_user, data, seed)
-    return [observe(update, data, 1000 * seed + k) for k, update in enumerate(made)]
+    rows = []
+    for k, update in enumerate(updates_of(user, per_user, data, seed)):
+        rows.append(observe(update, data, 1000 * seed + k))
+        draw = np.random.default_rng((seed, user, k))
+        few = update.only(draw.choice(CLASSES, FEW, replace=False))
+        row = observe(few, data, 1000 * seed + k) if len(few.rows) > CAPACITY // 2 else None
+        if row and row["judged"] >= JUDGED_MIN:
+            rows.append({**row, "few": True})
+    return rows
 
 
 def measure(per_user, seeds, workers=None):

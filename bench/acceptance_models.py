@@ -8,7 +8,7 @@ of all training, as a server would: they give each model its confidence temperat
 capsule its prior (how much better the new model does on them).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,6 +58,12 @@ class Update:
     old_temperature: int
     new_temperature: int
     prior: int  # change of accuracy on the server's people in 1/255
+
+    def only(self, exercises):
+        """Return the same for a user who does nothing else."""
+        met = np.isin(self.truth, exercises)
+        return replace(self, rows=self.rows[met], truth=self.truth[met], old=self.old[met],
+                       new=self.new[met])  # fmt: skip
 
 
 def windows():

@@ -18,7 +18,7 @@ from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
 from acclimate_host.connect import why_not
 from acclimate_host.paths import built
-from bench import capsule_apps, capsule_board
+from bench import capsule_apps, capsule_board, capsule_pull
 from bench.common import table, write
 
 ROWS = [
@@ -31,6 +31,10 @@ ROWS = [
     ("sha256.m0", "<=", 100),
     ("update.m4f_peak_ram_bytes", "<=", 5120),
     ("update.m0_peak_ram_bytes", "<=", 1536),
+    ("pull.m4f_peak_ram_bytes", "<=", 5120),
+    ("pull.m0_peak_ram_bytes", "<=", 2560),
+    ("m4f.pull.import_bytes", None, None),
+    ("m0.pull.import_bytes", None, None),
     ("m4f.instructions_verify", None, None),
     ("m0.instructions_verify", None, None),
     ("m4f.instructions_whole", None, None),
@@ -155,6 +159,7 @@ def boards():
             print("left out:", reason)
             continue
         result[key] = capsule_board.measure(name, base, target, update(base, target))
+        result[key]["pull"] = capsule_pull.measure(name, base, target)
         result[key]["apps"] = capsule_apps.on_board(name)
     return result
 
@@ -170,6 +175,8 @@ def main():
             result.setdefault("sha256", {})[key] = result[key]["sha256"]
             peak = result[key]["peak_ram_bytes"]
             result.setdefault("update", {})[key + "_peak_ram_bytes"] = peak
+            peak = result[key]["pull"]["peak_ram_bytes"]
+            result.setdefault("pull", {})[key + "_peak_ram_bytes"] = peak
     sizes = {arch: built("native", arch, "_update.mpy") for arch in ("armv6m", "armv7emsp")}
     result["size"] = {a: path.stat().st_size for a, path in sizes.items() if path.exists()}
     write("capsule", result)

@@ -27,8 +27,8 @@ _native.register('update', _update)
 from acclimate.flash import BlockFlash
 from acclimate.capsule import Wanted
 from acclimate.store import Store
-import acclimate.update, acclimate.delta
-import acclimate.rangecoder_native
+import acclimate.update
+{imports}
 P = qboard.PAGE_BYTES
 channel = memoryview(qboard.Flash(qboard.RAW_START + {region} * P, {channel} * P))
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, {region} * P))
@@ -105,17 +105,23 @@ print([run(1024), run(2048)])
 """
 
 
+def names_of(name, base, target, end):
+    """Return what the programs below need to know of a board and of what lies in its channel."""
+    return {
+        "base": base, "target": target, "end": end, "key": KEY,
+        "region": REGION_PAGES[name], "chunk": CHUNK_BYTES[name],
+        "imports": "import acclimate.delta, acclimate.rangecoder_native",
+        "channel": -(-end // (1024 if name == "samd21" else 4096)),
+    }  # fmt: skip
+
+
 def measure(name, base, target, update):
     """Return a dictionary of bytes and instructions for the three containers."""
     blob = base + target + update
-    names = {
-        "base": len(base), "target": len(target), "end": len(blob), "key": KEY,
-        "region": REGION_PAGES[name], "chunk": CHUNK_BYTES[name],
-        "channel": -(-len(blob) // (1024 if name == "samd21" else 4096)),
-    }  # fmt: skip
+    names = names_of(name, len(base), len(target), len(blob))
     elf = built(*ELF[name]) if name in ELF else None
     with open_board(name, icount=SHIFT, elf=elf) as board:
-        _prepare(board, name, blob, names)
+        prepare(board, name, blob, names)
         whole_bytes, update_bytes = ast.literal_eval(board.exec(_TRY.format(**names), 300))
         _, hz = board.ticks()
 
@@ -135,19 +141,20 @@ def measure(name, base, target, update):
         }
 
 
-def install(board, name):
+def install(board, name, more=()):
     """Bring the native module, and the package where it is not frozen, to a board."""
     native = built("native", ARCH[name], "_update.mpy").read_bytes()
     board.put_bytes(native, "/_update.mpy")
     if name not in ELF:
         board.mkdir("/lib/acclimate")
-        parts = ["store", "update", "delta", "rangecoder_native"]
+        parts = ["store", "update", "delta", "rangecoder_native", *more]
         for file, data in package.build(ARCH[name], parts, pure=True).items():
             board.put_bytes(data, f"/lib/acclimate/{file}")
 
 
-def _prepare(board, name, blob, names):
-    install(board, name)
+def prepare(board, name, blob, names, more=()):
+    """Bring all parts, and the blob into the channel; make the store."""
+    install(board, name, more)
     board.soft_reset()
     board.exec("import qboard\nfrom binascii import a2b_base64 as u\nP = qboard.PAGE_BYTES\n"
                f"f = qboard.Flash(qboard.RAW_START + {names['region']} * P, "

@@ -134,6 +134,7 @@ class Client:
                 except ValueError as error:  # so MicroPython says that a certificate is wrong
                     raise Refused("https: %s" % error) from None
             sockets.send(sock, data)
+            data = request[3] = None  # 0.2 KB that a small board needs from now on
             read = sockets.reader(sock)
             n = 1
             while n:
@@ -152,6 +153,7 @@ class Client:
         reader, writer = await self._soon(asyncio.open_connection(host, port, **extra))
         try:
             await self._soon(self._asend(writer, data))
+            data = request[3] = None
             size = len(self._buffer)
             while True:
                 piece = await self._soon(reader.read(size))

@@ -44,13 +44,14 @@ def join(url, location):
 
 def request(host, port, path, start=0, etag=""):
     """Return the bytes of a GET, from byte start on, or unless it still has the ETag."""
-    lines = "GET %s HTTP/1.1\r\nHost: %s:%d\r\nConnection: close\r\n" % (path, host, port)
-    lines += "Accept-Encoding: identity\r\nUser-Agent: acclimate\r\n"
-    if start:
-        lines += "Range: bytes=%d-\r\n" % start
-    if etag:
-        lines += "If-None-Match: %s\r\n" % etag
-    return (lines + "\r\n").encode()
+    # As bytes at once: text would have to be copied, and a small board has no room for both.
+    form = (
+        b"GET %s HTTP/1.1\r\nHost: %s:%d\r\nConnection: close\r\nAccept-Encoding: identity\r\n"
+        b"User-Agent: acclimate\r\n%s%s\r\n"
+    )
+    part = b"Range: bytes=%d-\r\n" % start if start else b""
+    known = b"If-None-Match: %s\r\n" % etag.encode() if etag else b""
+    return form % (path.encode(), host.encode(), port, part, known)
 
 
 def _decimal(text, what):
@@ -66,9 +67,10 @@ class Reply:
     def __init__(self, sink):
         self._sink = sink
         self._line = bytearray(_LINE_MAX)
-        self._restart()
+        self.restart()
 
-    def _restart(self):
+    def restart(self):
+        """Be ready for the next reply."""
         self._state = _STATUS
         self._fill = 0
         self._head = 0
@@ -192,7 +194,7 @@ class Reply:
 
     def _body(self):
         if 100 <= self.status < 200:
-            self._restart()
+            self.restart()
             return
         if self.chunked and self.length >= 0:
             raise HttpError("reply: chunked, and of %d bytes" % self.length)

@@ -63,6 +63,10 @@ class Manifest:
             self.bytes[self.have + i] = view[i]
         self.have += n
 
+    def shrink(self):
+        """Give back the RAM of the entries, once one was chosen."""
+        self.bytes = self.bytes[:_M_BYTES]
+
     def check(self, wanted, hasher):
         """Raise CapsuleError unless it is whole, signed with the device's key, for its model."""
         b, count = self.bytes, self.bytes[_M_COUNT]

@@ -23,7 +23,7 @@ class Refused(HttpError):
 class Pull:
     """One pull as a machine without a socket.
 
-    While ``request()`` gives (tls, host, port, bytes): send them, then ``feed`` what comes until
+    While ``request()`` gives [tls, host, port, bytes]: send them, then ``feed`` what comes until
     it returns True, or call ``end`` when the connection closes, or ``lost`` when it breaks.
 
     :param attempts: connections that may break one after the other without a byte gained.
@@ -44,7 +44,7 @@ class Pull:
         self._base = url.rsplit("/models/", 1)[0]
         self._url = url
         self._part = None  # what the manifest leads to: the part of the object to come
-        self._reply = None
+        self._reply = http.Reply(self)
         self._redirects = 0
         self._is_done = False
         http.split(url)
@@ -56,10 +56,11 @@ class Pull:
         if self._is_done:
             return None
         tls, host, port, path = http.split(self._url)
-        self._reply = http.Reply(self)
+        self._reply.restart()
         start = self._part.have if self._part else 0
         etag = "" if self._part else self.etag
-        return tls, host, port, http.request(host, port, path, start, etag)
+        # A list, so that the transport can forget the text once it is sent.
+        return [tls, host, port, http.request(host, port, path, start, etag)]
 
     def feed(self, view, n):
         """Take n bytes of the reply (a memoryview); return whether it is complete."""
@@ -148,6 +149,7 @@ class Pull:
         takes_updates = store.active is not None and not self._whole_only
         base = store.head.bytes if takes_updates else None
         whole, size, name = manifest.choose(base)
+        manifest.shrink()
         self._url = self._base + "/objects/" + name
         make = _Whole if whole else _Update
         try:
