@@ -4,8 +4,9 @@
 The rules are the device's own (acclimate.acceptance, integers), on a reservoir of 64 windows of
 the user. What counts as right is the same for all rules: the model is kept that is more accurate
 on the user's windows that share no sample with the reservoir's; when both are equally accurate,
-either answer is right. Weights and limits are fitted on the nine other users; temperatures and
-the prior on two people that no model learned from.
+either answer is right. Each update is met twice: by the user, and by one who does only three of
+the seven exercises. Weights and limits are fitted on both kinds of the nine other users;
+temperatures and the prior on two people that no model learned from.
 """
 
 import concurrent.futures
@@ -17,6 +18,7 @@ import numpy as np
 
 from acclimate import acceptance as rules
 from acclimate.reservoir import Reservoir
+from bench import acceptance_board
 from bench.acceptance_fit import fitted_limits, fitted_weights
 from bench.acceptance_models import KINDS, updates_of, windows
 from bench.acceptance_train import CLASSES
@@ -43,6 +45,14 @@ ROWS = [
     ("right.labels_all", None, None),
     ("right.always_accept", None, None),
     ("right.always_reject", None, None),
+    ("few_labels.right.label_free", ">=", 0.68),
+    ("few_labels.right.labels_5", ">=", 0.80),
+    ("few_labels.right.labels_10", ">=", 0.82),
+    ("few_labels.right.dcg", None, None),
+    ("instructions.m4f.offer", None, None),
+    ("instructions.m0.offer", None, None),
+    ("instructions.m4f.decide", "<=", 3_200_000),  # 50 ms at 64 MHz, one cycle each
+    ("instructions.m0.decide", "<=", 2_400_000),  # 50 ms at 48 MHz
     ("right_if_2_points.label_free", None, None),
     ("right_if_2_points.labels_10", None, None),
     ("final.label_free", None, None),
@@ -53,7 +63,10 @@ ROWS = [
 
 
 def observe(update, data, seed):
-    """Return what the rules see of one update, and what is true of it, as a dictionary."""
+    """Return what the rules see of one update, and what is true of it, as a dictionary.
+
+    None where too few windows are left to tell which model is better.
+    """
     sample = Reservoir(CAPACITY, 2, seed=seed)
     for i, logits in enumerate(update.old):
         answer = rules.confidence(logits.tolist(), CLASSES, update.old_temperature)
@@ -69,6 +82,8 @@ def observe(update, data, seed):
     differ = rules.disagreements(old, new, n, asked)
     order = np.random.default_rng(seed).permutation(list(asked[:differ])).astype(int)
     judged = ~data.touches(update.rows[places])[update.rows]
+    if judged.sum() < JUDGED_MIN:
+        return None
     before, after = ((m[judged].argmax(1) == update.truth[judged]).mean()
                      for m in (update.old, update.new))  # fmt: skip
     return {
@@ -140,22 +155,32 @@ def policies(rows):
 
 
 def judge(rows):
-    """Return {name of the result: {rule: number}}."""
+    """Return {name of the result: {rule: number}}; few_labels are those users apart."""
     rules_of, fitted = policies(rows)
     result = {"fitted_weights": fitted}
-    result |= {name: {} for name in ("right", "right_if_2_points", "accepts", "final", "by_kind")}
+    for few, names in ((False, ("right", "right_if_2_points", "accepts", "final", "by_kind")),
+                       (True, ("right", "accepts", "final"))):  # fmt: skip
+        chosen = [row for row in rows if row["few"] == few]
+        into = result.setdefault("few_labels", {"updates": len(chosen)}) if few else result
+        into |= {name: {} for name in names}
+        for rule, numbers in ((name, _numbers(chosen, rule)) for name, rule in rules_of.items()):
+            for name in names:
+                into[name][rule] = numbers[name]
+    return result
+
+
+def _numbers(rows, rule):
+    answers = [bool(rule(row)) for row in rows]
+    right = np.array([is_right(r, a) for r, a in zip(rows, answers, strict=True)])
+    final = [r["after"] if a else r["before"] for r, a in zip(rows, answers, strict=True)]
     large = np.array([abs(row["after"] - row["before"]) >= 0.02 for row in rows])
     kinds = np.array([row["kind"] for row in rows])
-    for name, rule in rules_of.items():
-        answers = [bool(rule(row)) for row in rows]
-        right = np.array([is_right(r, a) for r, a in zip(rows, answers, strict=True)])
-        final = [r["after"] if a else r["before"] for r, a in zip(rows, answers, strict=True)]
-        result["right"][name] = round(float(right.mean()), 4)
-        result["right_if_2_points"][name] = round(float(right[large].mean()), 4)
-        result["accepts"][name] = round(float(np.mean(answers)), 4)
-        result["final"][name] = round(float(np.mean(final)), 4)
-        result["by_kind"][name] = {k: round(float(right[kinds == k].mean()), 3) for k in KINDS}
-    return result
+    return {
+        "right": round(float(right.mean()), 4),
+        "right_if_2_points": round(float(right[large].mean()), 4),
+        "accepts": round(float(np.mean(answers)), 4), "final": round(float(np.mean(final)), 4),
+        "by_kind": {k: round(float(right[kinds == k].mean()), 3) for k in KINDS},
+    }  # fmt: skip
 
 
 def simulate(job, data, per_user):
@@ -166,8 +191,8 @@ def simulate(job, data, per_user):
         rows.append(observe(update, data, 1000 * seed + k))
         draw = np.random.default_rng((seed, user, k))
         few = update.only(draw.choice(CLASSES, FEW, replace=False))
-        row = observe(few, data, 1000 * seed + k) if len(few.rows) > CAPACITY // 2 else None
-        if row and row["judged"] >= JUDGED_MIN:
+        row = observe(few, data, 1000 * seed + k)
+        if row:
             rows.append({**row, "few": True})
     return rows
 
@@ -180,12 +205,13 @@ def measure(per_user, seeds, workers=None):
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
         parts = list(pool.map(partial(simulate, data=data, per_user=per_user), jobs))
     rows = [row for part in parts for row in part]
-    change = np.array([r["after"] - r["before"] for r in rows])
+    whole = [r for r in rows if not r["few"]]
+    change = np.array([r["after"] - r["before"] for r in whole])
     return {
-        "updates": len(rows), "users": len(users), "windows": len(data.y), "seeds": list(seeds),
+        "updates": len(whole), "users": len(users), "windows": len(data.y), "seeds": list(seeds),
         "reservoir": CAPACITY,
-        "judged_windows": round(float(np.mean([r["judged"] for r in rows])), 1),
-        "mean_old_accuracy": round(float(np.mean([r["before"] for r in rows])), 4),
+        "judged_windows": round(float(np.mean([r["judged"] for r in whole])), 1),
+        "mean_old_accuracy": round(float(np.mean([r["before"] for r in whole])), 4),
         "helping": round(float(np.mean(change > 0)), 4),
         "equal": round(float(np.mean(change == 0)), 4),
         "mean_change": round(float(np.mean(np.abs(change))), 4),
@@ -195,7 +221,7 @@ def measure(per_user, seeds, workers=None):
 
 
 def main(per_user=45):
-    result = measure(per_user, SEEDS)
+    result = {**measure(per_user, SEEDS), "instructions": acceptance_board.measure()}
     print(write("acceptance", result))
     shown = ("updates", "windows", "mean_old_accuracy", "helping", "equal", "mean_change")
     print({name: result[name] for name in shown})

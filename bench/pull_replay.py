@@ -93,7 +93,7 @@ def fits(store, base, free, buffer_bytes, pull):
     done = False
     try:
         done = pull(store, buffer_bytes)
-    except (MemoryError, OSError):
+    except (MemoryError, OSError, ValueError):  # the whole capsule was asked for instead
         pass
     while ballast:
         ballast = ballast[0]

@@ -149,7 +149,6 @@ class Pull:
         takes_updates = store.active is not None and not self._whole_only
         base = store.head.bytes if takes_updates else None
         whole, size, name = manifest.choose(base)
-        manifest.shrink()
         self._url = self._base + "/objects/" + name
         make = _Whole if whole else _Update
         try:
@@ -159,6 +158,7 @@ class Pull:
                 raise
             self._whole_only = True  # a whole capsule needs 1.4 KB less of RAM
             return self._decide(etag)
+        manifest.shrink()
         return None
 
     def _is_here(self):
