@@ -195,8 +195,8 @@ def _finite(data):
 
 
 def _pair(reader, f):
-    """One pair; `f` are the header fields."""
-    fixed, d, n = f[10] & FIXED, f[5], f[6]
+    """One pair, whose values are not checked yet; `f` are the header fields."""
+    fixed, d = f[10] & FIXED, f[5]
     code = "i" if fixed else "f"
     head = bytes(reader.get("B", 8))
     raw, count, words = struct.unpack(PAIR, head)
@@ -206,20 +206,28 @@ def _pair(reader, f):
         raise ValueError("model file: expected %d words, got %d" % (want, words))
     w = par = rows = beta = None
     if words:
-        w = _finite(reader.get(code, words))
+        w = reader.get(code, words)
     else:
-        par = _finite(reader.get(code, PAR_COUNT))
+        par = reader.get(code, PAR_COUNT)
+    if count or not words:
+        rows = reader.get("h", count)
+        beta = reader.get(code, count)
+    return Pair(rows, beta, bias, par, w)
+
+
+def _check_pair(pair, f):
+    """Raise ValueError for values that no pair of a model with header `f` can have."""
+    par, d, n = pair.par, f[5], f[6]
+    for data in (pair.w, par, pair.beta, (pair.bias,)):
+        _finite(data or ())
+    if par is not None:
         if par[0] != d or par[2] != f[2] or CODES.find(chr(f[3])) != par[1]:
             raise ValueError("model file: expected parameters like the header's")
         if par[9] < 0:
             raise ValueError("model file: expected gamma >= 0, got %s" % par[9])
-    if count or not words:
-        rows = reader.get("h", count)
-        for r in rows:
-            if (r if r >= 0 else ~r) >= n:
-                raise ValueError("model file: expected a row < %d, got %d" % (n, r))
-        beta = _finite(reader.get(code, count))
-    return Pair(rows, beta, _finite((bias,))[0], par, w)
+    for r in pair.rows or ():
+        if (r if r >= 0 else ~r) >= n:
+            raise ValueError("model file: expected a row < %d, got %d" % (n, r))
 
 
 def _read(stream, f):
@@ -244,6 +252,9 @@ def _read(stream, f):
         labels = reader.get("B", n)
     for _ in range(f[8] * (f[8] - 1) // 2):
         model.pairs.append(_pair(reader, f))
+    # Checking makes garbage; between the pairs it would cut a small heap into pieces.
+    for pair in model.pairs:
+        _check_pair(pair, f)
     if reader.left:
         raise ValueError("model file: expected no more data, got %d bytes" % reader.left)
     model.gap, model.n_iter, model.n_support = f[15], f[16], f[17]

@@ -110,3 +110,17 @@ def test_desktop_board_opens_with_what_was_built():
     with opened.board as board:
         board.exec("from acclimate import loop, features, svm")
     assert "desktop" in opened.title and opened.native == (not opened.left_out)
+
+
+@needs_data
+@pytest.mark.skipif(why_not("esp32") is not None, reason=f"esp32: {why_not('esp32')}")
+def test_whole_demo_begins_and_trains_in_the_heap_of_an_esp32():
+    settings = protocol.FULL
+    recordings = watch.load(built("data", "watch.npz"))
+    whole = protocol.session(protocol.windows(recordings, settings), settings, 1)
+    part = replace(whole, stream=whole.stream[:32], unseen=whole.unseen[::4])
+    with deploy.open_for_demo("esp32", None).board as board:
+        runner = Runner(board, settings, lambda text: None)
+        outcome = runner.run(part)
+    assert outcome == protocol.simulate(part, settings, SVM)
+    assert outcome.events and runner.costs.heap_peak < 128 * 1024
