@@ -17,7 +17,7 @@ import tempfile
 
 from acclimate_host.paths import built, repository
 from bench.common import table, write
-from bench.fuzz_targets import TARGETS
+from bench.fuzz_all import TARGETS
 
 C_RUNS = 1_000_000
 PYTHON_RUNS = 40_000
@@ -70,7 +70,8 @@ def fuzz_core(runs, seed=1):
              "-print_final_stats=1", f"-artifact_prefix={folder}/", folder],
             capture_output=True, text=True,
         )  # fmt: skip
-    return _result("core", done)
+    counts = re.findall(r"^function (\w+) (\d+)", done.stderr, re.MULTILINE)
+    return {**_result("core", done), "by_function": {name: int(n) for name, n in counts}}
 
 
 def fuzz_python(name, runs, seed=1):
@@ -109,7 +110,10 @@ def main(share=1.0):
     parts = [*result["c"].values(), *result["python"].values()]
     totals = {key: sum(part.get(key, 0) for part in parts)
               for key in ("inputs", "crashes", "accepted_bad")}  # fmt: skip
-    result = {**totals, **result}
+    by_parser = {name: part["inputs"] for name, part in result["python"].items()}
+    by_parser |= {f"c_{name}": count for name, count in result["c"]["core"].get(
+        "by_function", {}).items()}  # fmt: skip
+    result = {**totals, "by_parser": by_parser, **result}
     print(write("fuzz", result))
     return 1 if table("fuzz", result, ROWS) else 0
 

@@ -60,8 +60,8 @@ def guided(name, runs, seed, folder):
     """The same with libFuzzer, which keeps what reaches new code."""
     import atheris
 
-    with atheris.instrument_imports(include=["acclimate"]):
-        from bench import fuzz_targets
+    with atheris.instrument_imports(include=["acclimate", "acclimate_host.capsules"]):
+        from bench import fuzz_all as fuzz_targets
     for number, data in enumerate(fuzz_targets.seeds(name)):
         (folder / f"{number}").write_bytes(data)
     target = fuzz_targets.TARGETS[name]
@@ -93,7 +93,7 @@ def main(name, runs, seed="1", folder=None):
         from pathlib import Path
 
         return guided(name, int(runs), int(seed), Path(folder))
-    from bench import fuzz_targets
+    from bench import fuzz_all as fuzz_targets
 
     return blindly(fuzz_targets.TARGETS[name], fuzz_targets.seeds(name), int(runs), int(seed))
 

@@ -108,6 +108,8 @@ class Mqtt:
     def _handle(self, kind, body):
         if kind & 0xF0 != _PUBLISH:
             return
+        if len(body) < 2:
+            raise MqttError("broker: a message without a topic")
         size = body[0] << 8 | body[1]
         at = 2 + size
         if kind & 6:

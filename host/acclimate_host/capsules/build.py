@@ -110,6 +110,8 @@ def read(data):
     values = dict(zip((f.name for f in HEADER.fields), _HEADER.unpack_from(data), strict=True))
     if values["format"] != 1 or not 1 <= values["sections"] <= SECTIONS_MAX:
         raise Refused(f"capsule of format {values['format']}, {values['sections']} sections")
+    if len(data) < head_bytes(data):
+        raise Refused(f"capsule of {len(data)} bytes, its header has {head_bytes(data)}")
     names = {number: name for name, number in SECTIONS.items()}
     ranges = section_ranges(data)
     if values["total"] != len(data) or ranges[-1][2] != len(data):

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+"""All targets of the Python path: those of the device and those of the host."""
+
+from bench import fuzz_host, fuzz_targets
+
+TARGETS = {**fuzz_targets.TARGETS, **fuzz_host.TARGETS}
+
+
+def seeds(name):
+    """Return the inputs that a target starts from."""
+    return fuzz_host.seeds(name) or fuzz_targets.seeds(name)
