@@ -2,11 +2,13 @@
 """The C kernels of networks for tests: built in every form, and convolutions at random."""
 
 import ctypes
+import shutil
 import subprocess
 from ctypes import POINTER, Structure, c_int8, c_int16, c_int32, c_uint8, c_uint16, c_uint32
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
 from acclimate_host.compile.rows import pack_rows
 from acclimate_host.paths import repository
@@ -58,6 +60,8 @@ class GradientArgs(Structure):
 
 def build(folder, dsp, flags=()):
     """Build the kernels as a library, with the instructions of a Cortex-M4 in C when `dsp`."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
     source = repository() / "native_modules" / "net"
     (folder / "exports.c").write_text(EXPORTS)
     library = folder / f"kernels{int(dsp)}.so"

@@ -3,6 +3,7 @@
 
 import ctypes
 import doctest
+import shutil
 import subprocess
 
 import numpy as np
@@ -21,6 +22,8 @@ uint32_t size(uint32_t n, uint32_t d) { return net_rows_bytes(n, d); }
 
 @pytest.fixture(scope="module")
 def order(tmp_path_factory):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
     folder = tmp_path_factory.mktemp("order")
     (folder / "order.c").write_text(SOURCE)
     command = ["gcc", "-shared", "-fPIC", f"-I{repository() / 'native_modules' / 'net'}"]

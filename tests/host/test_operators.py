@@ -219,7 +219,10 @@ def _check_files(board):
 def test_native_kernels_of_a_capsule_run_the_network(board):
     if board.arch in ("armv6m", "xtensawin"):
         pytest.skip("the kernels of networks are tried on two boards, with room for both")
-    kernels = built("native", board.arch, "_net.mpy").read_bytes()
+    path = built("native", board.arch, "_net.mpy")
+    if not path.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("_net is not built")
+    kernels = path.read_bytes()
     v = net_vectors_mlp
     sections = {"PROGRAM": v.PROGRAM, "WEIGHTS": v.WEIGHTS, "OPERATORS": kernels}
     data = build(sections, "NETWORK", 7, 1, key=KEY, **fields_of(kernels))
@@ -293,8 +296,9 @@ def test_the_server_puts_operators_arch_and_abi_into_the_capsule(tmp_path):
     found = read(server.save())
     assert (found.arch, found.abi) == (7, 6 << 2 | 3)
     assert [name for name, _ in found.sections] == ["WEIGHTS", "OPERATORS"]
-    server.operators = built("native", "armv6m", "_svm_linear.mpy")
-    with pytest.raises(Refused, match="_svm_linear.mpy has armv6m code, wanted armv7emsp"):
+    server.operators = tmp_path / "other.mpy"
+    server.operators.write_bytes(bytes([0x4D, 6, 4 << 2 | 3, 31]) + bytes(8))
+    with pytest.raises(Refused, match="other.mpy has armv6m code, wanted armv7emsp"):
         server.save()
 
 

@@ -36,7 +36,7 @@ _OPERATOR = """
 import gc
 gc.collect()
 from acclimate.net import Net
-f = open('/profile.bin', 'rb')
+f = open('profile.bin', 'rb')
 program = f.read({program})
 weights = f.read()
 f.close()
@@ -170,14 +170,14 @@ class Bench:
         for name, program, forward, backward in programs():
             if progress:
                 progress(f"measuring {name}")
-            self.board.put_bytes(program.code + program.weights, "/profile.bin")
+            self.board.put_bytes(program.code + program.weights, "profile.bin")
             values = {"program": len(program.code), "rounds": rounds, "trains": backward > 0}
             run, train = ast.literal_eval(self._exec(_OPERATOR.format(**values)))
             run, train = run * self.tick_s / rounds, train * self.tick_s / rounds
             if backward:
                 found.append(Measured("backward and update", train - run, backward))
             found.append(Measured(name, train if backward else run, forward + backward))
-        self.board.exec("import os\nos.remove('/profile.bin')")
+        self.board.exec("import os\nos.remove('profile.bin')")
         return found
 
     def _exec(self, code):
