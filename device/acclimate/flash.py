@@ -31,6 +31,8 @@ class Flash:
     :param unit: bytes that are programmed together, a divisor of 64.
     """
 
+    _tries = True  # whether program and erase are tried again here
+
     def __init__(self, size, erase_bytes, unit=4):
         if size < erase_bytes or size % erase_bytes:
             raise ValueError("flash of %d bytes: not whole pages of %d" % (size, erase_bytes))
@@ -48,31 +50,52 @@ class Flash:
         self._read(at, buffer)
 
     def program(self, at, buffer):
-        """Clear the bits that are 0 in the buffer; it must then read back as the buffer."""
+        """Clear the bits that are 0 in the buffer; it must then read back as the buffer.
+
+        Units that did not arrive, as when a radio took the time, are tried once more.
+        """
         n = len(buffer)
         self._bounds(at, n)
         if (at | n) % self.unit:
             raise ValueError("program %d bytes at %d: not units of %d" % (n, at, self.unit))
-        self._program(at, buffer)
-        done = 0
+        try:
+            self._program(at, buffer)
+        except OSError:
+            if not self._tries:
+                raise
+        done = self._kept(at, buffer, n)
+        if done < n and self._tries:
+            from acclimate.flash_again import program
+
+            done = program(self, at, buffer, done, n)
+        if done < n:
+            raise FlashError("flash: byte %d did not keep its value" % (at + done))
+
+    def _kept(self, at, buffer, n):
+        """Return how many of n bytes read back as the buffer before the first that does not."""
         if self.view is not None:
-            done = octets.same(self.view, at, buffer, 0, n)
-            if done < n:
-                raise FlashError("flash: byte %d did not keep its value" % (at + done))
+            return octets.same(self.view, at, buffer, 0, n)
+        done = 0
         while done < n:
             part = min(_CHECK_BYTES, n - done)
             self._read_back(at + done)
             right = octets.same(self._back, 0, buffer, done, part)
+            done += right
             if right < part:
-                raise FlashError("flash: byte %d did not keep its value" % (at + done + right))
-            done += part
+                break
+        return done
 
     def erase(self, at):
-        """Set all bytes of the page that starts at at to 255."""
+        """Set all bytes of the page that starts at at to 255; tried again if the driver fails."""
         self._bounds(at, self.erase_bytes)
         if at % self.erase_bytes:
             raise ValueError("erase at %d: not the start of a page" % at)
-        self._erase(at)
+        try:
+            self._erase(at)
+        except OSError:
+            if not self._tries:
+                raise
+            self._erase(at)
         if not self.is_blank(at, self.erase_bytes):
             raise FlashError("flash: page %d is not blank after its erase" % at)
 

@@ -10,7 +10,8 @@ read back.
 """
 
 from acclimate import octets
-from acclimate.flash import Flash, FlashError
+from acclimate.flash import Flash
+from acclimate.patient import Patient
 
 
 class CardFlash(Flash):
@@ -18,6 +19,8 @@ class CardFlash(Flash):
 
     :param blocks: of the device, all from first on without it; pages of ``erase_bytes``.
     """
+
+    _tries = False  # the device is asked again, block by block
 
     def __init__(self, device, first=0, blocks=0, erase_bytes=4096, unit=4):
         count = device.ioctl(4, 0)
@@ -28,7 +31,7 @@ class CardFlash(Flash):
         if erase_bytes % size:
             raise ValueError("page %d: not whole blocks of %d" % (erase_bytes, size))
         super().__init__(blocks * size // erase_bytes * erase_bytes, erase_bytes, unit)
-        self._device = device
+        self._device = Patient(device)
         self._first = first
         self._size = size
         self._block = bytearray(size)
@@ -37,16 +40,13 @@ class CardFlash(Flash):
     def _load(self, number):
         if number != self._held:
             self._held = -1
-            self._done(self._device.readblocks(self._first + number, self._block), number)
+            self._device.readblocks(self._first + number, self._block)
             self._held = number
 
     def _store(self, number):
         # What the card holds is read anew afterwards, not what is in the buffer.
         self._held = -1
-        status = self._device.writeblocks(self._first + number, self._block)
-        if status:
-            status = self._device.writeblocks(self._first + number, self._block)
-        self._done(status, number)
+        self._device.writeblocks(self._first + number, self._block)
 
     def _read(self, at, buffer):
         done, n, size = 0, len(buffer), self._size
@@ -75,8 +75,3 @@ class CardFlash(Flash):
             self._block[i] = 255
         for number in range(at // self._size, (at + self.erase_bytes) // self._size):
             self._store(number)
-
-    def _done(self, status, number):
-        # Drivers return None, False or 0 when all went well, True or a number when not.
-        if status:
-            raise FlashError("card: driver answers %s at block %d" % (status, number))

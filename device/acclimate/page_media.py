@@ -12,6 +12,7 @@ nothing. Nothing is allocated after construction but what the driver itself allo
 
 from acclimate import octets
 from acclimate.flash import FlashError
+from acclimate.patient import Patient
 
 
 class _Medium:
@@ -33,7 +34,8 @@ class _Medium:
 class Card(_Medium):
     """A block device without offsets (sdcard.SDCard, machine.SDCard): whole blocks only.
 
-    Use blocks that no file system owns.
+    Use blocks that no file system owns. A card that answers late is asked again
+    (acclimate.patient); where none answers at all, acclimate.page_spare keeps pages in RAM.
 
     :param first: block that the region starts at; :param blocks: its length
     """
@@ -43,7 +45,7 @@ class Card(_Medium):
             have = device.ioctl(4, 0)
             raise ValueError("blocks %d to %d: the card has %d" % (first, first + blocks, have))
         super().__init__(blocks * block_bytes, block_bytes)
-        self._device, self._first = device, first
+        self._device, self._first = Patient(device), first
         self._block = bytearray(block_bytes)
         self._held = -1
 
@@ -67,18 +69,14 @@ class Card(_Medium):
             part = min(n - done, size - start)
             self._hold(number)
             octets.copy(block, start, buffer, done, part)
-            self._answer(self._device.writeblocks(self._first + number, block), number)
+            self._device.writeblocks(self._first + number, block)
             done += part
 
     def _hold(self, number):
         if self._held != number:
             self._held = -1
-            self._answer(self._device.readblocks(self._first + number, self._block), number)
+            self._device.readblocks(self._first + number, self._block)
             self._held = number
-
-    def _answer(self, status, number):
-        if status is False or (status is not None and status is not True and status != 0):
-            raise FlashError("card: driver answers %s at block %d" % (status, number))
 
 
 class SpiRam(_Medium):

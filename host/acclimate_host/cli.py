@@ -17,6 +17,7 @@ from acclimate_host.errors import AcclimateError, BoardError
 COMMANDS = {
     "boards": "list the boards, and what each supports",
     "install": "copy the device package to a board: the right files, checked by hash",
+    "romfs": "put the device package into a ROMFS image, in a file or on a board",
     "run": "run a file on a board and show what it prints",
     "repl": "talk to a board's prompt; Ctrl-] ends it",
     "capsule": "build capsules, look at them, verify them, make differences and keys",

@@ -12,6 +12,7 @@ code    meaning
 5       the board crashed (hard fault, reset by the processor)
 6       refused: board and files do not fit together
 7       something on the board is missing that this command needs
+8       the board has no region, or an empty one, for what shall be put there
 9       ``doctor`` found a problem
 130     interrupted from the keyboard
 ======  ==========================================================================
@@ -90,3 +91,9 @@ class Missing(AcclimateError):
     """The board, its firmware or a tool that the command needs is not there."""
 
     exit_code = 7
+
+
+class NoRegion(AcclimateError):
+    """The firmware can do it, but this board keeps no flash for it."""
+
+    exit_code = 8

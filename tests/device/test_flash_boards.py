@@ -274,9 +274,9 @@ def test_card_of_whole_blocks():
     assert flash.size == 16384
     works(flash)
     assert card.data[: 8 * 512] == bytes(8 * 512)
-    card.late = 1
+    card.late = 4
     flash.program(256, b"abcd")
-    card.late = 2
+    card.late = 5
     assert "-110" in raises(FlashError, flash.program, 260, b"abcd")
     raises(ValueError, CardFlash, card, 8, 40)
     raises(ValueError, CardFlash, card, 0, 0, 768)

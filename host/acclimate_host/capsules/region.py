@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from acclimate_host.connect import open_board
 from acclimate_host.connect.install import install
-from acclimate_host.errors import AcclimateError, BoardError, Missing
+from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
 from acclimate_host.paths import built
 
 KEY_FILE = "capsule.key"
@@ -137,6 +137,20 @@ def prepare(board):
         raise Missing(f"{board.name}: {native.name} was not built; run: make native")
     board.put_bytes(native.read_bytes(), "/_update.mpy")
     board.exec(_REGISTER, 30)
+
+
+def require(board, region):
+    """Say what is missing before anything is sent: a partition that the table does not have.
+
+    :raises Refused: the board has no such block device.
+    """
+    if not region.code or "from acclimate" in region.code:
+        return  # a file, or a driver that comes with the package
+    try:
+        board.exec(region.code, 30)
+    except BoardError as error:
+        last = error.traceback.strip().splitlines()[-1]
+        raise Refused(f"{board.name}: {last.partition(': ')[2] or last}") from None
 
 
 def key_path(board):

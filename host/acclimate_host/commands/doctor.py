@@ -4,13 +4,15 @@
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from acclimate import __version__
 from acclimate_host import boards
-from acclimate_host.commands import add_board_arguments, open_chosen
-from acclimate_host.connect import RUNNABLE, mpy, package, why_not
+from acclimate_host.capsules import flash_map, partitions
+from acclimate_host.commands import add_board_arguments, open_chosen, to_number
+from acclimate_host.connect import RUNNABLE, mpy, package, romfs, why_not
 from acclimate_host.connect.check import check_package
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, Missing, NoRegion
 from acclimate_host.paths import program
 
 EXIT_PROBLEM = 9
@@ -27,10 +29,21 @@ class Finding:
 
 def add_arguments(parser):
     add_board_arguments(parser, needed=False)
+    parser.add_argument("--table", metavar="FILE", help="look at a partition table instead")
+    parser.add_argument(
+        "--flash-bytes", type=to_number, default=0x400000, help="of that chip (%(default)#x)"
+    )
+    for name, what in (("capsule", "capsule"), ("romfs", "ROMFS image"), ("firmware", "firmware")):
+        parser.add_argument(
+            "--" + name, metavar="FILE", help=f"does this {what} fit, and how much is left?"
+        )
 
 
 def run(args):
-    findings = check_computer()
+    if args.table:
+        findings = check_table(args)
+    else:
+        findings = check_computer()
     if args.port or args.board:
         findings += check_board(args)
     for finding in findings:
@@ -55,6 +68,20 @@ def check_computer():
         findings.append(Finding("ok", f"native modules for {arch}: {names}"))
     findings += _ports()
     return findings
+
+
+def check_table(args):
+    """Return the findings about a partition table, and what shall be written by it."""
+    table = partitions.read(Path(args.table).read_bytes())
+    return _judge(table, args.flash_bytes, args)
+
+
+def _judge(table, flash_bytes, args):
+    sizes = [
+        Path(path).stat().st_size if path else 0
+        for path in (args.capsule, args.romfs, args.firmware)
+    ]
+    return [Finding(*found) for found in flash_map.judge(table, flash_bytes, *sizes)]
 
 
 def _check_compiler():
@@ -84,6 +111,9 @@ def check_board(args):
                 Finding("ok", f"{info.runtime} {info.version_text} on {info.machine}, .mpy {form}")
             )
             findings += _abilities(board, info)
+            table, flash_bytes = flash_map.of_board(board)
+            findings += _judge(table, flash_bytes, args) if table else []
+            findings.append(_romfs(board, args))
             findings += _package(board, info)
     except AcclimateError as error:
         findings.append(Finding("problem", str(error)))
@@ -104,6 +134,19 @@ def _line_state(board):
     except (OSError, ValueError):
         return [Finding("note", f"{board.name} has no control lines")]
     return [Finding("ok", f"control lines: {state}; the board answers after toggling them")]
+
+
+def _romfs(board, args):
+    try:
+        size, _, _, at = romfs.region(board)
+    except (Missing, NoRegion) as error:
+        return Finding("problem" if args.romfs else "note", str(error))
+    place = f" at {at:#x}" if at >= 0 else ""
+    text = f"ROMFS region of {size:,} bytes{place}"
+    need = Path(args.romfs).stat().st_size if args.romfs else 0
+    if need > size:
+        return Finding("problem", f"{text}: the image has {need:,}")
+    return Finding("ok", text + (f": {size - need:,} left" if need else ""))
 
 
 def _abilities(board, info):

@@ -69,8 +69,9 @@ def run(args):
 def _write(args, board, capsule, key):
     """Through the board's prompt: sizes first, then page by page, then the Store's own word."""
     total = read(capsule).total
-    region.prepare(board)
     place = region.region_of(board, args.region, args.start, args.bytes)
+    region.require(board, place)
+    region.prepare(board)
     if place.path:
         board.put_bytes(region_image(capsule, place.bytes, key=key), place.path)
     else:

@@ -32,10 +32,11 @@ def add_arguments(parser):
 def run(args):
     key = read_key(Path(args.key)) if args.key else None
     with open_chosen(args, **region.open_options(args.board)) as board:
+        place = region.region_of(board, args.region, args.start, args.bytes)
+        region.require(board, place)
         region.prepare(board)
         if key:
             region.give_key(board, key)
-        place = region.region_of(board, args.region, args.start, args.bytes)
         state, version, note = region.open_store(
             board, place, model=args.model, device=args.device
         )
