@@ -26,7 +26,7 @@ from bench.common import table, write
 
 CAPACITY = 64
 FEW = 3  # exercises that a user of few labels does, of 7
-JUDGED_MIN = 10  # windows: fewer tell nothing
+JUDGED_MIN = 10  # windows of a user of few labels: fewer tell nothing
 SEEDS = (1, 2, 3)
 ROWS = [
     ("updates", ">=", 400),
@@ -45,6 +45,12 @@ ROWS = [
     ("right.labels_all", None, None),
     ("right.always_accept", None, None),
     ("right.always_reject", None, None),
+    ("accepted_if_better.label_free", ">=", 0.70),
+    ("refused_if_worse.label_free", ">=", 0.70),
+    ("accepted_if_better.labels_10", ">=", 0.80),
+    ("refused_if_worse.labels_10", ">=", 0.80),
+    ("accepted_if_better.dcg", None, None),
+    ("refused_if_worse.dcg", None, None),
     ("few_labels.right.label_free", ">=", 0.68),
     ("few_labels.right.labels_5", ">=", 0.80),
     ("few_labels.right.labels_10", ">=", 0.82),
@@ -62,7 +68,7 @@ ROWS = [
 ]
 
 
-def observe(update, data, seed):
+def observe(update, data, seed, judged_min=1):
     """Return what the rules see of one update, and what is true of it, as a dictionary.
 
     None where too few windows are left to tell which model is better.
@@ -82,7 +88,7 @@ def observe(update, data, seed):
     differ = rules.disagreements(old, new, n, asked)
     order = np.random.default_rng(seed).permutation(list(asked[:differ])).astype(int)
     judged = ~data.touches(update.rows[places])[update.rows]
-    if judged.sum() < JUDGED_MIN:
+    if judged.sum() < judged_min:
         return None
     before, after = ((m[judged].argmax(1) == update.truth[judged]).mean()
                      for m in (update.old, update.new))  # fmt: skip
@@ -158,8 +164,10 @@ def judge(rows):
     """Return {name of the result: {rule: number}}; few_labels are those users apart."""
     rules_of, fitted = policies(rows)
     result = {"fitted_weights": fitted}
-    for few, names in ((False, ("right", "right_if_2_points", "accepts", "final", "by_kind")),
-                       (True, ("right", "accepts", "final"))):  # fmt: skip
+    for few, names in ((False, ("right", "right_if_2_points", "accepted_if_better", "refused_if_worse",
+                                "accepts", "final", "by_kind")),
+                       (True, ("right", "accepted_if_better", "refused_if_worse", "accepts",
+                               "final"))):  # fmt: skip
         chosen = [row for row in rows if row["few"] == few]
         into = result.setdefault("few_labels", {"updates": len(chosen)}) if few else result
         into |= {name: {} for name in names}
@@ -173,11 +181,15 @@ def _numbers(rows, rule):
     answers = [bool(rule(row)) for row in rows]
     right = np.array([is_right(r, a) for r, a in zip(rows, answers, strict=True)])
     final = [r["after"] if a else r["before"] for r, a in zip(rows, answers, strict=True)]
-    large = np.array([abs(row["after"] - row["before"]) >= 0.02 for row in rows])
+    change = np.array([row["after"] - row["before"] for row in rows])
+    large = abs(change) >= 0.02
+    taken = np.array(answers)
     kinds = np.array([row["kind"] for row in rows])
     return {
         "right": round(float(right.mean()), 4),
         "right_if_2_points": round(float(right[large].mean()), 4),
+        "accepted_if_better": round(float(taken[change > 0].mean()), 4),
+        "refused_if_worse": round(float((~taken[change < 0]).mean()), 4),
         "accepts": round(float(np.mean(answers)), 4), "final": round(float(np.mean(final)), 4),
         "by_kind": {k: round(float(right[kinds == k].mean()), 3) for k in KINDS},
     }  # fmt: skip
@@ -188,10 +200,12 @@ def simulate(job, data, per_user):
     seed, user = job
     rows = []
     for k, update in enumerate(updates_of(user, per_user, data, seed)):
-        rows.append(observe(update, data, 1000 * seed + k))
+        row = observe(update, data, 1000 * seed + k)
+        if row:
+            rows.append(row)
         draw = np.random.default_rng((seed, user, k))
         few = update.only(draw.choice(CLASSES, FEW, replace=False))
-        row = observe(few, data, 1000 * seed + k)
+        row = observe(few, data, 1000 * seed + k, JUDGED_MIN)
         if row:
             rows.append({**row, "few": True})
     return rows

@@ -6,9 +6,10 @@
     updater.finish()               # the result is verified; store.trial() or confirm() follows
 
 The base is compared with the container and hashed before anything is erased. Output is
-written once, in order, and never beyond the length that the signed header declares. After a reset
-the container is fed once more from its start; what the flash holds of the result is not
-erased and programmed again. Memory does not depend on the sizes of the capsules (`make bench NAME=capsule` measures it).
+written once, in order, and never beyond the length that the signed header declares. After a
+reset the container is fed once more from its start; what the flash holds of the result is not
+erased and programmed again. Memory does not depend on the sizes of the capsules
+(`make bench NAME=capsule` measures it).
 """
 
 from acclimate import _native, crc, digest, octets

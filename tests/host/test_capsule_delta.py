@@ -209,3 +209,20 @@ def test_pages_that_a_reset_left_of_another_result_are_found_by_the_digest():
     assert cases.active(again) == BASE
     apply(again, update(BASE, target))
     assert cases.active(again) == target
+
+
+def test_what_has_nothing_in_common_with_the_base_costs_no_more_than_itself():
+    base, other = cases.weights(3000, 21), cases.weights(3000, 22)
+    made = update(cases.capsule(1, base), cases.capsule(2, other))
+    assert len(made) < len(cases.capsule(2, other)) + 70
+    # What comes later is coded as if it had not been tried.
+    store = cases.store(cases.flash(20))
+    sections = {"PROGRAM": base[:900], "WEIGHTS": BASE_WEIGHTS}
+    first, second = (
+        build({**sections, **new}, "SVM", cases.MODEL, version, key=cases.KEY)
+        for version, new in ((1, {}), (2, {"PROGRAM": other[:900],
+                                           "WEIGHTS": cases.tuned(BASE_WEIGHTS, 3)}))
+    )  # fmt: skip
+    store.swap_capsule(first)
+    apply(store, update(first, second))
+    assert cases.active(store) == second

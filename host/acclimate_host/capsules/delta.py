@@ -143,5 +143,9 @@ def _encode(op, at, piece, base, encoder):
     if op == "COPY":
         return code
     pairs = zip(piece, base[at : at + len(piece)], strict=True)
+    before = encoder.state()
     stream = encoder.stream((new - old + 128) % 256 - 128 for new, old in pairs)
+    if len(stream) + 6 >= len(piece):  # nothing in common with the base
+        encoder.restore(before)
+        return _encode("DATA", 0, piece, base, encoder)
     return code + len(stream).to_bytes(3, "little") + stream

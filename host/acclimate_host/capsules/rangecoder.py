@@ -14,6 +14,14 @@ class Encoder:
         self._n = [0] * (SETS * PER_SET)
         self._near = 0
 
+    def state(self):
+        """Return the statistics, for ``restore``."""
+        return self._p[:], self._n[:], self._near
+
+    def restore(self, state):
+        """Forget what was coded since ``state``."""
+        self._p, self._n, self._near = state
+
     def stream(self, differences):
         """Return the code of an iterable of differences, -128 to 127."""
         self._low, self._range = 0, (1 << 30) - 1
