@@ -164,8 +164,8 @@ def judge(rows):
     """Return {name of the result: {rule: number}}; few_labels are those users apart."""
     rules_of, fitted = policies(rows)
     result = {"fitted_weights": fitted}
-    for few, names in ((False, ("right", "right_if_2_points", "accepted_if_better", "refused_if_worse",
-                                "accepts", "final", "by_kind")),
+    for few, names in ((False, ("right", "right_if_2_points", "accepted_if_better",
+                                "refused_if_worse", "accepts", "final", "by_kind")),
                        (True, ("right", "accepted_if_better", "refused_if_worse", "accepts",
                                "final"))):  # fmt: skip
         chosen = [row for row in rows if row["few"] == few]
