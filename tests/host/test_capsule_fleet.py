@@ -217,3 +217,27 @@ def _wait_for(url):
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
+
+
+def test_two_cohorts_give_the_old_version_to_whom_the_new_one_is_not_offered(repository):
+    old, new = cases.capsule(1), cases.capsule(2)
+    repository.publish(old)
+    repository.publish(new, "next", percent=30, bases=[old])
+    stores = {}
+
+    def visit(device, server):
+        store = stores.setdefault(device, cases.store(cases.flash()))
+        for cohort in ("next", "all"):
+            if Client(store, server.url, cohort=cohort, device=device, wait_s=0).pull():
+                store.confirm()
+                break
+        return store.head.version
+
+    with web.Server(web.files(repository.folder)) as server:
+        wanted = {d: 2 if in_rollout(d, 2, 30) else 1 for d in range(12)}
+        assert {visit(d, server) for d in wanted} == {1, 2}
+        assert {d: visit(d, server) for d in wanted} == wanted  # and nobody goes back
+        repository.set_percent(7, 0, "next")
+        assert {d: visit(d, server) for d in wanted} == wanted
+        repository.publish(new, bases=[old])
+        assert {visit(d, server) for d in wanted} == {2}
