@@ -340,6 +340,8 @@ class Net:
         zero = _signed(program[_P_INPUT_ZERO])
         for i, value in enumerate(values):
             q = value / scale
+            if not -1e30 < q < 1e30:
+                raise NetError("values: number %d is %s; expected a finite one" % (i, value))
             q = (int(q + 0.5) if q >= 0 else -int(0.5 - q)) + zero
             out[i] = max(-128, min(127, q)) & 255
         return out

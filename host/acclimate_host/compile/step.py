@@ -30,6 +30,8 @@ class Options:
 
 # What a framework does that keeps every gradient as float32 until all are known.
 KEPT_FLOAT = Options("float32", False, False, False, 1)
+# A sparse step as the paper counts it: float32 gradients that are used up at once.
+PAPER_SPARSE = Options("float32", fuse_forward=False)
 
 
 @dataclass(frozen=True)

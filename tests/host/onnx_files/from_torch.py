@@ -3,10 +3,12 @@
 
     python tests/host/onnx_files/from_torch.py     # made with PyTorch 1.13
 
+torch_digits.onnx is the network of examples/network_from_torch.py, trained (needs scikit-learn).
 Between them the models hold what PyTorch's exporter writes for the layers that boards run, with
 its constants folded or not, for several versions of ONNX's operators.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,9 @@ from torch import nn
 from torch.nn import functional
 
 FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parents[2] / "examples"))
+
+import network_from_torch  # noqa: E402
 
 
 class Mobile(nn.Module):
@@ -89,6 +94,13 @@ def perceptron():
     return nn.Sequential(nn.Linear(12, 10), nn.BatchNorm1d(10), nn.ReLU(), nn.Linear(10, 3))
 
 
+def digits():
+    model = network_from_torch.Net()
+    x, labels = network_from_torch.digits()
+    network_from_torch.train(model, x[:900], labels[:900])
+    return model
+
+
 # name: (model, shape of an input, options of the exporter)
 MODELS = {
     "mobile": (Mobile, (1, 14, 13), {"opset_version": 17}),
@@ -107,12 +119,13 @@ MODELS = {
     "signal": (Signal, (6, 40), {"opset_version": 14}),
     "grouped": (Grouped, (4, 13, 17), {"opset_version": 12}),
     "perceptron": (perceptron, (12,), {"opset_version": 16}),
+    "digits": (digits, (1, 8, 8), {}),
 }  # fmt: skip
 
 
 def used(model):
-    """Give a model what training leaves: statistics and factors that are not 0 and 1."""
-    for part in model.modules():
+    """Give an untrained model what training leaves: statistics and factors other than 0 and 1."""
+    for part in model.modules() if not isinstance(model, network_from_torch.Net) else ():
         if isinstance(part, (nn.BatchNorm1d, nn.BatchNorm2d)):
             for value, low, high in ((part.running_mean, -0.5, 0.5), (part.running_var, 0.5, 2),
                                      (part.weight, 0.5, 1.5), (part.bias, -0.3, 0.3)):  # fmt: skip
