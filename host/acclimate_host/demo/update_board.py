@@ -20,13 +20,33 @@ def load(flash, start, head):
     """Return the machine in a capsule's weights, wherever in the flash it is."""
     gc.collect()
     index = head.find(WEIGHTS)
-    at, size = start + head.section_at(index), head.section_size(index)
-    data = flash.mapped(at, size)
-    if data is None:
-        data = bytearray(size)
-        flash.readinto(at, data)
-    # MicroPython makes no copy of bytes here.
-    return SVM.load(io.BytesIO(bytes(data)))
+    return SVM.load(Section(flash, start + head.section_at(index), head.section_size(index)))
+
+
+class Section:
+    """A part of the flash as a stream: a small heap has no room for a copy of it all."""
+
+    def __init__(self, flash, at, size):
+        self.flash = flash
+        self.start = self.at = at
+        self.end = at + size
+
+    def seek(self, at):
+        self.at = self.start + at
+
+    def read(self, count):
+        data = bytearray(min(count, self.end - self.at))
+        self.flash.readinto(self.at, data)
+        self.at += len(data)
+        return data
+
+    def readinto(self, items):
+        width = len(bytes(items[:1]))  # MicroPython tells the bytes of an item in no other way
+        if width == 1:
+            self.flash.readinto(self.at, items)
+            self.at += len(items)
+        elif width:
+            io.BytesIO(self.read(width * len(items))).readinto(items)
 
 
 class Judge:
