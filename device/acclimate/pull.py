@@ -108,7 +108,10 @@ class Pull:
             if self._redirects > _REDIRECTS or not reply.location:
                 raise HttpError("redirect %d: no place to go" % self._redirects)
             self._url = http.join(self._url, reply.location)
-            http.split(self._url)
+            try:
+                http.split(self._url)
+            except ValueError as error:  # the server's word, not the caller's
+                raise Refused("redirect: %s" % error) from None
         elif reply.status == 304 and not self._part:
             self._nothing("unchanged")
         elif reply.status >= 500:

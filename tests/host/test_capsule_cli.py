@@ -7,7 +7,12 @@ import stat
 import capsule_cases as cases
 import pytest
 
+from acclimate.capsule import CapsuleError
+from acclimate_host.capsules import region
+from acclimate_host.capsules.keys import device_key
 from acclimate_host.cli import main
+from acclimate_host.connect import open_board, why_not
+from acclimate_host.errors import Missing
 
 
 @pytest.fixture
@@ -62,3 +67,36 @@ def test_what_is_no_capsule_is_one_line(files, capsys):
     assert main(["capsule", "inspect", str(files / "key")]) == 6
     assert main(["capsule", "inspect", str(files / "missing")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_device_s_key_reaches_the_board_and_no_other(files, capsys):
+    if why_not("desktop"):
+        pytest.skip(why_not("desktop"))
+    master, one = str(files / "key"), str(files / "17.key")
+    assert main(["capsule", "key", master, "--device", "17"]) == 2
+    assert "say where to" in capsys.readouterr().err
+    assert main(["capsule", "key", master, "--device", "0", "-o", one]) == 6
+    assert main(["capsule", "key", master, "--device", "17", "-o", one, "--board", "desktop"]) == 0
+    assert "capsule.key, and reads back as sent" in capsys.readouterr().out
+    key = (files / "17.key").read_bytes()
+    assert key == device_key((files / "key").read_bytes(), 17) != device_key(key, 17)
+    # What is signed for one device is refused by another, and by one with the master key.
+    data = cases.capsule(3, key=key, device=9)
+    for other in ((files / "key").read_bytes(), device_key((files / "key").read_bytes(), 18)):
+        with pytest.raises(CapsuleError, match="authenticity"):
+            cases.store(cases.flash(), key=other).swap_capsule(data)
+    cases.store(cases.flash(), key=key).swap_capsule(data)
+
+
+@pytest.mark.parametrize("name", ["nrf52840", "samd21"])
+def test_a_key_given_to_a_board_is_the_one_its_store_uses(files, name, capsys):
+    try:
+        options = region.open_options(name)
+    except Missing as error:
+        pytest.skip(str(error))
+    if why_not(name):
+        pytest.skip(why_not(name))
+    with open_board(name, **options) as board:
+        region.give_key(board, device_key((files / "key").read_bytes(), 17))
+        assert board.get_bytes(region.key_path(board)) == device_key(
+            (files / "key").read_bytes(), 17)  # fmt: skip

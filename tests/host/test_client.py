@@ -205,6 +205,9 @@ BAD = {
     "flipped bit": (
         lambda r, b: web.reply(b[:-1] + bytes([b[-1] ^ 1])), CapsuleError, "integrity",
     ),
+    "redirect to nowhere": (
+        lambda r, b: web.reply(b"", "302 Found", "Location: ftp://h/x"), HttpError, "redirect: u",
+    ),
     "missing": (lambda r, b: web.reply(b"", "404 Not Found"), HttpError, "404"),
     "error": (lambda r, b: web.reply(b"", "503 Busy"), HttpError, "503"),
     "packed": (lambda r, b: web.reply(b, "200 OK", "Content-Encoding: gzip"), HttpError, "gzip"),

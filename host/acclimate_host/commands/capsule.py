@@ -2,18 +2,16 @@
 """``acclimate capsule``: build, inspect, verify, diff and key."""
 
 import json
-import os
-import secrets
 from pathlib import Path
 
+from acclimate_host.capsules import keys, region
 from acclimate_host.capsules.build import KINDS, build, read
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.operators import fields_of, operators
 from acclimate_host.capsules.server import read_key
+from acclimate_host.commands import add_board_arguments, open_chosen
 from acclimate_host.connect.mpy import ARCHS
 from acclimate_host.errors import AcclimateError, Refused
-
-_KEY_BYTES = 32
 
 
 def add_arguments(parser):
@@ -29,8 +27,11 @@ def add_arguments(parser):
     diff.add_argument("base", help="the capsule that the device has")
     diff.add_argument("target", help="the signed capsule that it shall have")
     diff.add_argument("-o", "--output", metavar="FILE", required=True)
-    key = actions.add_parser("key", help="make a new key file, never over an old one")
-    key.add_argument("file")
+    key = actions.add_parser("key", help="make a key file; or bring a key to a board")
+    key.add_argument("file", help="made, never over an old one; with a board or device: read")
+    key.add_argument("--device", type=int, metavar="N", help="the key that N alone has")
+    key.add_argument("-o", "--output", metavar="FILE", help="write the device's key")
+    add_board_arguments(key, needed=False)
 
 
 def _build_arguments(parser):
@@ -135,13 +136,22 @@ def _diff(args):
 
 
 def _key(args):
-    try:
-        handle = os.open(args.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise AcclimateError(f"{args.file} exists: a key is never overwritten") from None
-    except OSError as error:
-        raise AcclimateError(f"{args.file}: {error.strerror}") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(_KEY_BYTES))
-    print(f"{args.file}: a new key of {_KEY_BYTES} bytes; bring it to the device by another way")
+    named = args.port or args.board
+    if args.device is None and not named:
+        keys.write_new(args.file)
+        print(f"{args.file}: a new key of {keys.KEY_BYTES} bytes; "
+              "bring it to the device by another way")  # fmt: skip
+        return 0
+    key, whose = read_key(args.file), "the key"
+    if args.device is not None:
+        key, whose = keys.device_key(key, args.device), f"the key of device {args.device}"
+    if args.output:
+        keys.write_new(args.output, key)
+        print(f"{args.output}: {whose}")
+    if named:
+        with open_chosen(args, **region.open_options(args.board)) as board:
+            region.give_key(board, key)
+            print(f"{board.name}: {whose} is in {region.key_path(board)}, and reads back as sent")
+    elif not args.output:
+        raise AcclimateError("--device: say where to: -o FILE, --port or --board")
     return 0
