@@ -111,12 +111,14 @@ class Net:
 
     def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
         need = bytes_needed(program)
-        if arena is None:
-            arena = bytearray(need)
-        if len(arena) < need:
-            raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
         if check is not False:
             _check(program, check)
+        try:
+            arena = bytearray(need) if arena is None else arena
+        except MemoryError:
+            raise NetError("arena: %d bytes in one piece are not free" % need) from None
+        if len(arena) < need:
+            raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
         self._native = self._load()
         self._program, self._arena, self._pager = program, memoryview(arena), pager
         self._par, self._views = array("i", [0] * 9), {}

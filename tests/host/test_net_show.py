@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """``acclimate show``."""
 
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
 import pytest
 
 from acclimate_host.cli import main
@@ -41,3 +45,35 @@ def test_show_draws_the_arena(tmp_path, capsys):
     path = tmp_path / "arena.svg"
     assert main(["show", "mcunet-5fps", "--published", "49.8", "--arena", str(path)]) == 0
     assert path.read_text().count("<path") > 100
+
+
+def test_show_draws_the_graph_of_a_file(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("onnx")
+    file = Path(__file__).parent / "onnx_files" / "torch_digits.onnx"
+    path = tmp_path / "graph.svg"
+    words = ["show", str(file), "--biases", "2", "--channels", "c9:16", "--out", str(path)]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    boxes = int(re.search(r"(\d+) nodes", shown)[1])
+    picture = ElementTree.parse(path).getroot()
+    kinds = [element.tag.rpartition("}")[2] for element in picture]
+    assert kinds.count("rect") == boxes + 1 and kinds.count("path") >= boxes - 1
+    texts = [element.text for element in picture.iter() if element.text]
+    assert "weight_update c9" in texts and any("changes c9.b" in text for text in texts)
+    assert main(["show", str(file)]) == 0  # predicts only
+
+
+@pytest.mark.parametrize("words, text", [
+    (["--biases", "1", "--out", "graph.png"], "drawn as .svg"),
+    (["--channels", "c9:1"], "goes with --biases"),
+    (["--biases", "1", "--channels", "c9"], "expected LAYER:COUNT"),
+    (["--biases", "99"], "bias_layers is 99"),
+    (["--last", "99"], "10 convolutions"),
+    (["--published", "49.8"], "--published is for"),
+])  # fmt: skip
+def test_show_refuses_wrong_words_for_a_file(words, text, capsys):
+    pytest.importorskip("onnx")
+    file = Path(__file__).parent / "onnx_files" / "torch_digits.onnx"
+    assert main(["show", str(file), *words]) == 2
+    error = capsys.readouterr().err
+    assert text in error and error.count("\n") == 1

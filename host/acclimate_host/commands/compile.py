@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from acclimate_host.commands import table
-from acclimate_host.commands.model_files import array, imported, stored
+from acclimate_host.commands.model_files import array, channels_of, imported, stored
 from acclimate_host.compile.encode import OPTIMIZER_BYTES, encode
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
@@ -42,7 +42,7 @@ def run(args):
     if args.predict_only:
         step = inference_step(network.graph)
     else:
-        scheme = Scheme(args.biases, tuple(_channels(text) for text in args.channels))
+        scheme = Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
         if scheme.channels:
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
         network = with_loss(network)
@@ -71,10 +71,3 @@ def _stored(network, args):
     if args.samples is None and not network.quantized:
         raise AcclimateError(f"{args.model}: its numbers are float; --samples gives their ranges")
     return stored(network, lambda: array(args.samples), args.percentile, args.headroom)
-
-
-def _channels(text):
-    layer, _, count = text.rpartition(":")
-    if not layer or not count.isdigit():
-        raise AcclimateError(f"--channels {text}: expected LAYER:COUNT, for example c4:8")
-    return layer, int(count)

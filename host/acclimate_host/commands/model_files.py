@@ -96,3 +96,11 @@ def _opened(name, wanted):
     except (OSError, ValueError, EOFError) as error:
         text = " ".join(str(error).split())
         raise AcclimateError(f"{name}: expected a {wanted} ({text})") from None
+
+
+def channels_of(text):
+    """Return (layer, count) of LAYER:COUNT."""
+    layer, _, count = text.rpartition(":")
+    if not layer or not count.isdigit():
+        raise AcclimateError(f"--channels {text}: expected LAYER:COUNT, for example c4:8")
+    return layer, int(count)
