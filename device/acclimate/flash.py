@@ -190,7 +190,7 @@ class FileFlash(Flash):
         if found and size and found != size:
             raise ValueError("%s has %d bytes, not %d" % (path, found, size))
         super().__init__(found or size, erase_bytes, unit)
-        self._file = _open(path, "r+b")
+        self._file = open_file(path, "r+b")
 
     def _read(self, at, buffer):
         self._file.seek(at)
@@ -220,7 +220,7 @@ class FileFlash(Flash):
 
 def _fill(path, size):
     try:
-        with _open(path, "wb") as file:
+        with open_file(path, "wb") as file:
             for _ in range(0, size, _CHECK_BYTES):
                 file.write(_BLANK)
     except OSError:
@@ -231,7 +231,8 @@ def _fill(path, size):
         raise
 
 
-def _open(path, mode):
+def open_file(path, mode):
+    """Open a file; a drive that is read-only is named with the line for ``boot.py``."""
     try:
         return open(path, mode)
     except OSError as error:

@@ -153,6 +153,8 @@ def _write(store, at, size, name, folder):
     """Bring the section into a file, unless it is there; drop those of earlier operators."""
     import os
 
+    from acclimate.flash import open_file
+
     folder = folder + "/" if folder else ""
     path = folder + name + ".mpy"
     for other in os.listdir(folder or "."):
@@ -161,7 +163,7 @@ def _write(store, at, size, name, folder):
     if _is_there(store, at, size, path):
         return
     buffer = memoryview(bytearray(_BUFFER_BYTES))
-    with open(path, "wb") as file:
+    with open_file(path, "wb") as file:
         for n in _pieces(store, at, size, buffer):
             file.write(buffer[:n])
     if not _is_there(store, at, size, path):
