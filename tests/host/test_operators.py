@@ -2,6 +2,7 @@
 """Operators of a capsule: imported from the flash, checked before, swapped without a reset."""
 
 import os
+import random
 from types import SimpleNamespace
 
 import net_vectors_mlp
@@ -12,10 +13,11 @@ from acclimate.nor import NorFlash
 from acclimate.store import Store
 from acclimate_host.capsules.build import build, read
 from acclimate_host.capsules.delta import update
+from acclimate_host.capsules.mpy_file import check_whole
 from acclimate_host.capsules.operators import fields_of, operators
 from acclimate_host.capsules.server import CapsuleServer
 from acclimate_host.cli import main
-from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Refused
 from acclimate_host.paths import built
@@ -319,3 +321,30 @@ def test_capsule_build_of_files(tmp_path, capsys):
     command[-1] = str(tmp_path / "ops.mpy")
     assert main(command) == 6
     assert "not a .mpy file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arch", sorted(set(ARCHS.values())))
+def test_every_native_module_is_whole_and_any_cut_is_seen(arch):
+    modules = sorted(built("native", arch).glob("_*.mpy"))
+    if not modules:
+        pytest.skip(f"no modules for {arch}")
+    for path in modules:
+        data = path.read_bytes()
+        check_whole(data)
+        draw = random.Random(path.name)
+        for n in {len(data) - 1, *range(4, 60), *draw.sample(range(60, len(data)), 40)}:
+            with pytest.raises(Refused, match="cut off"):
+                check_whole(data[:n], path.name)
+        with pytest.raises(Refused, match="1 bytes after its end"):
+            check_whole(data + b"\0")
+
+
+def test_every_file_of_the_package_is_whole_and_any_cut_of_one_is_seen(tmp_path):
+    for name, path in package.modules().items():
+        if not package.MACHINE_CODE.search(path.read_bytes()):
+            check_whole(package.compile_file(path, name))
+    for native in (True, False):
+        data = compiled(tmp_path, "armv6m", 2, native=native)
+        for n in range(len(data)):
+            with pytest.raises(Refused):
+                operators(data[:n])

