@@ -7,8 +7,9 @@ it keeps, ``decide`` the whole decision without labels on 64 rows.
 
 import ast
 
-from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect import open_board
 from acclimate_host.connect.install import install
+from bench.common import cortex_boards
 
 _SHIFT = 10
 _OFFER = """
@@ -44,11 +45,7 @@ print(T() - t & 0x3fffffff)
 def measure():
     """Return {"m4f": {...}, "m0": {...}} for the boards that are here."""
     result = {}
-    for name, key in (("nrf52840", "m4f"), ("samd21", "m0")):
-        reason = why_not(name)
-        if reason:
-            print("left out:", reason)
-            continue
+    for name, key in cortex_boards():
         with open_board(name, icount=_SHIFT) as board:
             install(board, ["reservoir", "acceptance"], yes=True)
             _, hz = board.ticks()

@@ -16,10 +16,9 @@ from acclimate.nor import NorFlash
 from acclimate.store import Store
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
-from acclimate_host.connect import why_not
 from acclimate_host.paths import built
 from bench import capsule_apps, capsule_board, capsule_pull
-from bench.common import table, write
+from bench.common import cortex_boards, table, write
 
 ROWS = [
     ("overhead_bytes", "<=", 160),
@@ -153,11 +152,7 @@ def boards():
     before, after = tuned_weights((3,), (80, 48))
     base, target = capsule(before[:9000], 1), capsule(after[3][:9000], 2)
     result = {}
-    for name, key in (("nrf52840", "m4f"), ("samd21", "m0")):
-        reason = why_not(name)
-        if reason:
-            print("left out:", reason)
-            continue
+    for name, key in cortex_boards():
         result[key] = capsule_board.measure(name, base, target, update(base, target))
         result[key]["pull"] = capsule_pull.measure(name, base, target)
         result[key]["apps"] = capsule_apps.on_board(name)

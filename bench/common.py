@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+from acclimate_host.connect import why_not
 from acclimate_host.paths import built, program, repository
 
 
@@ -27,6 +28,16 @@ def build_module(name, arch):
     command = ["make", "-s", "-C", str(folder), "ARCH=" + arch, f"OUT={out}"]
     subprocess.run(command, check=True, env=environment, stdout=sys.stderr)
     return next((out / "native" / arch).glob("*.mpy"))
+
+
+def cortex_boards():
+    """Yield (name, key in a result) of the emulated Cortex boards that are here."""
+    for name, key in (("nrf52840", "m4f"), ("samd21", "m0")):
+        reason = why_not(name)
+        if reason:
+            print("left out:", reason)
+        else:
+            yield name, key
 
 
 def look_up(result, dotted):

@@ -168,6 +168,32 @@ def test_operators_that_fail_leave_nothing_mounted(fresh, tmp_path):
     assert lines[2] == "False"
 
 
+def test_a_handover_keeps_the_old_model_where_the_new_operators_are_refused(fresh, tmp_path):
+    if fresh.arch != "x64":
+        pytest.skip("tried on the desktop build")
+    install(fresh, ["handover"], yes=True)
+    good, bad, better = (
+        capsule(n, compiled(tmp_path, fresh.arch, n, more="import nothing_here" * (n == 2)))
+        for n in (1, 2, 3)
+    )
+    text = fresh.exec(
+        "from acclimate.handover import Handover\n"
+        f"store.swap_capsule({good!r})\n"
+        "class Model:\n"
+        "    def __init__(self, kernels):\n        self.predict = kernels.scale\n"
+        "current = Handover(store, lambda store: Model(operators.load(store)))\n"
+        "def bring(data):\n"
+        "    store.stage(data, 128)\n    store.write(data, len(data))\n    store.finish()\n"
+        "    current.switch(store.trial)\n"
+        "print(current.predict(7))\n"
+        f"try:\n    bring({bad!r})\nexcept RuntimeError as error:\n    print(error)\n"
+        "print(current.predict(7), store.state, current.version)\n"
+        f"bring({better!r})\nprint(current.predict(7), current.version)", 60)  # fmt: skip
+    lines = text.splitlines()
+    assert lines[0] == "7" and lines[1].startswith("the new model cannot be loaded: operators: ")
+    assert lines[2:] == ["7 rolled back 1", "21 3"]
+
+
 NO_VFS = """
 import builtins
 real = builtins.__import__
