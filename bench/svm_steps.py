@@ -32,8 +32,9 @@ with open('/x.bin', 'rb') as f:
 y = {labels}
 {then}
 m = {make}
+{first}
 gc.collect()
-g = m.fit_steps(X, y)
+g = {steps}
 longest = 0
 count = 1
 peak = gc.mem_alloc()
@@ -60,6 +61,7 @@ print([longest, -count, at, peak - before, t])
 print(m.converged, m.n_iter)
 """
 _SVM = "from acclimate.svm import SVM"
+_FIRST = "m.fit(X[: 80 * 64], y[:80])"  # a store that is full
 # As little as 32 KB of RAM: big blocks first.
 _SMALL = """from acclimate import _native
 _native.load("svm_linear")
@@ -79,6 +81,8 @@ class Case:
     code: str = "b"
     pure: bool = False
     then: str = ""
+    first: str = ""
+    steps: str = "m.fit_steps(X, y)"
 
     @property
     def load(self):
@@ -114,6 +118,11 @@ def cases():
         Case("m4f_python", *m4f, "SVM()", x, y, pure=True),
         Case("m4f_python_rbf", *m4f, "SVM(kernel='rbf', gamma=0.1)", real[:60], real_y[:60], "f",
              True),
+        Case("m4f_add", *m4f, "SVM(kernel='rbf', gamma=0.001, C=10, budget=80)", x, y,
+             first=_FIRST, steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])"),
+        Case("m4f_python_add", *m4f, "SVM(budget=80)", x, y, pure=True,
+             first=_FIRST, steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])"),
+        Case("m4f_algorithm1", *m4f, "SVM(solver='algorithm1', max_iter=1)", x, y),
         Case("m0", "samd21", "armv6m", "SmallSVM(arena=ARENA)", x, y, "B",
              then="from acclimate.svm_small import SmallSVM"),
     ]  # fmt: skip
@@ -142,7 +151,7 @@ def run(case):
             f"array('{case.code}', bytes({count}))")  # fmt: skip
         labels = base64.b64encode(bytes(case.y.tolist())).decode()
         text = _TRAIN.format(load=case.load, rows=rows, make=case.make, then=case.then,
-                             d=case.x.shape[1],
+                             d=case.x.shape[1], first=case.first, steps=case.steps,
                              labels=f"a2b_base64('{labels}')")  # fmt: skip
         lines = board.exec(text, 600).splitlines()
         longest, steps, at, peak, predict = ast.literal_eval(lines[0])

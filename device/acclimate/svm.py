@@ -157,7 +157,7 @@ class SVM:
         import acclimate.svm_model
 
         yield 0
-        if acclimate.svm_model.native is None:
+        if acclimate.svm_model.native is None or self.solver == "algorithm1":
             from acclimate import _svm_kernel  # noqa: F401
 
             yield 0
@@ -168,6 +168,10 @@ class SVM:
 
             yield 0
             from acclimate import _svm_py  # noqa: F401
+
+            yield 0
+        if self.solver == "algorithm1":
+            from acclimate import svm_algorithm1  # noqa: F401
 
             yield 0
         import acclimate.svm_collect  # noqa: F401
@@ -253,12 +257,30 @@ class SVM:
         May start from nothing: training begins with the second label. The work of one call is
         a few solver steps, because it goes on from the former coefficients.
         """
-        import acclimate.svm_data
-        import acclimate.svm_model
-        import acclimate.svm_train  # noqa: F401
-        from acclimate.svm_budget import add
+        for _ in self.add_steps(row, label):
+            pass
+        return self
 
-        return add(self, row, label)
+    def add_steps(self, row, label, steps=None):
+        """Generator that learns one more sample in short pieces of work, as `fit_steps` trains.
+
+        Close it before its end, and the sample and the model are as before. Between the steps a
+        model predicts without the sample that gives way.
+
+        :param int steps: as in `fit_steps`
+        """
+        import acclimate.svm_data
+
+        yield 0
+        import acclimate.svm_model
+
+        yield 0
+        import acclimate.svm_train  # noqa: F401
+
+        yield 0
+        from acclimate.svm_budget import add_pieces
+
+        yield from add_pieces(self, row, label, steps)  # passes a close() on
 
     def save(self, path: str) -> None:
         """Write the fitted model to a file; the old file stays until the new one is whole."""

@@ -8,6 +8,7 @@ State and result are where the other solver has them (docs/svm_numerics.md), in 
 
 from acclimate import _svm_kernel
 from acclimate import _svm_par as P
+from acclimate.svm_collect import PIECE
 
 IDLE = 10  # the paper waits for 10 000
 SMALLEST = 1e-5  # a change of alpha below this does not count
@@ -34,7 +35,8 @@ def _draw(work, n, i):
 
 
 def _error(work, X, rows, par, k):
-    """f(x_k) - y_k."""
+    """f(x_k) - y_k, in pieces."""
+    pause = max(1, PIECE // int(par[P.N_FEATURES]))
     r = rows[k]
     at = r if r >= 0 else ~r
     total = work[P.BIAS] - (1 if r >= 0 else -1)
@@ -43,6 +45,8 @@ def _error(work, X, rows, par, k):
         if b:
             r = rows[t]
             total += b * _svm_kernel.value(par, X, r if r >= 0 else ~r, X, at)
+        if not (t + 1) % pause:
+            yield
     return total
 
 
@@ -52,9 +56,9 @@ def _kernel(X, rows, par, i, j):
 
 
 def _optimise(work, X, rows, par, i, e_i):
-    """Move sample `i` and a random partner; True when that changed anything."""
+    """Move sample `i` and a random partner, in pieces; True when that changed anything."""
     j = _draw(work, len(rows), i)
-    e_j = _error(work, X, rows, par, j)
+    e_j = yield from _error(work, X, rows, par, j)
     y_i, y_j = 1 if rows[i] >= 0 else -1, 1 if rows[j] >= 0 else -1
     c_i, c_j = par[P.C_POS if y_i > 0 else P.C_NEG], par[P.C_POS if y_j > 0 else P.C_NEG]
     a_i, a_j = y_i * work[P.HEAD + i], y_j * work[P.HEAD + j]
@@ -83,18 +87,23 @@ def _optimise(work, X, rows, par, i, e_i):
 
 def step(work, X, rows, par, count):
     """Visit `count` samples; the iterations of word 1 are passes over all of them."""
+    return P.run(step_pieces(work, X, rows, par, count))
+
+
+def step_pieces(work, X, rows, par, count):
     n = len(rows)
     for _ in range(count):
         i = int(work[_I])
         y = 1 if rows[i] >= 0 else -1
-        e = _error(work, X, rows, par, i)
+        e = yield from _error(work, X, rows, par, i)
         if e - e != 0:
             return P.NON_FINITE
         a = y * work[P.HEAD + i]
         c = par[P.C_POS if y > 0 else P.C_NEG]
         if (y * e < -par[P.EPS] and a < c) or (y * e > par[P.EPS] and a > 0):
             work[P.GAP] = max(work[P.GAP], abs(e))
-            work[_CHANGED] += _optimise(work, X, rows, par, i, e)
+            moved = yield from _optimise(work, X, rows, par, i, e)
+            work[_CHANGED] += moved
         work[_I] = i + 1
         if i + 1 == n:
             idle = 0 if work[_CHANGED] else work[_IDLE_PASSES] + 1

@@ -10,7 +10,6 @@ whose balance the solver repairs.
 from array import array
 
 from acclimate import svm_data, svm_train
-from acclimate._svm_par import run
 
 
 class Samples:
@@ -55,7 +54,7 @@ def of(model, labels):
 
 
 def _coefficients(model):
-    """{pair of labels: {stored row: signed coefficient}} of the present model."""
+    """{pair of labels: {stored row: signed coefficient}} of the present model, in pieces."""
     out = {}
     p = 0
     k = len(model.classes)
@@ -68,31 +67,40 @@ def _coefficients(model):
                 r = pair.rows[t]
                 known[r if r >= 0 else ~r] = pair.beta[t]
             out[(model.classes[i], model.classes[j])] = known
+            yield
     return out
 
 
-def least_useful(model, samples, known):
-    """Index of the stored sample to give up; never the last one of its label."""
+def _least_useful(model, samples, known):
+    """Index of the stored sample to give up, in pieces; never the last one of its label."""
     best = -1
     best_key = None
+    values = array("f", bytes(4 * len(model.pairs)))
+    counts = {}
+    for label in samples.labels:
+        counts[label] = counts.get(label, 0) + 1
     for at in range(len(samples.labels)):
         label = samples.labels[at]
-        if sum(1 for v in samples.labels if v == label) < 2:
+        if counts[label] < 2:
             continue
         weight = 0
         for pair in known.values():
             weight += abs(pair.get(at, 0))
         # Support vectors rank behind all others, and among themselves by their weight.
-        key = (1, weight) if weight else (0, -_distance(model, samples, at, label))
+        if weight:
+            key = (1, weight)
+        else:
+            key = (0, -_distance(model, samples, at, label, values))
         if best_key is None or key < best_key:
             best_key = key
             best = at
+        yield
     return best
 
 
-def _distance(model, samples, at, label):
+def _distance(model, samples, at, label, values):
     """Smallest distance of a stored sample to the margins of its own label's pairs."""
-    values = model.values_into(array("f", bytes(4 * len(model.pairs))), samples.row(at))
+    model.values_into(values, samples.row(at))
     least = None
     p = 0
     k = len(model.classes)
@@ -103,6 +111,18 @@ def _distance(model, samples, at, label):
                 least = v if least is None or v < least else least
             p += 1
     return least
+
+
+def _silence(model, at):
+    """Take stored row `at` out of all decisions; [(coefficients, place, value)] to undo it."""
+    out = []
+    for pair in model.pairs:
+        if pair.w is None:  # a linear pair decides by its weights, not by rows
+            for t in range(len(pair.rows)):
+                if pair.rows[t] in (at, ~at):
+                    out.append((pair.beta, t, pair.beta[t]))
+                    pair.beta[t] *= 0
+    return out
 
 
 def first(m, row, label):
@@ -119,8 +139,8 @@ def first(m, row, label):
     return Samples(array(code), bytearray(), len(row), code, 0, False)
 
 
-def add(m, row, label):
-    """Learn `row` with `label`; see `SVM.add`. Returns the model."""
+def _checked(m, row, label):
+    """(samples, row in the units of the scaler) for a sample that may be learned."""
     if m.budget < 2:
         raise ValueError("budget: expected at least 2 for add(), got %s" % (m.budget,))
     if not 0 <= label < 255 or label != int(label):
@@ -130,42 +150,56 @@ def add(m, row, label):
         samples = first(m, row, label)
     if len(row) != samples.d:
         raise ValueError("row: expected %d features, got %d" % (samples.d, len(row)))
-    if m.scaler is not None:
-        row = m.scaler.row(row)
+    return samples, row if m.scaler is None else m.scaler.row(row)
+
+
+def add_pieces(m, row, label, steps=None):
+    """Learn `row` with `label` in pieces; see `SVM.add_steps`."""
+    samples, row = _checked(m, row, label)
     model = m._model
-    known = {} if model is None else _coefficients(model)
+    known = {}
+    if model is not None:
+        known = yield from _coefficients(model)
     at = len(samples.labels)
     old = old_label = None
+    silenced = ()
     if at >= m.budget:
-        at = 0 if model is None else least_useful(model, samples, known)
+        at = 0
+        if model is not None:
+            at = yield from _least_useful(model, samples, known)
         if at < 0:
             raise ValueError("budget: expected 2 samples of some label, got 1 of each")
         old = samples.row(at)
         old_label = samples.labels[at]
         for pair in known.values():
             pair.pop(at, None)
-    samples.put(at, row, int(label))
-    if len(set(samples.labels)) > 1:
-        try:
-            _train(m, samples, known)
-        except (ValueError, MemoryError):
+        if model is not None:
+            silenced = _silence(model, at)
+    learned = False
+    try:
+        samples.put(at, row, int(label))
+        if len(set(samples.labels)) > 1:
+            yield from _train(m, samples, known, steps)
+        m.samples = samples
+        learned = True
+    finally:  # a generator that is closed passes here too
+        if not learned:
             samples.undo(at, old, old_label)
-            raise
-    m.samples = samples
-    return m
+            for beta, t, value in silenced:
+                beta[t] = value
 
 
-def _train(m, samples, known):
-    """Train on the kept samples, from the coefficients `known`."""
+def _train(m, samples, known, steps):
+    """Train on the kept samples from the coefficients `known`, in pieces."""
     classes = bytes(sorted(set(samples.labels)))
     n = len(samples.labels)
     data = (
         samples.x, samples.code, samples.shift, n, samples.d, classes, m.scaler,
     )  # fmt: skip
     job = svm_train.Job(m, data, samples.labels, known)
-    for _ in job.run():
-        pass
-    run(m._publish(job))
+    yield
+    yield from job.run(steps)
+    yield from m._publish(job)
 
 
 def check_budget(m, n):

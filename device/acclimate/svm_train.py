@@ -163,7 +163,7 @@ class Job:
     def _steps_at_once(self):
         """Solver steps that stay below the limit even if each computes two kernel rows."""
         if self.solver is not self.core:
-            return 1  # the paper's algorithm, in Python
+            return 1  # the paper's algorithm visits one sample, in pieces
         if hasattr(self.core, "step_pieces"):
             return 8  # its pieces are shorter
         value = (2 if self.kind == RBF else 1) * 8 * self.shape[1] + 40
@@ -299,8 +299,8 @@ class Job:
         out.gap = self.gap
         out.n_iter = self.n_iter
         if self.open:
-            if hasattr(self.core, "finish"):  # the solver in Python stops inside a step too
-                self.core.finish(self.work, self.rows, self.par)
+            if hasattr(self.solver, "finish"):  # the solver in Python stops inside a step too
+                self.solver.finish(self.work, self.rows, self.par)
             out.pairs.append(P.run(collect(self)))
             out.gap = max(self.gap, self._gap())
             out.n_iter += int(self.word(P.N_ITER))

@@ -107,3 +107,16 @@ def test_algorithm_of_the_paper_finds_the_same_classes():
         same = sum([m.predict(r) == smo.predict(r) for r in X])
         assert same >= 22, (options, same)
         assert m.n_iter >= 10
+
+
+def test_algorithm_of_the_paper_can_be_stopped():
+    X = [[i % 5, i // 5, (i * 3) % 7] for i in range(24)]
+    y = [1 if r[0] + r[1] > 4 else 0 for r in X]
+    m = SVM(solver="algorithm1", kernel="linear", C=1.0)
+    count = 0
+    for _ in m.fit_steps(X, y):
+        count += 1
+        if count == 1500:
+            break
+    assert not m._model and sum([m.predict(r) == label for r, label in zip(X, y)]) >= 18
+    assert not m.converged

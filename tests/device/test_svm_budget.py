@@ -96,3 +96,39 @@ def test_bad_samples_change_nothing():
             assert [m.decision(r) for r in rows] == before
         else:
             raise AssertionError("a bad sample was taken")
+
+
+def test_steps_that_are_stopped_anywhere_change_nothing():
+    for kernel in ("rbf", "linear"):
+        m = SVM(kernel=kernel, gamma=0.002, C=1.0, budget=8)
+        for row, label in stream(14):
+            m.add(row, label)
+        rows = [row for row, _ in stream(20)]
+        before = [m.decision(row) for row in rows]
+        kept = bytes(m.samples.x), bytes(m.samples.labels)
+        stop = 1
+        while True:
+            steps = m.add_steps([44, 44], 1, 1)
+            count = 0
+            for _ in steps:
+                assert m.predict(rows[0]) in (0, 1)
+                count += 1
+                if count == stop:
+                    break
+            if count < stop:
+                break
+            steps.close()
+            assert [m.decision(row) for row in rows] == before
+            assert (bytes(m.samples.x), bytes(m.samples.labels)) == kept
+            stop += 3
+        assert stop > 4
+
+
+def test_steps_learn_what_add_learns():
+    one, other = (SVM(kernel="rbf", gamma=0.002, C=1.0, budget=10) for _ in range(2))
+    for row, label in stream(30):
+        one.add(row, label)
+        for _ in other.add_steps(row, label):
+            pass
+    for row, _ in stream(30, 5):
+        assert one.decision(row) == other.decision(row)
