@@ -18,6 +18,7 @@ try:
 except ImportError:
     highspy = None
 
+INFINITY = math.inf
 _LARGEST_COST = 100.0  # costs are scaled to this: the tolerances of the solver are absolute
 
 
@@ -116,12 +117,14 @@ class Relaxation:
         return Outcome("optimal", np.array(solution.col_value), value, value,
                        np.array(solution.col_dual) / self.scale)  # fmt: skip
 
-    def add(self, cuts):
-        """Add rows: each a list of columns whose sum is at least 1."""
-        start = np.cumsum([0, *(len(cut) for cut in cuts)])[:-1].astype(np.int32)
-        index = np.concatenate([np.array(cut, dtype=np.int32) for cut in cuts])
-        self.solver.addRows(len(cuts), np.ones(len(cuts)), np.full(len(cuts), highspy.kHighsInf),
-                            len(index), start, index, np.ones(len(index)))  # fmt: skip
+    def add(self, rows):
+        """Add rows (terms, low, high), terms being (column, coefficient)."""
+        start = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])[:-1].astype(np.int32)
+        index = np.array([column for terms, _, _ in rows for column, _ in terms], dtype=np.int32)
+        value = np.array([value for terms, _, _ in rows for _, value in terms], dtype=float)
+        self.solver.addRows(len(rows), np.array([low for _, low, _ in rows], dtype=float),
+                            np.array([high for _, _, high in rows], dtype=float),
+                            len(index), start, index, value)  # fmt: skip
 
     def tighten(self, outcome, room):
         """Fix the columns that a plan less than room above the relaxation cannot change.

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from . import cpsat, greedy, highs, orders, pulp_solver
 from .answer import Answer, Infeasible, Progress
-from .cuts import Separator
 from .evaluate import CLOCKS, evaluate
 from .model import build
 from .paper import solve_paper
@@ -22,6 +21,7 @@ from .planned import plan_of, tidy, values_of
 from .positions import Space, positions
 from .problem import Graph, PlanError
 from .reorder import in_order
+from .root import Root
 from .smallest import operator_need, refuse
 from .transfer import hide
 
@@ -29,9 +29,7 @@ GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat")
 FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
-_CUT_S, _DEAR_S = 120.0, 5.0  # path cuts: most seconds in all; when a round counts as dear
-_WORTH = 0.03  # least share of the gap that a dear round must close
-_FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
+_CUT_S = 120.0  # most seconds for cuts
 _WINDOWS, _NARROW_GAP, _NARROW_S = (5, 9), 2e-4, 60.0  # only for a gap that is wider
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
@@ -216,91 +214,53 @@ class _Search:
     def _exact(self):
         model = build(self.graph, self.budget, self.space,
                       positions(self.graph, self.budget, self.space))  # fmt: skip
-        relaxation = highs.Relaxation(model.program, self.watch)
-        outcome = relaxation.solve()
+        root = Root(model, self.watch)
+        outcome = root.solve()
         if outcome.status == "infeasible":
             return self._none()
         if outcome.status == "stopped":
             return None
         self._raise(outcome.bound)
-        cuts, outcome = self._cut(model, relaxation, outcome)
-        if outcome is None:
+        until = time.monotonic() + min(_CUT_S, 0.5 * self.watch.left())
+        if not root.cut(until, self._energy, self._closed, self._raise):
             return self._none()
-        if self._narrow() and outcome.values is not None:
-            self._tighten(relaxation, outcome)
+        root.settle()
         if not self._closed():
-            for cut in cuts:
-                model.program.row([(column, 1.0) for column in cut], low=1.0)
-            self._branch(model, relaxation)
+            self._narrow(root)
+        if not self._closed():
+            self._branch(root)
         return None
+
+    def _energy(self):
+        """Energy of the best plan, or None."""
+        return self.verdict.energy if self.plan is not None else None
 
     def _raise(self, bound):
         if not self.space.share:  # otherwise it is no bound
             self.bound = max(self.bound, bound)
         self._say("relaxation")
 
-    def _cut(self, model, relaxation, outcome):
-        """Add violated path cuts while that pays; return them and the last good outcome.
-
-        The outcome is None where the relaxation became infeasible.
-        """
-        separator, pool, stalled = Separator(model), [], 0
-        until = time.monotonic() + min(_CUT_S, 0.5 * self.watch.left())
-        while not self._closed() and time.monotonic() < until and not self.watch.stop:
-            self._tighten(relaxation, outcome)
-            fresh = separator.find(outcome.values, _CUTS if pool else _FIRST_CUTS)
-            if not fresh:
-                break
-            relaxation.add(fresh)
-            pool += fresh
-            began = time.process_time()
-            before, after = outcome.bound, relaxation.solve()
-            if after.status == "infeasible":  # no plan, or none better than ours
-                return pool, None
-            if after.status == "stopped":
-                break
-            outcome = after
-            self._raise(outcome.bound)
-            best = self.verdict.energy if self.plan is not None else 1.01 * before
-            gained = (outcome.bound - before) / max(best - before, 1e-30)
-            stalled = stalled + 1 if gained < 0.1 * _WORTH else 0
-            dear = time.process_time() - began > _DEAR_S
-            if stalled == 2 or (dear and gained < _WORTH):
-                break
-        return pool, outcome
-
-    def _tighten(self, relaxation, outcome):
-        """Fix what no plan better than ours can have, by the reduced costs."""
-        if self.plan is not None:
-            room = self.verdict.energy - outcome.bound
-            relaxation.tighten(outcome, room + 1e-9 * abs(self.verdict.energy))
-
-    def _narrow(self):
-        """Look for better plans where tensors are recomputed only shortly before their use."""
-        found = False
-        for window in _WINDOWS:
+    def _narrow(self, root):
+        """Look for better plans near the relaxation, then where nodes are recomputed late."""
+        for window in (None, *_WINDOWS):
             gap = 1 - self.bound / self.verdict.energy if self.plan is not None else 1.0
             if gap < _NARROW_GAP or self.solver != "highs" or self.watch.stop:
                 break
-            space = replace(self.space, window=window)
-            model = build(self.graph, self.budget, space,
-                          positions(self.graph, self.budget, space))  # fmt: skip
-            start = values_of(model, self.plan) if self.plan is not None else None
-            seconds = min(_NARROW_S, 0.15 * self.watch.left())
-            watch = highs.Watch(time.monotonic() + seconds)
-            outcome = highs.minimise(model.program, watch, self.gap * abs(self.bound), start)
+            start = values_of(root.model, self.plan) if self.plan is not None else None
+            watch = highs.Watch(time.monotonic() + min(_NARROW_S, 0.15 * self.watch.left()))
+            high = root.supported() if window is None else root.narrowed(window)
+            outcome = highs.minimise(root.model.program, watch, self.gap * abs(self.bound), start,
+                                     root.limits[0], high)  # fmt: skip
             self.watch.stop = watch.stop
-            if outcome.values is not None:
-                before = self.verdict
-                self._offer(plan_of(model, outcome.values))
-                found = found or self.verdict is not before
-            self._say(f"window {window}")
-        return found
+            if outcome.values is not None and self._offer(plan_of(root.model, outcome.values)):
+                root.tighten(self.verdict.energy)
+            self._say("near the relaxation" if window is None else f"window {window}")
 
-    def _branch(self, model, relaxation):
+    def _branch(self, root):
+        model = root.model
         start = values_of(model, self.plan) if self.plan is not None else None
         gap = 0.9 * self.gap * abs(self.bound)
-        limits = (relaxation.low, relaxation.high)
+        limits = root.limits
 
         def tell(best, bound):
             self._say("branch and bound", bound)

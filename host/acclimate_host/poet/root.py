@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The relaxation of a model with its cuts: bound, columns fixed by it, and rows for the search."""
+
+import time
+
+import numpy as np
+
+from . import highs
+from .cuts import Separator
+from .ram_cuts import RamSeparator
+
+_FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
+_DEAR_S = 5.0  # when a round counts as dear
+_WORTH = 0.03  # least share of the gap that a dear round must close
+_BINDING = 1e-6
+
+
+class Root:
+    """LP relaxation of a model, made tighter by path cuts and RAM cuts."""
+
+    def __init__(self, model, watch):
+        self.model, self.watch = model, watch
+        self.relaxation = highs.Relaxation(model.program, watch)
+        self.separators = (Separator(model), RamSeparator(model))
+        self.pool, self.outcome = [], None
+
+    @property
+    def limits(self):
+        """(low, high) of the columns: what no better plan can have is left out."""
+        return self.relaxation.low, self.relaxation.high
+
+    def solve(self):
+        """Solve once, without cuts; return the Outcome."""
+        self.outcome = self.relaxation.solve()
+        return self.outcome
+
+    def tighten(self, energy):
+        """Fix what no plan better than that energy can have, by the reduced costs."""
+        if self.outcome.values is not None:
+            room = energy - self.outcome.bound
+            self.relaxation.tighten(self.outcome, room + 1e-9 * abs(energy))
+
+    def violated(self, values):
+        """Rows (terms, low, high) that hold for every plan and that these values break."""
+        most = _CUTS if self.pool else _FIRST_CUTS
+        paths, rooms = (s.find(values, most) for s in self.separators)
+        infinite = highs.INFINITY
+        rows = [([(column, 1.0) for column in cut], 1.0, infinite) for cut in paths]
+        return rows + [(terms, -infinite, high) for terms, high in rooms]
+
+    def cut(self, until, best, closed, tell):
+        """Add violated cuts while that pays; return False where no (better) plan is left.
+
+        best: function to the energy of the best plan or None; closed: whether the gap is;
+        tell: called with each bound.
+        """
+        stalled = 0
+        while not closed() and time.monotonic() < until and not self.watch.stop:
+            energy = best()
+            if energy is not None:
+                self.tighten(energy)
+            rows = self.violated(self.outcome.values)
+            if not rows:
+                break
+            self.relaxation.add(rows)
+            self.pool += rows
+            began = time.process_time()
+            before, after = self.outcome.bound, self.relaxation.solve()
+            if after.status == "infeasible":
+                return False
+            if after.status == "stopped":
+                break
+            self.outcome = after
+            tell(after.bound)
+            wanted = (1.01 * before if energy is None else energy) - before
+            gained = (after.bound - before) / max(wanted, 1e-30)
+            stalled = stalled + 1 if gained < 0.1 * _WORTH else 0
+            dear = time.process_time() - began > _DEAR_S
+            if stalled == 2 or (dear and gained < _WORTH):
+                break
+        return True
+
+    def settle(self):
+        """Append the cuts that bind at the end to the program."""
+        values = self.outcome.values
+        for terms, low, high in self.pool:
+            total = sum(value * values[column] for column, value in terms)
+            if total < low + _BINDING or total > high - _BINDING:
+                self.model.program.row(terms, low, high)
+        self.pool = []
+
+    def supported(self):
+        """Upper limits with which a plan only does what the relaxation does a share of."""
+        low, high = self.limits
+        whole = np.array(self.model.program.integer, dtype=bool)
+        return np.where(whole & (self.outcome.values < _BINDING), low, high)
+
+    def narrowed(self, window):
+        """Upper limits with which nodes are recomputed only that few stages before a use."""
+        at, low, high = self.model.positions, *self.limits
+        uses = self.separators[0].uses
+        high = high.copy()
+        for p, x in enumerate(self.model.x):
+            if x is not None and not low[x]:
+                stage = at.stage[p]
+                if not any(0 <= use - stage < window for use in uses[at.node[p]]):
+                    high[x] = 0.0
+        return high

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Path cuts and RAM cuts cut off shares of plans, and never a plan."""
+
+import numpy as np
+import pytest
+
+from acclimate_host.poet import greedy, highs
+from acclimate_host.poet.exhaustive import search
+from acclimate_host.poet.graphs import network_graph
+from acclimate_host.poet.model import build
+from acclimate_host.poet.planned import tidy, values_of
+from acclimate_host.poet.positions import Space, positions
+from acclimate_host.poet.problem import Budget
+from acclimate_host.poet.root import Root
+from acclimate_host.poet.smallest import operator_need
+from acclimate_host.poet.solve import solve
+from bench.poet_random import problem
+
+
+def rooted(graph, budget, rounds=1):
+    space = Space(paging=budget.aux_bytes != 0, rounds=rounds)
+    model = build(graph, budget, space, positions(graph, budget, space))
+    return model, Root(model, highs.Watch())
+
+
+def plans(graph, budget, best):
+    yield best
+    yield from greedy.plans(graph, budget, Space(paging=budget.aux_bytes != 0), 4, 0.2)
+
+
+def test_no_cut_leaves_out_a_plan_of_small_graphs():
+    checked = 0
+    for seed in range(400, 520):
+        graph, budget = problem(seed, most=9)
+        best = search(graph, budget)
+        if best is None:
+            continue
+        model, root = rooted(graph, budget, rounds=2)
+        known = [values_of(model, tidy(graph, steps)) for steps in plans(graph, budget, best[1])]
+        rng = np.random.default_rng(seed)
+        for scale in (0.02, 0.1, 0.4):
+            point = scale * rng.random(len(model.program.cost)) ** 2
+            point[rng.random(len(point)) < 0.3] = 1.0
+            for terms, low, high in root.violated(point):
+                for values in known:
+                    if values is not None:
+                        total = sum(c * values[k] for k, c in terms)
+                        assert low - 1e-9 <= total <= high + 1e-9, (seed, terms)
+                        checked += 1
+    assert checked > 1000
+
+
+@pytest.fixture(scope="module")
+def resnet():
+    graph = network_graph("resnet18_cifar", "m4")
+    return graph, Budget(operator_need(graph)[0])
+
+
+def test_resnet18_at_its_smallest_ram_is_proven(resnet):
+    answer = solve(*resnet, time_limit=100)
+    assert answer.proven and answer.energy == pytest.approx(0.6935618548, rel=1e-8)
