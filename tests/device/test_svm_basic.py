@@ -118,5 +118,5 @@ def test_algorithm_of_the_paper_can_be_stopped():
         count += 1
         if count == 1500:
             break
-    assert not m._model and sum([m.predict(r) == label for r, label in zip(X, y)]) >= 18
+    assert not m._model and sum([m.predict(X[k]) == y[k] for k in range(len(y))]) >= 18
     assert not m.converged

@@ -20,6 +20,7 @@ from acclimate_host.capsules.partitions import Partition
 from acclimate_host.cli import main
 from acclimate_host.connect import why_not
 from acclimate_host.errors import ConnectError, Refused
+from harness import esp32_loader
 
 MB = 1 << 20
 TABLE = [
@@ -191,6 +192,36 @@ def test_a_chip_is_read_before_it_is_written(files):
     pytest.importorskip("esptool")
     with pytest.raises(ConnectError, match="esptool: "):
         flasher.esptool("--port", "/dev/none", "read-flash", "0", "16", files / "none")
+
+
+def test_esptool_writes_the_capsule_partition_of_a_chip(files, capsys):
+    pytest.importorskip("esptool")
+    flash = bytearray(b"\xa5" * (8 * MB))
+    made = partitions.with_capsule(TABLE, 0x4000, 8 * MB)
+    table = partitions.write(made).ljust(partitions.TABLE_BYTES, b"\xff")
+    flash[partitions.TABLE_AT : partitions.TABLE_AT + len(table)] = table
+    before, place = bytes(flash), partitions.find(made)
+    with esp32_loader.Chip(flash) as chip:
+        command = ["flash-capsule", str(files / "capsule"), "--esp32", chip.url]
+        assert main([*command, "--key", str(files / "key")]) == 0
+    assert flash[: place.offset] == before[: place.offset]
+    assert flash[place.end :] == before[place.end :]
+    region = NorFlash(place.size, 4096)
+    region.data[:] = flash[place.offset : place.end]
+    assert cases.active(cases.store(region)) == (files / "capsule").read_bytes()
+
+
+def test_a_chip_without_the_partition_is_left_as_it_is(files, capsys):
+    pytest.importorskip("esptool")
+    flash = bytearray(b"\xff" * (4 * MB))
+    flash[partitions.TABLE_AT : partitions.TABLE_AT + 3072] = partitions.write(TABLE).ljust(
+        3072, b"\xff"
+    )
+    with esp32_loader.Chip(flash) as chip:
+        command = ["flash-capsule", str(files / "capsule"), "--esp32", chip.url]
+        assert main([*command, "--key", str(files / "key")]) != 0
+        assert not chip.writes
+    assert "no partition capsule" in capsys.readouterr().err
 
 
 def test_uf2_holds_the_region_at_its_address(files, capsys):
