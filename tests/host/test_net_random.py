@@ -16,10 +16,16 @@ from net_integers import Step
 
 from acclimate import _net_py
 from acclimate.net import Net
+from acclimate.net_float import FloatNet
 from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step
 from acclimate_host.model.build import Builder
-from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.model.float_run import FloatRun
+from acclimate_host.model.graph import GraphError
+from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.network import Network
+from acclimate_host.sparse.scheme import Scheme, can_split
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 
@@ -39,8 +45,6 @@ def graphs(draw):
         pad = tuple(draw(st.integers(0, 2)) for _ in range(4))
         kernel = tuple(draw(st.integers(1, min(4, edge_ + a + b)))
                        for edge_, a, b in ((height, pad[0], pad[2]), (width, pad[1], pad[3])))
-        # A row of padding that no kernel leaves for the image says nothing new.
-        pad = tuple(min(p, kernel[i % 2] - 1) for i, p in enumerate(pad))
         stride = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
         form = draw(st.sampled_from(("whole", "depthwise", "groups")))
         if form == "depthwise":
@@ -62,10 +66,9 @@ def cases(draw):
     biases = draw(st.integers(0, len(nodes)))
     channels = []
     for node in nodes[len(nodes) - biases :]:
-        depth, groups = graph[node.inputs[0]].shape[0], node.attrs["groups"]
-        count = draw(st.integers(0, depth)) if groups in (1, depth) else draw(
-            st.sampled_from((0, depth))
-        )  # fmt: skip
+        depth = graph[node.inputs[0]].shape[0]
+        parts = st.integers(0, depth) if can_split(graph, node) else st.sampled_from((0, depth))
+        count = draw(parts)
         if count:
             channels.append((node.attrs["layer"], count))
     options = {"fuse_forward": draw(st.booleans()), "in_place": draw(st.booleans())}
@@ -102,3 +105,84 @@ def test_core_python_and_reference_agree_on_every_byte(case, seed):
     x = stored(sample(graph, random))
     assert nets[0].predict(x) == nets[1].predict(x)
     assert bytes(nets[0].outputs()) == bytes(nets[1].outputs())
+
+
+@st.composite
+def predicting(draw):
+    """A forward graph with pools, pads and tables between layers."""
+    net = Builder("random", (draw(st.integers(1, 4)), draw(st.integers(3, 9)),
+                             draw(st.integers(3, 9))))  # fmt: skip
+    y = net.x
+    for i in range(draw(st.integers(1, 4))):
+        channels, *edges = net.tensors[y].shape
+        kind = draw(st.sampled_from(("conv", "max_pool", "average_pool", "pad", "lookup")))
+        kernel = tuple(draw(st.integers(1, min(3, edge))) for edge in edges)
+        stride = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+        pad = tuple(draw(st.integers(0, kernel[k % 2] - 1)) for k in range(4))
+        if kind == "conv":
+            y = net.conv(f"c{i}", y, draw(st.integers(1, 4)), kernel, stride, 1,
+                         draw(st.booleans()), pad)  # fmt: skip
+        elif kind == "pad":
+            y = net.pad(f"n{i}", y, tuple(draw(st.integers(0, 2)) for _ in range(4)))
+        elif kind == "lookup":
+            y = net.lookup(f"t{i}", y, "table")
+        else:
+            y = net.sliding_pool(kind, f"p{i}", y, kernel, stride, pad)
+    return net.finish(net.dense("fc", y, 3))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(predicting(), st.integers(0, 1000))
+def test_core_python_and_numpy_predict_the_same_bytes(graph, seed):
+    twin_net.register()
+    network = values_for(graph, seed)
+    code = encode(inference_step(graph), network).code
+    nets = [Net(bytearray(code)) for _ in range(2)]
+    nets[1]._native = _net_py
+    x = sample(graph, np.random.default_rng(seed))
+    wanted = Int8Run(network)(x[None])[network.output].tobytes()
+    for net in nets:
+        net.predict(stored(x))
+        assert bytes(net.outputs()) == wanted
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(graphs(), st.integers(0, 1000))
+def test_float32_programs_predict_what_numpy_predicts(graph, seed):
+    twin_net.register()
+    random = np.random.default_rng(seed)
+    values = {}
+    for node in graph.nodes:
+        if node.op in ("conv", "dense"):
+            for name in node.inputs[1:3]:
+                values[name] = random.normal(0, 0.5, graph[name].shape).astype(np.float32)
+    network = Network(graph, values)
+    net = FloatNet(bytearray(encode(inference_step(graph), network).code))
+    x = random.normal(0, 1, graph["x"].shape).astype(np.float32)
+    net.predict(np.ascontiguousarray(np.moveaxis(x, 0, 2)).tobytes())
+    wanted = FloatRun(network).predict(x[None]).ravel()
+    found = np.frombuffer(bytes(net.outputs()), "<f4")
+    assert found == pytest.approx(wanted, rel=1e-4, abs=1e-4 * max(1, np.abs(wanted).max()))
+
+
+def test_a_depthwise_layer_with_more_outputs_than_inputs_trains_whole_or_not_at_all():
+    net = Builder("more", (2, 3, 3))
+    graph = net.classify(net.conv("c0", net.x, 4, 1, 1, groups=2), 2)
+    with pytest.raises(GraphError, match="c0: 2 groups; train it whole or not at all"):
+        step_of(graph, Scheme(1, (("c0", 1),)))
+
+
+def test_a_grouped_layer_with_one_output_a_group_does_not_write_over_its_gradient():
+    """It has as many groups as outputs, but is not depthwise."""
+    net, weights = Builder("groups", (3, 3, 2)), set()
+    y = net.conv("c1", net.conv("c0", net.x, 4, 1), 2, 3, 1, 2, True, (2, 2, 2, 2))
+    graph = net.classify(y, 2)
+    network = values_for(graph, 0)
+    for in_place in (True, False):
+        program = encode(step_of(graph, Scheme(2), in_place=in_place), network)
+        net = Net(bytearray(program.code), program.weights)
+        net.set_rate(20000, -12)
+        for label in (0, 1, 0):
+            net.train_step(stored(sample(graph, np.random.default_rng(label))), label)
+        weights.add(bytes(net.weights()))
+    assert len(weights) == 1

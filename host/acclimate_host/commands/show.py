@@ -50,7 +50,7 @@ def run(args):
     print(text.dump(step.graph, None if args.nodes else 0))
     table(_memory(graph, scheme, step), ("memory", "bytes"))
     if args.out:
-        graph_picture(Path(args.out), step.graph, f"{args.net}: one step")
+        graph_picture(Path(args.out), step.graph, f"{Path(args.net).name}: one step")
         print(f"drawn in {args.out}")
     if args.arena:
         from acclimate_host.plots_arena import arena_map

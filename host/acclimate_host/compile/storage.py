@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, replace
 
-from ..model.graph import IN_ARENA
+from ..model.graph import IN_ARENA, geometry
 from .fuse import is_depthwise
 
 ALIGN_BYTES = 4
@@ -53,11 +53,19 @@ def _candidates(graph, node):
     if node.op == "conv_add":
         return (len(node.inputs) - 1,)
     if node.op == "conv" and is_depthwise(graph, node):
-        return (0,)
+        return (0,) if _runs_in_place(graph, node) else ()
     if node.op == "input_gradient" and node.attrs.get("groups", 1) > 1:
-        channels = graph[node.inputs[0]].shape[0]
-        return (0,) if node.attrs["groups"] == channels else ()
+        # Channel by channel: depthwise only.
+        g, gx = (graph[name].shape[0] for name in (node.inputs[0], node.outputs[0]))
+        return (0,) if node.attrs["groups"] == g == gx else ()
     return ()
+
+
+def _runs_in_place(graph, node):
+    """Tell whether a depthwise kernel reads each row before it writes there."""
+    x, y = (graph[name].shape for name in (node.inputs[0], node.outputs[0]))
+    shape = geometry(node.attrs)
+    return y[1] <= x[1] and y[2] <= x[2] and shape.pad[0] < shape.kernel[0]
 
 
 def _may_take(graph, node, position, which, readers):

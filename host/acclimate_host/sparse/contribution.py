@@ -21,7 +21,7 @@ from ..errors import AcclimateError
 from ..model.autodiff import differentiate
 from ..model.zoo import convolutions
 from .finetune import Setting, Tuner
-from .scheme import Scheme
+from .scheme import Scheme, can_split
 from .simulate import Simulation
 
 RATIOS = (0.125, 0.25, 0.5, 1.0)
@@ -100,9 +100,9 @@ def options(graph, ratios=RATIOS):
     """Return [(layer, biases from it on, (counts))] for what is trainable, first to last."""
     nodes, found = trainable(graph), []
     for i, node in enumerate(nodes):
-        depth, groups = graph[node.inputs[0]].shape[0], node.attrs["groups"]
+        depth = graph[node.inputs[0]].shape[0]
         counts = {max(1, int(depth * ratio)) for ratio in ratios}
-        if groups not in (1, depth):
+        if not can_split(graph, node):
             counts = {depth}
         found.append((node.attrs["layer"], len(nodes) - i, tuple(sorted(counts))))
     return found

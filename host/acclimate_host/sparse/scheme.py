@@ -30,15 +30,23 @@ class Scheme:
     def trained_channels(self, graph):
         """Return {layer: count}, checked against the graph."""
         limits = {n.attrs["layer"]: graph[n.inputs[0]].shape[0] for n in convolutions(graph)}
-        groups = {n.attrs["layer"]: n.attrs["groups"] for n in convolutions(graph)}
+        groups = {n.attrs["layer"]: n.attrs["groups"] for n in convolutions(graph)
+                  if not can_split(graph, n)}  # fmt: skip
         for layer, count in self.channels:
             if layer not in limits:
                 raise GraphError(f"no convolution {layer!r} in {graph.name}")
             if not 1 <= count <= limits[layer]:
                 raise GraphError(f"{layer}: {count} channels; it has 1 to {limits[layer]}")
-            if count < limits[layer] and groups[layer] not in (1, limits[layer]):
+            if count < limits[layer] and layer in groups:
                 raise GraphError(f"{layer}: {groups[layer]} groups; train it whole or not at all")
         return dict(self.channels)
+
+
+def can_split(graph, node):
+    """Tell whether a convolution may train a part of its input channels: no groups, or depthwise
+    with one output for each input."""
+    x, y = (graph[name].shape[0] for name in (node.inputs[0], node.outputs[0]))
+    return node.attrs["groups"] == 1 or node.attrs["groups"] == x == y
 
 
 @dataclass(frozen=True)
