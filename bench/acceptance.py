@@ -45,6 +45,10 @@ ROWS = [
     ("right.labels_all", None, None),
     ("right.always_accept", None, None),
     ("right.always_reject", None, None),
+    ("right.label_free_even", None, None),
+    ("right.labels_10_even", None, None),
+    ("few_labels.right.label_free_even", None, None),
+    ("few_labels.right.labels_10_even", None, None),
     ("accepted_if_better.label_free", ">=", 0.70),
     ("refused_if_worse.label_free", ">=", 0.70),
     ("accepted_if_better.labels_10", ">=", 0.80),
@@ -135,9 +139,10 @@ def policies(rows):
     limit = fitted_limits(rows, is_right)
     weights = fitted_weights(rows, evidence)
     without = fitted_weights(rows, evidence, prior=False)
+    even = fitted_weights([row for row in rows if not row["few"]], evidence)
 
-    def shipped(labels, row):
-        return accepts(row, weights[row["user"]], labels)
+    def by(weights_of, labels, row):
+        return accepts(row, weights_of[row["user"]], labels)
 
     found = {
         "always_accept": lambda row: True,
@@ -150,10 +155,14 @@ def policies(rows):
         "spread_only": lambda row: accepts(row, (0, 16, 0, 0)),
         "prior_only": lambda row: row["prior"] > 0,
         "label_free_without_prior": lambda row: accepts(row, without[row["user"]]),
-        "label_free": partial(shipped, 0),
-        "labels_5": partial(shipped, 5),
-        "labels_10": partial(shipped, 10),
-        "labels_all": partial(shipped, CAPACITY),
+        "label_free": partial(by, weights, 0),
+        "labels_5": partial(by, weights, 5),
+        "labels_10": partial(by, weights, 10),
+        "labels_all": partial(by, weights, CAPACITY),
+        # Fitted on users of all labels only.
+        "label_free_even": partial(by, even, 0),
+        "labels_5_even": partial(by, even, 5),
+        "labels_10_even": partial(by, even, 10),
         "plain_labels_5": lambda row: plain_labels(row, 5),
         "plain_labels_10": lambda row: plain_labels(row, 10),
     }
@@ -165,7 +174,7 @@ def judge(rows):
     rules_of, fitted = policies(rows)
     result = {"fitted_weights": fitted}
     for few, names in ((False, ("right", "right_if_2_points", "accepted_if_better",
-                                "refused_if_worse", "accepts", "final", "by_kind")),
+                                "refused_if_worse", "accepts", "final", "by_kind", "by_seed")),
                        (True, ("right", "accepted_if_better", "refused_if_worse", "accepts",
                                "final"))):  # fmt: skip
         chosen = [row for row in rows if row["few"] == few]
@@ -185,12 +194,14 @@ def _numbers(rows, rule):
     large = abs(change) >= 0.02
     taken = np.array(answers)
     kinds = np.array([row["kind"] for row in rows])
+    seeds = np.array([row["seed"] for row in rows])
     return {
         "right": round(float(right.mean()), 4),
         "right_if_2_points": round(float(right[large].mean()), 4),
         "accepted_if_better": round(float(taken[change > 0].mean()), 4),
         "refused_if_worse": round(float((~taken[change < 0]).mean()), 4),
         "accepts": round(float(np.mean(answers)), 4), "final": round(float(np.mean(final)), 4),
+        "by_seed": {int(k): round(float(right[seeds == k].mean()), 3) for k in np.unique(seeds)},
         "by_kind": {k: round(float(right[kinds == k].mean()), 3) for k in KINDS},
     }  # fmt: skip
 
@@ -202,12 +213,12 @@ def simulate(job, data, per_user):
     for k, update in enumerate(updates_of(user, per_user, data, seed)):
         row = observe(update, data, 1000 * seed + k)
         if row:
-            rows.append(row)
+            rows.append({**row, "seed": seed})
         draw = np.random.default_rng((seed, user, k))
         few = update.only(draw.choice(CLASSES, FEW, replace=False))
         row = observe(few, data, 1000 * seed + k, JUDGED_MIN)
         if row:
-            rows.append({**row, "few": True})
+            rows.append({**row, "seed": seed, "few": True})
     return rows
 
 
@@ -230,6 +241,7 @@ def measure(per_user, seeds, workers=None):
         "equal": round(float(np.mean(change == 0)), 4),
         "mean_change": round(float(np.mean(np.abs(change))), 4),
         "weights_of_all": list(fitted_weights(rows, evidence, every=True)),
+        "weights_of_all_even": list(fitted_weights(whole, evidence, every=True)),
         **judge(rows),
     }  # fmt: skip
 
