@@ -19,6 +19,8 @@ HEAD_BYTES = 44
 PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear weights
 CONVERGED, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
 PAR_COUNT = 16
+# Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
+_LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
 _NIBBLES = None
 
 
@@ -225,9 +227,26 @@ def _check_pair(pair, f):
             raise ValueError("model file: expected parameters like the header's")
         if par[9] < 0:
             raise ValueError("model file: expected gamma >= 0, got %s" % par[9])
+        if f[2] == 1 and par[3] != f[9]:
+            raise ValueError("model file: expected degree %d, got %s" % (f[9], par[3]))
+        if f[10] & FIXED:
+            _check_shifts(par)
+    if pair.w is not None and f[10] & FIXED and not -200 <= pair.w[0] <= 200:
+        raise ValueError("model file: expected a shift of -200..200, got %d" % pair.w[0])
     for r in pair.rows or ():
         if (r if r >= 0 else ~r) >= n:
             raise ValueError("model file: expected a row < %d, got %d" % (n, r))
+
+
+def _check_shifts(par):
+    """A shift or count that no training writes would keep a solver busy for ever."""
+    most = 33 if par[2] == 1 else 32767
+    for k, high in ((9, most),) + _LIMITS:
+        low = 0 if k in (9, 13, 14) else -high
+        if not low <= par[k] <= high:
+            raise ValueError(
+                "model file: expected %d..%d in parameter %d, got %d" % (low, high, k, par[k])
+            )
 
 
 def _read(stream, f):

@@ -29,10 +29,15 @@ def test_byte_table_in_the_docs_is_the_header_of_the_code():
     assert at == svm_io.HEAD_BYTES == struct.calcsize(svm_io.HEAD)
 
 
-@pytest.fixture(scope="module", params=["linear", "poly", "rbf"])
+@pytest.fixture(
+    scope="module", params=[(k, s) for k in ("linear", "poly", "rbf") for s in ("float", "fixed")],
+    ids="-".join,
+)  # fmt: skip
 def good(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("svm") / "m.svm"
-    SVM(kernel=request.param, C=10, gamma=0.5, degree=2, coef0=1).fit(X, Y).save(str(path))
+    kernel, state = request.param
+    m = SVM(kernel=kernel, C=10, gamma=0.5, degree=2, coef0=1, state=state)
+    m.fit(X, Y).save(str(path))
     return path
 
 
@@ -51,6 +56,21 @@ def test_crafted_files_raise_or_predict(good, changes):
     data = bytearray(good.read_bytes())
     for at, value in changes:
         data[at % (len(data) - 4)] = value
+    predict_or_refuse(good, data)
+
+
+@pytest.mark.parametrize("number", range(16))
+@pytest.mark.parametrize("value", [-(2**31), 2**31 - 1, 0x7F000000, 0x4F000000])
+def test_no_parameter_makes_a_prediction_endless(good, number, value):
+    """Degrees and shifts are counts: a crafted one may keep a board busy for ever."""
+    data = bytearray(good.read_bytes())
+    n, d = struct.unpack_from("<H", data, 10)[0], struct.unpack_from("<H", data, 8)[0]
+    at = 48 + (n * d + 3 & ~3) + 8 + 4 * number  # behind labels, rows of bytes and a pair's head
+    data[at : at + 4] = struct.pack("<i", value)
+    predict_or_refuse(good, data)
+
+
+def predict_or_refuse(good, data):
     data[-4:] = struct.pack("<I", zlib.crc32(data[:-4]))
     path = good.with_name("crafted.svm")
     path.write_bytes(data)
