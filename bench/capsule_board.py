@@ -60,8 +60,9 @@ def need(a, b):
     while not trial(a, b, free):
         free += 64
     return free
-print([need({base}, {base} + {target}), need({base} + {target}, {end})])
 """
+_NEED = "print([need({base}, {base} + {target}), need({base} + {target}, {end})])"
+_FITS = "print(trial({base} + {target}, {end}, {free}))"
 # The clock has 30 bits, so a long update is counted piece by piece.
 _COUNT = """
 T = qboard.ticks
@@ -122,7 +123,8 @@ def measure(name, base, target, update):
     elf = built(*ELF[name]) if name in ELF else None
     with open_board(name, icount=SHIFT, elf=elf) as board:
         prepare(board, name, blob, names)
-        whole_bytes, update_bytes = ast.literal_eval(board.exec(_TRY.format(**names), 300))
+        board.exec(_TRY.format(**names), 30)
+        whole_bytes, update_bytes = ast.literal_eval(board.exec(_NEED.format(**names), 300))
         _, hz = board.ticks()
 
         def instructions(ticks):
@@ -139,6 +141,15 @@ def measure(name, base, target, update):
             "instructions_verify": instructions(check * 16),
             "sha256": round((instructions(two) - instructions(one)) / 1024, 2),
         }
+
+
+def update_fits(board, name, base, target, update, free):
+    """Whether an open board applies the update with so many bytes of heap free."""
+    blob = base + target + update
+    names = names_of(name, len(base), len(target), len(blob))
+    prepare(board, name, blob, names)
+    board.exec(_TRY.format(**names), 30)
+    return board.exec(_FITS.format(**names, free=free), 60) == "True\n"
 
 
 def install(board, name, more=()):

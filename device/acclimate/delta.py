@@ -49,7 +49,7 @@ class Updater:
         self._decoder = _decoder()
         self._store = store
         self._any_version = any_version
-        self._head = store.scratch()  # the target's header is collected there
+        store.scratch()  # the target's header is collected in store.incoming
         self._pre = bytearray(_U_BYTES)
         self._have = 0  # bytes of the headers that came, later of an instruction
         self._need = _U_BYTES  # of the headers; 0 once they are taken
@@ -72,7 +72,7 @@ class Updater:
             if self._have < _U_BYTES:
                 self._pre[self._have] = data[i]
             else:
-                self._head[self._have - _U_BYTES] = data[i]
+                self._store.incoming.bytes[self._have - _U_BYTES] = data[i]
             self._have += 1
             i += 1
             if self._have == self._need:
@@ -113,12 +113,12 @@ class Updater:
             self._need = _U_BYTES + head
             return
         self._check_base()
-        n = self._need - _U_BYTES
-        start = store.stage(self._head, n, self._any_version)
+        n, target = self._need - _U_BYTES, store.incoming.bytes
+        start = store.stage(target, n, self._any_version)
         if not start:
-            store.write(self._head, n)
+            store.write(target, n)
         elif start < n:  # in pages of 64 bytes
-            octets.copy(self._block, 0, self._head, start, n - start)
+            octets.copy(self._block, 0, target, start, n - start)
             store.write(self._block, n - start)
         self._skip = max(0, start - n)
         self._stream = number(pre, _U_SIZE)

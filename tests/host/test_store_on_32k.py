@@ -4,11 +4,15 @@
 import ast
 import os
 
+import capsule_cases as cases
 import pytest
 
+from acclimate_host.capsules.build import build
+from acclimate_host.capsules.delta import update
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.errors import BoardError
 from acclimate_host.paths import built
+from bench import capsule_board
 from harness.runtimes import DEVICE_TESTS
 
 ELF = built("firmware", "samd21-capsules", "firmware.elf")
@@ -72,6 +76,17 @@ print(bytes(flash.mapped(store.slots.start(store.active), len(TARGET))) == TARGE
 def test_update_with_the_native_module_in_the_flash_of_the_32_kb_board(board):
     board.soft_reset()
     assert board.exec(_ON_FLASH, 60) == "True\n"
+
+
+def test_an_update_takes_no_more_than_1536_bytes_of_heap_on_the_32_kb_board(board):
+    sections = {"PROGRAM": bytes(64), "WEIGHTS": cases.weights(2500, 1)}
+    base, target = (
+        build({**sections, **new}, "SVM", 7, version, key=capsule_board.KEY)
+        for version, new in ((1, {}), (2, {"WEIGHTS": cases.tuned(sections["WEIGHTS"], 2)}))
+    )
+    found = capsule_board.update_fits(board, "samd21", base, target, update(base, target), 1536)
+    board.soft_reset()
+    assert found
 
 
 def test_native_module_of_a_frozen_package_is_found_in_lib_and_hashed(board):
