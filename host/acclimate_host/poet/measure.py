@@ -26,7 +26,7 @@ EMULATED_CLOCK_HZ = {"nrf52840": 64e6, "samd21": 48e6}
 PAGE_SIZES = (256, 2048)
 MEDIA = {
     "file": "from acclimate.flash import FileFlash\n"
-            "medium = FileFlash('/pages.bin', 16384, erase_bytes=4096)",
+            "medium = FileFlash('pages.bin', 16384, erase_bytes=4096)",
     "raw": "from acclimate.flash import BlockFlash\nimport qboard\n"
            "medium = BlockFlash(qboard.Flash(qboard.RAW_START, 4 * qboard.PAGE_BYTES))",
 }  # fmt: skip
@@ -199,7 +199,7 @@ class Bench:
         code = _PAGES.format(medium=MEDIA.get(medium, medium), sizes=PAGE_SIZES)
         rows = ast.literal_eval(self._exec(code))
         if medium == "file":
-            self.board.exec("medium.close()\nimport os\nos.remove('/pages.bin')")
+            self.board.exec("medium.close()\nimport os\nos.remove('pages.bin')")
         found = {}
         for column, name in enumerate(("pageout", "pagein")):
             small, large = (max(row[column], 1) * self.tick_s for row in rows)
