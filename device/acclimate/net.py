@@ -104,7 +104,8 @@ class Net:
         that page; see acclimate.pager
     :param check: compare the CRC of the program; None: where that is quick (small, or with
         binascii). False where a capsule's SHA-256 was compared already
-    :raises NetError: names what was expected and what came
+    :raises NetError: names what was expected and what came; for a heap without such a block the
+        bytes needed, free and the largest block
     """
 
     _dtype = 0
@@ -116,7 +117,9 @@ class Net:
         try:
             arena = bytearray(need) if arena is None else arena
         except MemoryError:
-            raise NetError("arena: %d bytes in one piece are not free" % need) from None
+            from acclimate.heap import short
+
+            raise NetError(str(short(need, "arena"))) from None
         if len(arena) < need:
             raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
         self._native = self._load()

@@ -228,7 +228,13 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True):
     if flat and not shift and same_items(X, code):
         return X, code, 0, n, d, classes, None, warning
     yield
-    buf = array(code, bytes(n * d * (4 if code == "f" else 2 if code == "h" else 1)))
+    size = n * d * (4 if code == "f" else 2 if code == "h" else 1)
+    try:
+        buf = array(code, bytes(size))
+    except MemoryError:
+        from acclimate.heap import short
+
+        raise short(size, "samples") from None
     pause = rows_at_once(d)
     for i in range(n):
         store_into(buf, i * d, X[i * d : i * d + d] if flat else X[i], code, shift)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Training of all pairs of classes, one after the other, over one shared sample store."""
 
+import gc
 import struct
 from array import array
 
@@ -128,10 +129,24 @@ class Job:
             full = 4 * core.work_words(n, not self.fixed, n)
             if full <= _spare_bytes():
                 size = full
+        try:
+            self.work = self._own(size)
+        except MemoryError:
+            if size > least:
+                gc.collect()
+                size = least  # without the matrix, as the heap is in pieces
+            try:
+                self.work = self._own(size)
+            except MemoryError:
+                from acclimate.heap import short
+
+                raise short(size, "solver state") from None
+
+    def _own(self, size):
+        """Solver state of so many bytes from the heap."""
         if getattr(self.core, "__name__", "").endswith("_py"):
-            self.work = array(self.code, bytes(size))
-        else:
-            self.work = self._typed(bytearray(size), size)
+            return array(self.code, bytes(size))
+        return self._typed(bytearray(size), size)
 
     def _typed(self, arena, size):
         """`arena` as words; on boards only native code can see a bytearray that way."""

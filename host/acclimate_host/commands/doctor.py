@@ -14,6 +14,7 @@ from acclimate_host.connect import RUNNABLE, mpy, package, romfs, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.errors import AcclimateError, Missing, NoRegion
 from acclimate_host.paths import program
+from acclimate_host.poet import trial
 
 EXIT_PROBLEM = 9
 _MIN_FREE_BYTES = 16 * 1024
@@ -66,8 +67,22 @@ def check_computer():
     for arch in boards.ARCHS:
         names = ", ".join(package.natives(arch)) or "none built; pure Python is installed"
         findings.append(Finding("ok", f"native modules for {arch}: {names}"))
+    findings += _solvers()
     findings += _ports()
     return findings
+
+
+def _solvers():
+    """Let each planner's solver do a tiny model; say what takes its place where it cannot."""
+    found = []
+    for name in ("highs", "cbc", "cpsat"):
+        fine, text = trial.try_solver(name)
+        instead = "use highs"
+        if name == "highs":
+            instead = "plans come from the heuristic, without proof"
+        text = f"solver {name}: {text}" if fine else f"solver {name}: {text}: {instead}"
+        found.append(Finding("ok" if fine else "note", text))
+    return found
 
 
 def check_table(args):

@@ -163,6 +163,10 @@ class Board:
         """Return the free bytes of the file system at path."""
         return int(self.exec("import os\ns = os.statvfs(%r)\nprint(s[0] * s[3])" % path))
 
+    def block_bytes(self, path="/"):
+        """Return the bytes of a block of the file system at path."""
+        return max(1, int(self.exec("import os\nprint(os.statvfs(%r)[0])" % path)))
+
     def sha256(self, path, timeout_s=60):
         """Return the SHA-256 (hex) of a file, computed on the board where it can."""
         for module in ("hashlib", "acclimate.sha256"):

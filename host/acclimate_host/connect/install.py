@@ -13,7 +13,7 @@ from acclimate_host.errors import AcclimateError, Missing, Refused
 # a package that knows of no native module rather than one that refuses them.
 _FIRST = ("__init__.mpy", "sha256.mpy")
 _LAST = "_manifest.mpy"
-_SLACK_BYTES = 2048  # a file system's own blocks
+_SLACK_BYTES = 2048  # the folder's own blocks
 _OLDEST = (1, 24)  # native code could be collected before (micropython#15908)
 
 
@@ -145,12 +145,19 @@ def _different(board, folder, present, files):
 
 
 def _check_room(board, folder, present, files):
-    needed = sum(len(data) + 256 for data in files.values()) + _SLACK_BYTES
-    reusable = sum(present.get(name) or 0 for name in files)
-    free = board.free_bytes(board.root)
-    if files and needed > free + reusable:
+    if not files:
+        return
+    block, free = board.block_bytes(board.root), board.free_bytes(board.root)
+
+    def whole(size):
+        return -(-size // block) * block  # a file takes whole blocks
+
+    needed = sum(whole(len(data)) for data in files.values()) + max(_SLACK_BYTES, 2 * block)
+    reusable = sum(whole(present.get(name) or 0) for name in files)
+    if needed > free + reusable:
         raise Refused(
-            f"{folder} needs {needed} bytes, the board has {free}: use --only NAMES, or --pure"
+            f"{folder} needs {needed} bytes in {len(files)} files, the board has {free}: "
+            "use --only NAMES, as svm,loop or net,saver,client"
         )
 
 

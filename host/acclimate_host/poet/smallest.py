@@ -31,6 +31,8 @@ def smallest_ram(graph, budget, space, seconds=20.0):
     if unlimited and all(pageable(graph, budget, space, i) or not node.ram_bytes
                          for i, node in enumerate(graph.nodes)):  # fmt: skip
         return least, True
+    if not highs.available():
+        return everything_kept(graph), False
     wide = replace(budget, ram_bytes=1 << 62)
     model = build(graph, wide, space, positions(graph, wide, space), smallest=True)
     outcome = highs.minimise(model.program, highs.Watch(time.monotonic() + seconds), 1e-9)

@@ -26,7 +26,7 @@ from .smallest import operator_need, refuse
 from .transfer import hide
 
 GAP = 1e-6
-SOLVERS = ("highs", "cbc", "cpsat")
+SOLVERS = ("highs", "cbc", "cpsat", "greedy")
 FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S = 120.0  # most seconds for cuts
@@ -47,7 +47,9 @@ def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver=
     a use. formulation: "paper" for the paper's Algorithms 1 and 2, whose plan may break the
     limits when executed: its verdict says so. order: "free" lets first computations come in
     another order than the nodes are given in; answer.order then names it. Ctrl-C returns the
-    best plan found, or raises when there is none yet.
+    best plan found, or raises when there is none yet. solver: all but "greedy" need HiGHS for
+    the relaxation; where it is not there, "greedy", the heuristic that proves nothing, is used,
+    and answer.solver says so.
     """
     if formulation not in FORMULATIONS:
         raise PlanError(f"unknown formulation {formulation!r}; there are exact and paper")
@@ -59,6 +61,8 @@ def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver=
         raise PlanError(f"unknown clock {clock!r}; there are {', '.join(CLOCKS)}")
     if time_limit is not None and not time_limit > 0:
         raise PlanError(f"time_limit is {time_limit!r}; it must be > 0 s")
+    if formulation == "exact" and not highs.available():
+        solver = "greedy"
     if formulation == "paper":
         return _by_paper(graph, budget, paging, recompute, solver, time_limit)
     rounds = _SMALL_ROUNDS if len(graph.nodes) <= _SMALL else 1
@@ -130,10 +134,14 @@ class _Search:
             refuse(self.graph, self.budget, self.space, min(self.watch.left(), _REFUSE_S))
         try:
             self._greedy()
-            self._shares()
+            if self.solver != "greedy":
+                self._shares()
         except KeyboardInterrupt:
             if self.plan is None:
                 raise
+        if self.plan is None and self.solver == "greedy":
+            raise PlanError("the heuristic found no plan; with pip install acclimate[plan] "
+                            "HiGHS searches them all")  # fmt: skip
         if self.plan is None:
             raise PlanError(f"no plan found within {self.limit:g} s; give more time or RAM")
         return self._answer()
