@@ -104,8 +104,7 @@ class Net:
         that page; see acclimate.pager
     :param check: compare the CRC of the program; None: where that is quick (small, or with
         binascii). False where a capsule's SHA-256 was compared already
-    :raises NetError: names what was expected and what came; for a heap without such a block the
-        bytes needed, free and the largest block
+    :raises NetError: names what was expected and what came
     """
 
     _dtype = 0
