@@ -113,6 +113,29 @@ def test_an_operators_only_update_changes_them_without_a_reset(fresh, tmp_path, 
     assert text.split() == ["42"]
 
 
+OWN_FLASH = """
+try:
+    import qboard
+    from acclimate.flash import BlockFlash
+    flash = BlockFlash(qboard.Flash(qboard.RAW_START, 12 * qboard.PAGE_BYTES))
+except ImportError:
+    from acclimate.flash import FileFlash
+    flash = FileFlash('operators.bin', 12 * 4096)
+store = boot()
+"""
+
+
+def test_operators_come_from_the_board_s_own_flash_also_after_a_reset(fresh, tmp_path):
+    data = capsule(1, compiled(tmp_path, fresh.arch, 2))
+    fresh.exec(OWN_FLASH, 60)
+    text = fresh.exec(f"store.swap_capsule({data!r}, True)\n"
+                      "print(operators.load(store).scale(21), weights())", 60)  # fmt: skip
+    assert text.split() == ["42", "True"]
+    fresh.soft_reset()
+    fresh.exec(SETUP + OWN_FLASH, 60)
+    assert fresh.exec("print(operators.load(store).scale(4))", 60) == "8\n"
+
+
 def test_heap_after_ten_swaps_is_that_after_two(fresh, tmp_path):
     pair = [capsule(1, compiled(tmp_path, fresh.arch, factor)) for factor in (2, 3)]
     fresh.exec(f"A = {pair[0]!r}\nB = {pair[1]!r}")
