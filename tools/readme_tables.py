@@ -26,6 +26,7 @@ MODULES = {
     "loop": ("loop.py",),
     "net": ("*net*.py",),
     "store": ("store.py", "slots.py", "journal.py", "capsule.py", "update.py", "digest.py"),
+    "operators": ("operators.py",),
     "client": ("client.py", "pull.py", "http.py", "manifest.py"),
     "acceptance": ("acceptance.py", "reservoir.py"),
     "pager": ("pager*.py", "_pager*.py"),
