@@ -5,6 +5,17 @@ Fixed state: a value is a 16-bit integer, real value = integer * 2 ** par[15]. `
 chooses the shifts from the largest x.x of the training rows. The C core does the same.
 """
 
+from array import array
+
+try:
+    import ulab  # noqa: F401  only a firmware that has it needs the module for it
+
+    from acclimate import _ulab
+
+    _by_ulab = _ulab.load()
+except ImportError:
+    _by_ulab = None
+
 HUGE = 2.0**126  # a float at or beyond it is reported as not finite: sums of four stay finite
 _PIECE = 700  # multiplications between two yields
 
@@ -36,6 +47,9 @@ def distance2(X, a, x, b, d):
         diff = X[a + k] - x[b + k]
         total += diff * diff
     return total
+
+
+_by_python = (dot, distance2)
 
 
 def prepare(par, X, rows):
@@ -86,9 +100,10 @@ def value(par, X, a, x, b):
     d = int(par[0])
     kind = par[2]
     if isinstance(par[0], float):
+        by = _by_ulab if _by_ulab and par[1] == 3 and _are_floats(X, x) else _by_python
         if kind == 2:
-            return _exp(-par[9] * distance2(X, a, x, b, d))
-        value = dot(X, a, x, b, d)
+            return _exp(-par[9] * by[1](X, a, x, b, d))
+        value = by[0](X, a, x, b, d)
         if kind == 1:
             base = par[9] * value + par[8]
             value = 1.0
@@ -106,6 +121,10 @@ def value(par, X, a, x, b):
         for k in range(1, par[3]):
             value = _clamp((value * base) >> (14 + ((par[14] >> k) & 1)))
     return value
+
+
+def _are_floats(X, x):
+    return isinstance(X, array) and isinstance(x, array)
 
 
 def _clamp(value):
