@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The ONNX importer against onnxruntime: float models, and int8 models it quantized itself."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -264,9 +266,27 @@ def test_foreign_bytes_are_refused_in_one_line():
         assert "\n" not in str(caught.value)
 
 
-def test_damaged_models_are_refused_in_one_line():
-    data, random = residual().finish().SerializeToString(), np.random.default_rng(4)
-    for _ in range(60):
+def test_huge_numbers_in_what_is_worked_out_take_no_time():
+    net = Model((2, 6, 5))
+    net.conv(4, 2, (3, 3))
+    y = net.last
+    large = net.op("ConstantOfShape", np.array([2**40, 2**20]))
+    net.op("Slice", np.arange(8), np.array([0]), np.array([2**62]), np.array([0]), np.array([1]))
+    amounts = net.op("Concat", net.last, large, axis=0)
+    net.op("Pad", y, amounts)
+    with pytest.raises(GraphError, match="ConstantOfShape"):
+        import_onnx(net.finish())
+
+
+def made_by_torch():
+    """A file in which PyTorch works out padding and a shape."""
+    return (Path(__file__).parent / "onnx_files" / "torch_functional.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("data", [lambda: residual().finish().SerializeToString(), made_by_torch])
+def test_damaged_models_are_refused_in_one_line(data):
+    data, random = data(), np.random.default_rng(4)
+    for _ in range(100):
         changed = bytearray(data)
         for at in random.integers(8, len(data), 4):
             changed[at] = random.integers(256)

@@ -74,7 +74,10 @@ def _result(onnx, model, node, constants, shapes):
         size = sum(value.size for value in given)
     if size > _MOST:
         return None
-    return _evaluated(onnx, model, node, constants)
+    try:
+        return _evaluated(onnx, model, node, constants)
+    except Exception:  # whatever the library says of a node that the importer then refuses
+        return None
 
 
 def _constant(onnx, node):
@@ -112,7 +115,7 @@ def _evaluated(onnx, model, node, constants):
 def _shapes(onnx, model):
     """Return {name: shape} of values with fixed shapes."""
     try:
-        found = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+        found = onnx.shape_inference.infer_shapes(model).graph
     except Exception:  # whatever the library says of models that the importer then refuses
         return {}
     shapes = {}
