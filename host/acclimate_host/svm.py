@@ -85,18 +85,25 @@ def _labels(classes):
     return bytes(int(c) for c in classes)
 
 
-def _store(rows, storage):
-    """Rows as a flat array of the storage's type."""
+def _feature(names, at):
+    """What a person calls a feature."""
+    return f"feature {str(names[at])!r}" if names is not None else f"feature {at}"
+
+
+def _store(rows, storage, names=None):
+    """Rows as a flat array of the storage's type; names: of the features, for the error."""
     from acclimate.svm_data import _RANGE, storage_code
 
     code = storage_code(storage)
     if code == "f":
         return array("f", np.asarray(rows, np.float32).ravel().tolist()), code
     low, high = _RANGE[code]
-    if (rows != np.round(rows)).any() or rows.min() < low or rows.max() > high:
+    bad = np.argwhere((rows != np.round(rows)) | (rows < low) | (rows > high))
+    if len(bad):
+        row, at = bad[0]
         raise ValueError(
-            f"storage: expected support vectors that are whole numbers {low}..{high}, "
-            f"got {rows.min():g}..{rows.max():g}: use float32"
+            f"{_feature(names, at)}: storage {storage} takes whole numbers {low}..{high}, "
+            f"got {rows[row, at]:g}: use float32"
         )
     return array(code, rows.astype(int).ravel().tolist()), code
 
@@ -137,7 +144,7 @@ def _from_svc(fitted, classes, storage):
         raise UnsupportedModel("SVC fitted on sparse data")
     rows = np.asarray(fitted.support_vectors_, dtype=float)
     n, d = rows.shape
-    x, code = _store(rows, storage)
+    x, code = _store(rows, storage, getattr(fitted, "feature_names_in_", None))
     kind = ("linear", "poly", "rbf").index(kernel)
     model = Model(classes, d, kind, code)
     model.n_support = n
