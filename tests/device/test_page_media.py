@@ -3,11 +3,14 @@
 # NOT_ON = {"samd21": "files, cards and the test need more than its 32 KB"}
 
 import os
+import sys
 
 from page_cases import check_medium, page, raises
 
 from acclimate.flash import BlockFlash, FileFlash, FlashError
+from acclimate.page_files import Files
 from acclimate.page_media import Card, Host, SpiRam
+from acclimate.pager import Pager
 
 
 def test_file():
@@ -23,6 +26,31 @@ def test_file():
         flash.close()
     finally:
         os.remove(path)
+
+
+def test_files_of_a_block_each():
+    folder = "acclimate_pages_test"
+    try:
+        medium = Files(folder, 8, 512)
+    except OSError as error:
+        return "no writable file system: %s" % error
+    try:
+        files = sorted(os.listdir(folder))
+        check_medium(medium, 700, locked=hasattr(sys.implementation, "_mpy"))
+        assert sorted(os.listdir(folder)) == files == [str(i) for i in range(8)]
+        for name in files:
+            assert os.stat(folder + "/" + name)[6] == 512
+        medium.close()
+        again = Files(folder, 8, 512)  # what is there stays
+        assert Pager(again).erases > 0
+        again.close()
+        assert "not a multiple of 64" in raises(ValueError, Files, folder, 8, 100)
+        assert "not whole blocks" in raises(ValueError, Files, folder, 0, 512)
+        assert "8 of 8" not in raises(FlashError, Files, folder + "/0", 8, 512)
+    finally:
+        for i in range(8):
+            os.remove("%s/%d" % (folder, i))
+        os.rmdir(folder)
 
 
 def test_board_flash_region():

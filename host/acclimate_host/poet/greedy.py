@@ -143,9 +143,18 @@ class _Walk:
         if i in self.stored:
             return min(again, node.pagein_energy), False
         paged = float("inf")
-        if self.may_page[i]:
+        if self.may_page[i] and self.store_takes(i):
             paged = node.pagein_energy + node.pageout_energy
         return (paged, True) if paged < again else (again, False)
+
+    def store_takes(self, i):
+        """Whether tensor i fits into storage and its erase budget beside what is there."""
+        budget, sizes = self.budget, [self.nodes[j].ram_bytes for j in (*self.stored, i)]
+        if budget.aux_bytes is not None and sum(sizes) > budget.aux_bytes:
+            return False
+        if budget.erase_budget is None or not budget.erase_block_bytes:
+            return True
+        return sum(-(-n // budget.erase_block_bytes) for n in sizes) <= budget.erase_budget
 
     def drop_dead(self, guard):
         """Free what no later first computation can need, itself or as an ancestor."""
@@ -171,8 +180,7 @@ class _Draw:
         for c, reads in enumerate(self.reads):
             for i in reads:
                 self.uses[i].append(c)
-        self.may_page = [pageable(graph, budget, space, i) and budget.aux_bytes is None
-                         for i in range(len(graph.nodes))]  # fmt: skip
+        self.may_page = [pageable(graph, budget, space, i) for i in range(len(graph.nodes))]
         self.rng = random.Random(seed)
         self.exponents = (1.0, 1.0, 1.0, 0.0, self.rng)
 

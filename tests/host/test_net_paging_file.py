@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""A network whose training needs twice the RAM of the nRF52840: it trains on the emulated board
+with pages in files of its 256 KB file system, made beforehand, within its arena, every byte as
+without a plan. What does not fit the files is computed again."""
+
+import numpy as np
+from net_cases import stored, values_for
+from test_net_paging_board import (
+    ARENA,
+    PAGE_BYTES,
+    STEPS,
+    deep_net,
+    on_board,
+    on_twin,
+    require_board,
+)
+
+from acclimate_host.boards import load
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.planned import plain_step
+from acclimate_host.connect import open_board
+from acclimate_host.poet.fit import fit
+from acclimate_host.poet.problem import Budget
+from acclimate_host.sparse.scheme import full
+
+FILES_BYTES = 66_000  # of pages, in the room that the board's modules leave
+_TRAIN = """
+import gc, os
+from acclimate import _native
+import _net
+_native.register('net', _net)
+from acclimate.page_files import Files
+from acclimate.net import Net, bytes_needed
+from acclimate.pager import Pager
+import qboard, micropython
+gc.collect()
+arena = bytearray(bytes_needed(memoryview(qboard.Flash(qboard.RAW_START, 4096))))
+raw = memoryview(qboard.Flash(qboard.RAW_START, {pages} * 4096))
+program, weights = raw[:{program}], raw[{program}:{program} + {weights}]
+x = raw[{image}:{image} + {input}]
+files = Files('/pages', {store})
+free = os.statvfs('/')[3]
+pager = Pager(files, endurance=10000)
+net = Net(program, weights, arena, seed=7, pager=pager)
+net.set_rate(*{rate})
+shares = [net.train_step(x, {label})]
+micropython.heap_lock()
+two = net.train_step(x, {label})
+micropython.heap_unlock()
+shares.append(two)
+for _ in range({steps} - 2):
+    shares.append(net.train_step(x, {label}))
+from acclimate.crc import start, update, finish
+crc = bytearray(4)
+start(crc)
+update(crc, net.weights(), 0, net.weights_bytes)
+finish(crc)
+size = sum(os.stat('/pages/' + name)[6] for name in os.listdir('/pages'))
+print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.erases_left(),
+       size, free - os.statvfs('/')[3]))
+"""
+
+
+def test_training_that_needs_twice_the_ram_pages_to_files():
+    require_board()
+    graph = deep_net()
+    network = values_for(graph, 0)
+    plain = encode(plain_step(graph, full(graph)), network)
+    assert plain.arena_bytes >= 2 * load("nrf52840").value("ram_bytes")
+    budget = Budget(ARENA, aux_bytes=FILES_BYTES)
+    found = fit(network, full(graph), ARENA, budget=budget, time_limit=60, gap=0.3)
+    blocks = found.store_blocks(PAGE_BYTES)
+    image = np.random.default_rng(1).integers(-128, 128, graph["x"].shape).astype(np.int8)
+    x = stored(image)
+    shares, crc = on_twin(plain, x)
+    modules = ("net", "pager", "page_files")
+    with open_board("nrf52840") as board:
+        got = on_board(board, found.program, x, blocks + 1, _TRAIN, modules)
+    assert got[:2] == (shares, crc)
+    assert shares[0] < shares[-1]  # the loss falls
+    assert got[2] == found.program.arena_bytes <= ARENA
+    assert got[3:6] == (STEPS * blocks, STEPS * sum(found.page_bytes),
+                        10000 * (blocks + 1) - STEPS * blocks)  # fmt: skip
+    assert got[6] == (blocks + 1) * PAGE_BYTES and got[7] <= 0  # no block more than at first
+    assert sum(found.page_bytes) > 50_000
