@@ -9,6 +9,7 @@ from acclimate_host.commands import add_board_arguments, open_chosen
 from acclimate_host.connect.install import install
 from acclimate_host.connect.serial_board import SerialBoard
 from acclimate_host.errors import AcclimateError, BoardGone
+from acclimate_host.paths import device_package
 
 _END = b"\x1d"
 
@@ -29,7 +30,10 @@ def run(args):
 
     with open_chosen(args) as board:
         if not isinstance(board, SerialBoard):
-            raise AcclimateError("the desktop binary has its own prompt: run: micropython")
+            path = device_package().parent
+            raise AcclimateError(
+                f"the desktop binary has its own prompt: MICROPYPATH={path}:.frozen micropython"
+            )
         if args.board and not args.no_install:
             install(board, yes=True)
             board.soft_reset()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from acclimate import __version__
 from acclimate_host.connect import mpy, package
+from acclimate_host.connect.room import Room
 from acclimate_host.errors import AcclimateError, Missing, Refused
 
 # What hashing on the board needs comes first; the manifest comes last, so that a cut leaves
@@ -59,6 +60,14 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     _check_runtime(info)
     native = not pure and info.arch is not None and board.loads_native()
     files = package.build(info.arch, only, sources, pure=not native)
+    folder = board.lib + "/acclimate"
+    present = board.ls(folder) if board.exists(folder) else {}
+    room, left_out = Room(board, present), ()
+    if only is None and not sources:
+        chosen = room.choose(files, package.natives(info.arch), info.heap_free_bytes)
+        if chosen:
+            only, left_out = chosen
+            files = package.build(info.arch, only, pure=not native)
     form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
     for name, data in files.items():
         mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, port)
@@ -69,12 +78,13 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     if native and not known:
         report.notes.append(f"this installation has no native modules for {info.arch}; "
                             "make native builds them in a clone")  # fmt: skip
-    folder = board.lib + "/acclimate"
-    present = board.ls(folder) if board.exists(folder) else {}
+    if left_out:
+        report.notes.append(f"no room for all: with {', '.join(only)}; without "
+                            f"{', '.join(left_out)}; --only NAMES chooses")  # fmt: skip
     stale = _stale(present, files, partial=bool(only or sources))
     _settle_stale(stale, folder, yes, ask)
     different = _different(board, folder, present, files)
-    _check_room(board, folder, present, {name: files[name] for name in different})
+    room.check(folder, {name: files[name] for name in different})
     board.mkdir(folder)
     for name in stale:
         board.rm(f"{folder}/{name}")
@@ -142,23 +152,6 @@ def _different(board, folder, present, files):
         if not same or board.sha256(f"{folder}/{name}") != hashlib.sha256(data).hexdigest():
             different.append(name)
     return different
-
-
-def _check_room(board, folder, present, files):
-    if not files:
-        return
-    block, free = board.block_bytes(board.root), board.free_bytes(board.root)
-
-    def whole(size):
-        return -(-size // block) * block  # a file takes whole blocks
-
-    needed = sum(whole(len(data)) for data in files.values()) + max(_SLACK_BYTES, 2 * block)
-    reusable = sum(whole(present.get(name) or 0) for name in files)
-    if needed > free + reusable:
-        raise Refused(
-            f"{folder} needs {needed} bytes in {len(files)} files, the board has {free}: "
-            "use --only NAMES, as svm,loop or net,saver,client"
-        )
 
 
 def _order(names):

@@ -190,7 +190,7 @@ def manifest_source(native_files, version=__version__):
     return "\n".join([*lines, "}", ""])
 
 
-def _wanted(name, natives):
+def is_wanted(name, natives):
     """Tell whether a native module, or the one it is a smaller build of, is wanted."""
     return any(name == native or name.startswith(native + "_") for native in natives)
 
@@ -212,7 +212,7 @@ def build(arch=None, only=None, sources=(), pure=False):
     native_files = {
         name: path.read_bytes()
         for name, path in available.items()
-        if _wanted(name, wanted_native) or (only is None and not sources)
+        if is_wanted(name, wanted_native) or (only is None and not sources)
     }
     if "_native" not in wanted:
         return files

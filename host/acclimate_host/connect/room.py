@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Room for the package on a board: whole blocks, and what is chosen when not all of it fits."""
+
+from acclimate_host.connect import package
+from acclimate_host.errors import Refused
+
+# What people use by name, the most wanted first: as many are chosen as fit one after the other.
+# What they import comes along.
+ROLES = ("svm", "features", "loop", "net", "store", "saver", "update", "acceptance", "reservoir",
+         "client", "handover", "pager", "page_media", "flash_open", "operators", "tunnel",
+         "report", "blocks", "mqtt", "net_float", "svm_small")  # fmt: skip
+# In a small heap the large machine cannot be imported.
+SMALL_ROLES = ("svm_small", "features", "store", "client", "update", "reservoir", "acceptance")
+SMALL_HEAP_BYTES = 32 * 1024
+
+
+class Room:
+    """The blocks of a board's file system that the package may take.
+
+    :param present: sizes of the files that are in its folder already, by name; None: no folder.
+    """
+
+    def __init__(self, board, present):
+        self.block_bytes = board.block_bytes(board.root)
+        self.free_bytes = board.free_bytes(board.root)
+        self.present = present or {}
+        # Counted on littlefs: what two new folders take, and room to write beside the old.
+        self.slack_blocks = 3 if present else 10
+
+    def whole(self, size):
+        """Return the bytes that a file of so many takes: whole blocks."""
+        return -(-size // self.block_bytes) * self.block_bytes
+
+    def needed(self, sizes):
+        """Return the bytes that files need, with what the folder itself grows by."""
+        return sum(map(self.whole, sizes)) + (
+            self.slack_blocks + len(sizes) // 16
+        ) * self.block_bytes
+
+    def check(self, folder, files):
+        """Raise Refused when the files that are to be copied do not fit."""
+        if not files:
+            return
+        needed = self.needed([len(data) for data in files.values()])
+        reusable = sum(self.whole(self.present.get(name) or 0) for name in files)
+        if needed > self.free_bytes + reusable:
+            raise Refused(
+                f"{folder} needs {needed} bytes in {len(files)} files, the board has "
+                f"{self.free_bytes}: use --only NAMES, as svm,loop or net,saver,client"
+            )
+
+    def choose(self, files, natives, heap_free_bytes):
+        """Return (names that fit, names left out), or None when all files fit.
+
+        :param files: ``{file name: bytes}`` of the whole package.
+        :param natives: names of the native modules among them.
+        """
+        most = self.free_bytes + sum(self.whole(size or 0) for size in self.present.values())
+        if self.needed([len(data) for data in files.values()]) <= most:
+            return None
+        roles = SMALL_ROLES if heap_free_bytes < SMALL_HEAP_BYTES else ROLES
+        count = len(roles)
+        while count > 1:
+            sizes = [len(files[name]) for name in _names(roles[:count], files, natives)]
+            if self.needed(sizes) <= most:
+                break
+            count -= 1
+        return roles[:count], roles[count:]
+
+
+def _names(roles, files, natives):
+    modules, wanted = package.closure(roles)
+    names = {name + ".mpy" for name in modules}
+    names |= {name + ".mpy" for name in natives if package.is_wanted(name, wanted)}
+    return (names | {package.MANIFEST + ".mpy"}) & set(files)

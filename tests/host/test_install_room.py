@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""`acclimate install` without names: all of the package, or as much as a board has room for."""
+
+import pytest
+
+from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect.install import install
+from acclimate_host.errors import Refused
+
+USES = {
+    "nrf52840": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
+    "esp32": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
+    "samd21": "from acclimate.svm_small import SmallSVM\n"
+              "m = SmallSVM(arena=bytearray(400))\n"
+              "m.fit(bytearray(b'\\x00\\x04'), bytearray(b'\\x00\\x01'))\n"
+              "print(m.predict(bytearray(b'\\x03')))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", USES)
+def test_plain_install_fits_each_emulated_board_and_works(name):
+    if why_not(name):
+        pytest.skip(why_not(name))
+    with open_board(name) as board:
+        report = install(board)
+        board.soft_reset()
+        assert board.exec(USES[name], 60) == "1\n"
+        again = install(board)
+    assert len(again.kept) == len(report.copied) and not again.copied
+
+
+@pytest.fixture
+def desktop(monkeypatch):
+    if why_not("desktop"):
+        pytest.skip(why_not("desktop"))
+    with open_board("desktop") as board:
+        monkeypatch.setattr(board, "block_bytes", lambda path: 4096)
+        yield board
+
+
+def test_what_was_left_out_for_room_is_named(desktop, monkeypatch):
+    monkeypatch.setattr(desktop, "free_bytes", lambda path: 60 * 4096)
+    report = install(desktop)
+    [note] = [note for note in report.notes if "no room for all" in note]
+    assert "with svm, features, loop" in note and "; without " in note and "mqtt" in note
+    assert "svm.mpy" in report.copied and "mqtt.mpy" not in report.copied
+    monkeypatch.setattr(desktop, "free_bytes", lambda path: 300 * 4096)
+    report = install(desktop)
+    assert "mqtt.mpy" in report.copied and not report.notes
+
+
+def test_names_that_were_asked_for_are_never_left_out(desktop, monkeypatch):
+    monkeypatch.setattr(desktop, "free_bytes", lambda path: 16 * 4096)
+    for only in (None, ["svm"]):
+        with pytest.raises(Refused, match="the board has 65536.*--only"):
+            install(desktop, only)
+    assert not desktop.ls(desktop.lib)
