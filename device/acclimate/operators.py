@@ -27,7 +27,7 @@ except ImportError:
 _MOUNT = "/_operators"
 _ARMV6M, _ARMV7EMDP = 4, 8  # Thumb: each runs the code of those before it
 _BUFFER_BYTES = 64
-_latest = {}  # name -> module, one entry
+_latest = {}  # id of a flash -> (name, module) of its operators
 
 
 class OperatorsError(ValueError):
@@ -48,17 +48,30 @@ def load(store, native=None, folder=""):
         return None
     at, size = store.section(OPERATORS)
     name = "op_" + _hash(store, at, size)
-    if name not in _latest:
-        _check(store, at, size)
-        module = _import(store, at, size, name, folder)
-        for old in _latest:
-            sys.modules.pop(old, None)
-        _latest.clear()
-        _latest[name] = module
+    region = id(store.flash)
+    old = _latest.get(region)
+    if old is None or old[0] != name:
+        module = _loaded(name)
+        if module is None:
+            _check(store, at, size)
+            module = _import(store, at, size, name, folder)
+        _latest[region] = name, module
+        if old and _loaded(old[0]) is None:
+            sys.modules.pop(old[0], None)
+        old = None
         gc.collect()
+    module = _latest[region][1]
     if native:
-        _native.register(native, _latest[name], "operators of the capsule")
-    return _latest[name]
+        _native.register(native, module, "operators of the capsule")
+    return module
+
+
+def _loaded(name):
+    """Return the module of this name that some flash uses, or None."""
+    for known, module in _latest.values():
+        if known == name:
+            return module
+    return None
 
 
 def here():
