@@ -379,6 +379,9 @@ def test_capsule_build_of_files(tmp_path, capsys):
     data = (tmp_path / "a.acap").read_bytes()
     found = read(data)
     assert found.arch == 4 and found.intact and found.authentic(KEY, data)
+    capsys.readouterr()
+    assert main(["capsule", "inspect", str(tmp_path / "a.acap")]) == 0
+    assert "operators_for    armv6m, ABI 6.3" in capsys.readouterr().out
     (tmp_path / "ops.py").write_bytes(b"no mpy")
     os.rename(tmp_path / "ops.py", tmp_path / "ops.mpy")
     command[-1] = str(tmp_path / "ops.mpy")

@@ -44,3 +44,15 @@ def fields_of(data):
     if form.arch is None:
         return {"arch": 0, "abi": 0}
     return {"arch": ARCHS.index(form.arch), "abi": form.version << 2 | form.sub_version}
+
+
+def describe(arch, abi):
+    """Return in words what the header says of operators.
+
+    >>> describe(7, 27)
+    'armv7emsp, ABI 6.3'
+    """
+    if not arch:
+        return "any"
+    name = ARCHS[arch] if arch < len(ARCHS) else f"architecture {arch}"
+    return f"{name}, ABI {abi >> 2}.{abi & 3}" if abi else name

@@ -7,7 +7,7 @@ from pathlib import Path
 from acclimate_host.capsules import keys, region
 from acclimate_host.capsules.build import KINDS, build, read
 from acclimate_host.capsules.delta import update
-from acclimate_host.capsules.operators import fields_of, operators
+from acclimate_host.capsules.operators import describe, fields_of, operators
 from acclimate_host.capsules.server import read_key
 from acclimate_host.commands import add_board_arguments, open_chosen
 from acclimate_host.connect.mpy import ARCHS
@@ -93,6 +93,7 @@ def _inspect(args):
         "bytes": capsule.total, "arch": capsule.arch, "abi": capsule.abi,
         "board": capsule.board, "device": capsule.device,
         "temperature": capsule.temperature / 256, "saved_by_device": bool(capsule.flags & 1),
+        "operators_for": describe(capsule.arch, capsule.abi),
         "sections": {name: len(content) for name, content in capsule.sections},
         "sha256": capsule.digest.hex(), "intact": capsule.intact,
     }  # fmt: skip
