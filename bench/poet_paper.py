@@ -41,6 +41,9 @@ TARGETS = [
     ("claims.memory_2x.verdict", None, None),
     ("program.added_bytes", "<=", 1024),
     ("program.overhead", "<=", 0.01),
+    ("program.overhead_with_load", "<=", 0.01),
+    ("program.load_instructions", None, None),
+    ("program.encode_seconds", None, None),
 ]
 
 

@@ -5,8 +5,13 @@ ResNet-18 of the CIFAR kind (widths 16, 32, 64; batch normalisation folded), int
 a quarter trained, on 16x16 images so that the step without a schedule fits the emulated nRF52840
 too; the code has the same length for any image. `overhead`: reading the added instructions, as
 a share of the step; what they make happen (layers that run again, pages) is the plan's own cost
-and is not in it.
+and is not in it. `load`: what making the Net costs (its checks and the copy of the weights), and
+what the schedule adds to that. `encode_seconds` is this computer's, for the whole program.
+`overhead_with_load` counts both as if each step loaded its program anew.
 """
+
+import ast
+import time
 
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.planned import plain_step
@@ -16,6 +21,22 @@ from acclimate_host.poet.fit import fit
 from acclimate_host.poet.measure import with_values
 from acclimate_host.sparse.scheme import Scheme
 
+_LOAD = """
+import gc, qboard
+from acclimate import _native
+import _net
+_native.register('net', _net)
+from acclimate.net import Net
+flash = memoryview(qboard.Flash({at}, {whole} + -{whole} % 4096))
+program, weights = flash[:{program}], flash[{program}:{whole}]
+arena = bytearray({arena})
+class Pages:
+    page_out = page_in = None
+gc.collect()
+t = qboard.ticks()
+net = Net(program, weights, arena, seed=1, pager=Pages())
+print((qboard.ticks() - t) & 0x3fffffff)
+"""
 WIDTHS = ((16, 1), (16, 1), (32, 2), (32, 1), (64, 2), (64, 1))
 
 
@@ -46,12 +67,16 @@ def measure(share=0.6, seconds=20):
     always = plain.field("weights_bytes") + plain.field("kept_bytes")
     ram = int(always + share * (plain.arena_bytes - always))
     found = fit(network, scheme, ram, time_limit=seconds, gap=1e-3)
+    began = time.perf_counter()
+    encode(plain_step(network.graph, scheme), network)
+    seconds = time.perf_counter() - began
     kinds = [kind for kind, _ in found.answer.plan]
     result = {
         "plain_code_bytes": plain.code_bytes, "added_bytes": found.added_bytes,
         "plain_arena_bytes": plain.arena_bytes, "arena_bytes": found.program.arena_bytes,
         "computed_again": kinds.count("compute") - len(found.graph.nodes),
         "pages_out": kinds.count("pageout"), "pages_in": kinds.count("pagein"),
+        "encode_seconds": round(seconds, 3),
     }  # fmt: skip
     result.update(_instructions(plain, found.program))
     return result
@@ -71,6 +96,30 @@ def _instructions(plain, program):
     # an instruction that only returns to its caller costs what reading one costs
     each = max(cost) if cost else min(count for _, count in after)
     added = len(after) - len(before)
+    load = [_load(p) for p in (plain, program)]
+    more = max(0, load[1] - load[0])
     return {"instructions_plain": sum(count for _, count in before), "instructions": total,
             "added_instructions": added, "reading_one": each,
-            "overhead": added * each / total}  # fmt: skip
+            "overhead": added * each / total, "load_instructions_plain": load[0],
+            "load_instructions": load[1], "load": more / total,
+            "overhead_with_load": (added * each + more) / total}  # fmt: skip
+
+
+def _load(program):
+    """Instructions in which the emulated board makes a Net of a program in its flash."""
+    from acclimate_host.connect import open_board, package
+    from bench import net_board, raw_flash
+
+    blob = program.code + program.weights
+    names = {"at": raw_flash.START["nrf52840"], "program": len(program.code), "whole": len(blob),
+             "arena": program.arena_bytes}  # fmt: skip
+    with open_board("nrf52840", icount=net_board.SHIFT) as board:
+        board.put_bytes(net_board.module("armv7emsp").read_bytes(), "/_net.mpy")
+        board.mkdir("/lib/acclimate")
+        for file, data in package.build("armv7emsp", ["net"]).items():
+            if file != "_net.mpy":
+                board.put_bytes(data, f"/lib/acclimate/{file}")
+        raw_flash.write(board, "nrf52840", blob)
+        board.soft_reset()
+        ticks = ast.literal_eval(board.exec(_LOAD.format(**names), 240).splitlines()[-1])
+        return round(ticks * 1e9 / board.ticks()[1] / (1 << net_board.SHIFT))

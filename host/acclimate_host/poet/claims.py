@@ -8,6 +8,9 @@ more), or not_reproducible with "reason".
 """
 
 REPRODUCED, BEATEN, NOT = "reproduced", "beaten", "not_reproducible"
+_FIG5 = ("the published m4 table prices a page at less than a convolution, so that paging costs "
+         "large networks less than the paper's measured boards paid; on m0 and a72 a page is "
+         "cheaper still, and Capuchin pays next to nothing")
 _MODEL = "energies of the published cost tables, not of a power meter"
 
 
@@ -59,10 +62,16 @@ def fig5(runs):
              for key, entry in runs.items() if _both(entry, "poet", "capuchin")}  # fmt: skip
     small = {key: pair for key, pair in pairs.items() if pair["ours"] < 0.01}
     paid = 0.73  # the least that the paper says Capuchin pays
+    most = {}
+    for key, pair in small.items():
+        net = key.split(".")[0]
+        most[net] = max(most.get(net, 0.0), pair["capuchin"])
     worst = max([(pair["capuchin"], key) for key, pair in small.items()], default=(None, ""))
     return {"paper": "< 1 % over full memory where Capuchin pays 73 to 141 %",
             "here": {"most_that_capuchin_pays_where_ours_is_below_1_percent": worst[0],
-                     "at": worst[1], "pairs": pairs},
+                     "at": worst[1], "by_network": most, "pairs": pairs},
+            "reason": "in the paper's range only where " + ", ".join(
+                net for net, value in most.items() if value >= paid) + "; " + _FIG5,
             "verdict": REPRODUCED if (worst[0] or 0) >= paid else NOT,
             "model": _MODEL}  # fmt: skip
 
@@ -89,7 +98,10 @@ def table3(pairs):
     enough = [entry["throughput_gain"] for entry in here.values()
               if entry["memory_saved"] >= 0.083]  # fmt: skip
     best = max(enough, default=None)
+    reached = [where for where, entry in here.items() if entry["throughput_gain"] >= 0.13]
     return {"paper": "8.3 % less memory and 13 % more throughput than POFO", "here": here,
+            "reason": "reached on " + (", ".join(reached) or "none") + "; elsewhere POFO is "
+                      "nearer to the optimum",
             "verdict": _graded(best, 0.13),
             "model": "times of the published cost tables, one after the other"}  # fmt: skip
 
