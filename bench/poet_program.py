@@ -59,7 +59,7 @@ def quarter(graph):
     return Scheme(len(layers), tuple(counts))
 
 
-def measure(share=0.6, seconds=20):
+def measure(share=0.6, seconds=60):
     """{"plain_bytes", "added_bytes", "arena", ...}; instructions where the board runs here."""
     network = resnet18()
     scheme = quarter(network.graph)
