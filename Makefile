@@ -70,12 +70,12 @@ test:
 	@nice -n 5 $(PYTHON) -m pytest $(PYTEST_ARGS)
 
 bench:
-	@test -n "$(NAME)" || { echo "make bench NAME=...: one of $(BENCHES)"; exit 2; }
+	@$(if $(filter $(NAME),$(BENCHES)),:,echo "make bench NAME=...: one of $(BENCHES)"; exit 2)
 	@$(MAKE) setup
 	@$(MAKE) built out/stamps/bench
 	@mkdir -p out/bench
 	@$(PYTHON) -m bench.$(NAME)
-BENCHES = $(filter-out __init__ common,$(basename $(notdir $(wildcard bench/*.py))))
+BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .

@@ -73,7 +73,7 @@ class Repository:
         if present and self.key is None and self._is_signed(new.model, cohort):
             raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
         if present and new.version <= present.version:
-            raise Refused(f"version {new.version}: above {present.version}, which is there")
+            raise Refused(f"version {new.version}: expected above {present.version}")
         known = {}
         for base in (self.capsule(new.model, cohort), *bases):
             if base is not None:
