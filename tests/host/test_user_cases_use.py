@@ -217,7 +217,7 @@ import acclimate.{name}
 gc.collect()
 print(gc.mem_alloc() - a, gc.mem_free())
 """
-SMALL = ("features", "reservoir", "handover", "saver", "mqtt")
+SMALL = ("features", "reservoir", "handover", "saver")
 
 
 def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
