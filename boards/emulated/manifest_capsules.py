@@ -6,6 +6,7 @@ package(  # noqa: F821
     (
         "__init__.py",
         "_native.py",
+        "_net_check.py",
         "_net_read.py",
         "capsule.py",
         "client.py",
@@ -31,4 +32,5 @@ package(  # noqa: F821
         "update.py",
     ),
     base_path="../../device",
+    opt=3,  # without line numbers: the flash is full
 )

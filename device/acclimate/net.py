@@ -32,7 +32,6 @@ except ImportError:
 _FORMAT = const(2)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
-_P_OPTIMIZER = const(6)
 _P_INPUT_ZERO = const(7)
 _P_ARENA_BYTES = const(8)
 _P_CONSTANTS = const(12)
@@ -112,7 +111,10 @@ class Net:
     def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
         need = bytes_needed(program)
         if check is not False:
-            _check(program, check)
+            from acclimate._net_check import is_whole
+
+            if not is_whole(program, _P_CRC, _P_BYTES, check):
+                raise NetError("program: its CRC differs; load it again")
         try:
             arena = bytearray(need) if arena is None else arena
         except MemoryError:
@@ -137,10 +139,8 @@ class Net:
         if status == _NO_KERNEL:
             raise NetError("program: this module trains biases and dense layers only, plainly")
         if status != _DONE:
-            raise NetError(
-                "program or arena: damaged, or at no multiple of 4; or the native module is of "
-                "another release: install again"
-            )
+            raise NetError("program: damaged, at no multiple of 4, or for another native module "
+                           "release: install again")  # fmt: skip
         self.reset(weights, seed)
 
     def _load(self):
@@ -244,6 +244,11 @@ class Net:
         """Return the stored outputs of the latest pass, as a view of the arena."""
         return self._arena[self._output : self._output + self._classes]
 
+    def real_outputs(self):
+        """Return the outputs of the latest pass as a list of real numbers."""
+        scale, zero = self._scale(_P_OUTPUT_SCALE), _signed(self._program[_P_OUTPUT_ZERO])
+        return [(_signed(byte) - zero) * scale for byte in self.outputs()]
+
     def train_step(self, x, label):
         """Learn from one sample; return the share that `label` had, in 1/32768.
 
@@ -264,7 +269,7 @@ class Net:
         done = 0
         for x, label in samples:
             self._begin_training(x, label)
-            while self._run(x, budget):
+            while self._run(x, max(1, budget)):
                 yield done
             done += 1
             yield done
@@ -316,8 +321,7 @@ class Net:
         elif status == _NOT_FINITE:
             raise NetError("loss: not finite; weights are kept, lower the rate")
         elif status == _BAD_CODE:
-            raise NetError("program: native module of another release (byte %d); install again"
-                           % self._par[_AT])  # fmt: skip
+            raise NetError("program: native module of another release: install again")
         elif status != _MORE:
             raise NetError("program: damaged: fault %d at byte %d" % (status, self._par[_AT]))
         return True
@@ -337,11 +341,7 @@ class Net:
 
     def quantize(self, values, out):
         """Store real values as the network reads them, into a buffer of `input_bytes`."""
-        import struct
-
-        program = self._program
-        scale = struct.unpack("<f", bytes(program[_P_INPUT_SCALE : _P_INPUT_SCALE + 4]))[0]
-        zero = _signed(program[_P_INPUT_ZERO])
+        scale, zero = self._scale(_P_INPUT_SCALE), _signed(self._program[_P_INPUT_ZERO])
         for i, value in enumerate(values):
             q = value / scale
             if not -1e30 < q < 1e30:
@@ -350,34 +350,17 @@ class Net:
             out[i] = max(-128, min(127, q)) & 255
         return out
 
+    def _scale(self, at):
+        from struct import unpack
+
+        return unpack("<f", bytes(self._program[at : at + 4]))[0]
+
     def __repr__(self):
         return "Net(%s, %d outputs): %d bytes of arena, %d trained, %s" % (
             "float32" if self._dtype else "int8", self._classes,
             _number(self._program, _P_ARENA_BYTES), self.weights_bytes,
             "trains" if self._end > self._until else "predicts only",
         )  # fmt: skip
-
-
-def _check(program, always):
-    """Compare the CRC of all but itself; large programs only where it is quick."""
-    try:
-        from binascii import crc32
-
-        view = memoryview(program)
-        found = crc32(view[_P_BYTES:], crc32(view[:_P_CRC]))
-        found = bytes([found >> 8 * i & 255 for i in range(4)])
-    except ImportError:
-        if not always and len(program) > 1 << 15:
-            return
-        from acclimate import crc
-
-        found = bytearray(4)
-        crc.start(found)
-        crc._update(found, program, 0, _P_CRC)  # no native module for this
-        crc._update(found, program, _P_BYTES, len(program))
-        crc.finish(found)
-    if found != bytes(program[_P_CRC : _P_CRC + 4]):
-        raise NetError("program: its CRC differs; load it again")
 
 
 def _mantissa(rate, exponent):

@@ -47,16 +47,27 @@ class FloatNet(Net):
 
     def best(self):
         """Return the number of the largest output of the latest pass."""
-        logits = self._logits()
-        return logits.index(max(logits))
+        logits, best = self._logits(), 0
+        for i, value in enumerate(logits):
+            if value > logits[best]:
+                best = i
+        return best
+
+    def real_outputs(self):
+        """Return the outputs of the latest pass as a list of numbers."""
+        return self._logits()
 
     def confidence(self):
-        """Return the softmax share of the largest output of the latest pass, in 1/255."""
+        """Return the softmax share of the largest output of the latest pass, in 1/255.
+
+        0 where an output is not finite.
+        """
         from math import exp
 
         logits = self._logits()
-        most = max(logits)
-        return int(255 / sum([exp(value - most) for value in logits]) + 0.5)
+        most = logits[self.best()]
+        total = sum([exp(value - most) for value in logits]) if most - most == 0 else 0
+        return int(255 / total + 0.5) if total > 0 else 0
 
     def quantize(self, values, out):
         """Store real values into a buffer of `input_bytes`."""

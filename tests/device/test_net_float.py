@@ -36,3 +36,22 @@ def test_int8_and_float32_are_not_mixed_up():
         assert "FloatNet" in str(error)
         return
     raise AssertionError("not refused")
+
+
+def test_numbers_that_are_not_finite_are_told_and_change_nothing():
+    net = FloatNet(bytearray(v.PROGRAM), v.WEIGHTS)
+    net.set_rate(v.RATE)
+    for bad in (float("nan"), float("inf")):
+        x = struct.pack("<f", bad) * (len(v.INPUT) // 4)
+        assert 0 <= net.predict(x) < 3 and net.confidence() == 0
+        try:
+            net.train_step(x, 1)
+        except NetError as error:
+            assert "not finite" in str(error)
+        else:
+            raise AssertionError("not refused")
+        assert bytes(net.weights()) == v.WEIGHTS
+    net.train_step(v.INPUT, v.LABEL)
+    assert close(bytes(net.weights()), v.TRAINED)
+    net.predict(v.INPUT)
+    assert net.real_outputs()[net.best()] == max(net.real_outputs())
