@@ -54,14 +54,13 @@ def _is_new(labels, state, time, budget):
 def _steps(graph, budget, deps, ram, aux, done, free_order):
     held = [i for i in range(len(graph.nodes)) if ram >> i & 1]
     room = budget.ram_bytes - graph.resident_bytes - sum(graph.nodes[i].ram_bytes for i in held)
-    stored = sum(node.ram_bytes for i, node in enumerate(graph.nodes) if aux >> i & 1)
+    stored = [node.ram_bytes for i, node in enumerate(graph.nodes) if aux >> i & 1]
     following = (~done & (done + 1)).bit_length() - 1
     for i, node in enumerate(graph.nodes):
         bit = 1 << i
         if ram & bit:
             yield "free", i, 0.0, 0.0
-            fits = budget.aux_bytes is None or stored + node.ram_bytes <= budget.aux_bytes
-            if node.pageable and not aux & bit and fits:
+            if node.pageable and not aux & bit and _takes(budget, [*stored, node.ram_bytes]):
                 yield "pageout", i, node.pageout_energy, node.pageout_time
             continue
         if aux & bit and node.ram_bytes <= room:
@@ -69,6 +68,16 @@ def _steps(graph, budget, deps, ram, aux, done, free_order):
         allowed = node.recomputable if done & bit else free_order or i == following
         if allowed and not deps[i] & ~ram and node.ram_bytes + node.workspace_bytes <= room:
             yield "compute", i, node.compute_energy, node.compute_time
+
+
+def _takes(budget, sizes):
+    """Whether the storage and its erase budget take tensors of these sizes."""
+    if budget.aux_bytes is not None and sum(sizes) > budget.aux_bytes:
+        return False
+    block = budget.erase_block_bytes
+    if budget.erase_budget is None or not block:
+        return True
+    return sum(-(-size // block) for size in sizes) <= budget.erase_budget
 
 
 def _unroll(graph, trail):
