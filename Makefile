@@ -129,11 +129,14 @@ out/stamps/micropython: tools/micropython_source.sh
 built: native twin sanitized stage firmware
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
-firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules)
+firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules) \
+	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30)
 .PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
 $(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
 .PHONY: firmware-samd21-capsules
 firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
+.PHONY: firmware-nrf52840-f30
+firmware-nrf52840-f30: out/firmware/nrf52840-f30/firmware.elf
 firmware-desktop-f32: out/firmware/desktop-f32/micropython
 
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
@@ -148,6 +151,10 @@ out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) \
 		host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
+
+out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
+		$(wildcard boards/emulated/nrf52840/*) $(NEEDS)
+	@tools/firmware.sh nrf52840 f30
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) $(NEEDS)

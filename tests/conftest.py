@@ -71,7 +71,7 @@ class RuntimeGroup(pytest.Collector):
         reason = file.left_out(runtime)
         if reason is None:
             reason = runtimes.unavailable(runtime, file.natives)
-            if reason and runtimes.must_run() and runtime.board in runtimes.EMULATED:
+            if reason and runtimes.must_run() and _is_emulated(runtime):
                 pytest.fail(f"{runtime.name} must run in CI: {reason}", pytrace=False)
         if reason:
             pytest.skip(reason)
@@ -87,6 +87,10 @@ class RuntimeGroup(pytest.Collector):
         if self.run is not None:
             self.run.close()
             self.run = None
+
+
+def _is_emulated(runtime):
+    return runtimes.VARIANTS.get(runtime.board, runtime.board) in runtimes.EMULATED
 
 
 def _again(error):

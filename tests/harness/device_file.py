@@ -21,7 +21,7 @@ import pytest
 
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
-from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE
+from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS
 
 _HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
 _CALL = """
@@ -64,6 +64,8 @@ class DeviceTestFile:
 
     def applies(self, runtime):
         """Tell whether running here could differ from a runtime that runs it anyway."""
+        if runtime.board in VARIANTS:
+            return self.path.stem in WITH_FLOATS
         return bool(self.natives) or runtime.name not in ONLY_WITH_NATIVE
 
 

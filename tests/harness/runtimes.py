@@ -55,23 +55,31 @@ RUNTIMES = (
     Runtime("desktop-circuitpython", "desktop", False, limited=True),
     Runtime("nrf52840", "nrf52840", True),
     Runtime("nrf52840-pure", "nrf52840", False),
+    Runtime("nrf52840-f30", "nrf52840-f30", False),
     Runtime("samd21", "samd21", True),
     Runtime("samd21-pure", "samd21", False),
     Runtime("esp32", "esp32", True),
     Runtime("esp32-pure", "esp32", False),
 )
+# Boards with another firmware: name -> the emulated board. Floats of 30 bits, as in CircuitPython,
+# are tried by the files that compute with them.
+VARIANTS = {"nrf52840-f30": "nrf52840"}
+WITH_FLOATS = ("test_svm_basic", "test_svm_scaler", "test_svm_io", "test_svm_fixed",
+               "test_svm_small_same", "test_loop", "test_acceptance", "test_features")  # fmt: skip
 NAMES = tuple(runtime.name for runtime in RUNTIMES)
 # The same file needs both variants only if it uses native code at all.
 ONLY_WITH_NATIVE = ("cpython-twin", "desktop-native", "nrf52840-pure", "samd21-pure", "esp32-pure")
 ARCHS = {"desktop": "x64", "desktop-f32": "x64", "nrf52840": "armv7emsp", "samd21": "armv6m",
-         "esp32": "xtensawin"}  # fmt: skip
+         "esp32": "xtensawin", "nrf52840-f30": "armv7emsp"}  # fmt: skip
 
 
 def unavailable(runtime, natives=()):
     """Return why the runtime cannot be used on this machine, or None."""
     if runtime.board is None:
         return _no_twin(natives) if runtime.native else None
-    reason = why_not(runtime.board)
+    reason = why_not(VARIANTS.get(runtime.board, runtime.board))
+    if reason is None and runtime.board in VARIANTS and not firmware(runtime.board).exists():
+        reason = f"{runtime.board} is not built; run: make firmware"
     if reason is None and runtime.native:
         have = package.natives(ARCHS[runtime.board])
         missing = [name for name in natives if name not in have]
@@ -80,6 +88,11 @@ def unavailable(runtime, natives=()):
         if missing:
             reason = f"native module {missing[0]} is not built; run: make native"
     return reason
+
+
+def firmware(variant):
+    """Return the file of a variant's firmware."""
+    return built("firmware", variant, "firmware.elf")
 
 
 def _no_twin(natives):
@@ -105,7 +118,8 @@ class Boards:
     def get(self, name):
         """Return an open board and the dictionary of what was copied to it."""
         if name not in self._open:
-            self._open[name] = (open_board(name), {})
+            options = {"elf": firmware(name)} if name in VARIANTS else {}
+            self._open[name] = (open_board(VARIANTS.get(name, name), **options), {})
         for other, (board, _) in self._open.items():
             if board.emulated:
                 (board.emulator.resume if other == name else board.emulator.pause)()

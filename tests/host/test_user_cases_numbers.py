@@ -25,7 +25,8 @@ from acclimate_host.connect.install import install
 from acclimate_host.model.network import as_bytes
 from acclimate_host.paths import repository
 from acclimate_host.svm import import_svm
-from harness import web
+from harness import runtimes, web
+from harness.device_file import DeviceTestFile
 
 sklearn_svm = pytest.importorskip("sklearn.svm")
 needs_twin = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
@@ -43,6 +44,21 @@ def test_a_value_beyond_int16_is_refused_with_the_name_of_its_feature():
     with pytest.raises(ValueError, match="feature 'gas': storage int16 .*got 40000: use float32"):
         import_svm(fitted, storage="int16")
     assert import_svm(fitted).predict([4, 9]) == 1
+
+
+@pytest.mark.parametrize("name, bits", [("desktop", 64), ("desktop-f32", 32), ("nrf52840", 32),
+                                        ("nrf52840-f30", 30)])  # fmt: skip
+def test_device_tests_run_with_floats_of_30_32_and_64_bits(name, bits):
+    runtime = next(r for r in runtimes.RUNTIMES if r.board == name)
+    if runtimes.unavailable(runtime):
+        (pytest.fail if runtimes.must_run() else pytest.skip)(runtimes.unavailable(runtime))
+    boards = runtimes.Boards()
+    try:
+        assert boards.get(name)[0].info().float_bits == bits
+    finally:
+        boards.close()
+    tests = [DeviceTestFile(runtimes.DEVICE_TESTS / f"{file}.py") for file in runtimes.WITH_FLOATS]
+    assert sum(test.applies(runtime) and not test.left_out(runtime) for test in tests) >= 6
 
 
 @needs_twin
