@@ -57,12 +57,12 @@ class Model:
         return self.op("Gemm", self.last, weight.astype(np.float32), bias.astype(np.float32),
                        transB=1)  # fmt: skip
 
-    def finish(self):
+    def finish(self, opset=17):
         graph = helper.make_graph(
             self.nodes, "g", [helper.make_tensor_value_info("x", FLOAT, (1, *self.shape))],
             [helper.make_tensor_value_info(self.last, FLOAT, None)], self.constants,
         )  # fmt: skip
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
         model.ir_version = 9
         return model
 
@@ -152,8 +152,25 @@ def signal():
     return net
 
 
+def spelled_out():
+    """As PyTorch's newer exporter writes (operators of version 18): axes and limits are inputs,
+    every attribute is there, a Reshape keeps the number of samples."""
+    net = Model((3, 11, 9))
+    net.conv(6, 3, (3, 3), group=1, auto_pad="NOTSET", strides=[2, 2], dilations=[1, 1],
+             pads=[1, 1, 1, 1], bias=False)  # fmt: skip
+    net.normalization(6)
+    net.op("Clip", net.last, np.array(0, np.float32), np.array(6, np.float32))
+    net.conv(6, 1, (3, 3), group=6, auto_pad="NOTSET", pads=[1, 1, 1, 1])
+    net.op("Relu", net.last)
+    net.op("ReduceMean", net.last, np.array([-1, -2]), keepdims=1, noop_with_empty_axes=0)
+    net.op("Reshape", net.last, np.array([1, 6]), allowzero=1)
+    net.op("Gemm", net.last, net.random.normal(0, 1, (4, 6)).astype(np.float32),
+           net.random.normal(0, 1, 4).astype(np.float32), alpha=1.0, beta=1.0, transA=0, transB=1)
+    return net
+
+
 NETS = {"residual": residual, "flattened": flattened, "channels last": channels_last,
-        "signal": signal}  # fmt: skip
+        "signal": signal, "spelled out": spelled_out}  # fmt: skip
 
 
 def as_ours(network, given):
@@ -167,7 +184,7 @@ def as_ours(network, given):
 @pytest.mark.parametrize("name", NETS)
 def test_float_model_equals_onnxruntime(name):
     net = NETS[name]()
-    model = net.finish()
+    model = net.finish(18 if name == "spelled out" else 17)
     given = samples(net.shape)
     wanted = theirs(model, given)
     network = import_onnx(model)
@@ -264,6 +281,20 @@ def test_foreign_bytes_are_refused_in_one_line():
         with pytest.raises(GraphError) as caught:
             import_onnx(data)
         assert "\n" not in str(caught.value)
+
+
+def test_weights_in_a_file_beside_the_model_are_read_or_named(tmp_path):
+    net, path = residual(), tmp_path / "net.onnx"
+    onnx.save_model(net.finish(), path, save_as_external_data=True, location="net.onnx.data",
+                    size_threshold=0)  # fmt: skip
+    given = samples(net.shape)
+    wanted = FloatRun(import_onnx(net.finish())).predict(given)
+    assert FloatRun(import_onnx(path)).predict(given) == pytest.approx(wanted)
+    with pytest.raises(GraphError, match="in 'net.onnx.data'; give the path"):
+        import_onnx(path.read_bytes())
+    (tmp_path / "net.onnx.data").unlink()
+    with pytest.raises(GraphError, match="in 'net.onnx.data' beside it, which cannot be read"):
+        import_onnx(path)
 
 
 def test_huge_numbers_in_what_is_worked_out_take_no_time():

@@ -74,8 +74,9 @@ def read_onnx(model, source="model"):
         raise ModelImportError(
             "reading .onnx needs the onnx package: pip install acclimate[net]"
         ) from None
+    folder = None
     if isinstance(model, (str, Path)):
-        model = Path(model).read_bytes()
+        folder, model = Path(model).parent, Path(model).read_bytes()
     if isinstance(model, bytes):
         try:
             model = onnx.load_model_from_string(model)
@@ -83,8 +84,27 @@ def read_onnx(model, source="model"):
             raise ModelImportError(f"{source}: no ONNX model ({_one_line(error)})") from None
     if not model.graph.node:
         raise ModelImportError(f"{source}: an ONNX model without operators")
+    _load_weights(onnx, model, folder, source)
     with damage_named(source):
         return _Reader(onnx, numpy_helper, model, source).read()
+
+
+def _load_weights(onnx, model, folder, source):
+    """Read weights that lie in a file beside the model, as PyTorch's newer exporter keeps them."""
+    helper = onnx.external_data_helper
+    apart = [t for t in model.graph.initializer if helper.uses_external_data(t)]
+    if not apart:
+        return
+    name = next((e.value for e in apart[0].external_data if e.key == "location"), "?")
+    if folder is None:
+        raise ModelImportError(f"{source}: weights are in {name!r}; give the path of the model")
+    try:
+        helper.load_external_data_for_model(model, str(folder))
+    except Exception as error:  # no such file, outside of the folder, too short
+        raise ModelImportError(
+            f"{source}: weights are in {name!r} beside it, which cannot be read "
+            f"({_one_line(error)})"
+        ) from None
 
 
 def _one_line(error):
