@@ -107,6 +107,7 @@ class Net:
     """
 
     _dtype = 0
+    bytes_needed = staticmethod(bytes_needed)
 
     def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
         need = bytes_needed(program)

@@ -34,6 +34,7 @@ _OP_DEPTHWISE_IN_PLACE = const(4)
 _OP_PITCH = const(5)
 # program: end
 _MANY = const(50)  # percent
+_ALL = const(95)  # of an input: images may well be half black or white
 
 
 class Row:
@@ -136,7 +137,7 @@ def troubles(net, rows):
     for row in rows:
         low, high = (100 * n // max(1, row.values) for n in (row.at_low, row.at_high))
         if row.layer == "input":
-            if low + high >= _MANY:
+            if low + high >= _ALL:
                 found.append("input: %d %% at a limit: scale it as in training" % (low + high))
             continue
         if 2 * row.dead >= row.channels:

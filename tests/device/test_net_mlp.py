@@ -29,6 +29,7 @@ def test_what_does_not_fit_is_refused_before_anything_changes():
 
 def test_accuracy_and_confidence():
     net = net_checks.open_net(v)
+    assert net.bytes_needed(v.PROGRAM) == len(net._arena)
     right = [net.predict(x) for x in v.INPUTS]
     assert net.evaluate(list(zip(v.INPUTS, right))) == 1.0  # noqa: B905
     net.predict(v.INPUTS[0])
