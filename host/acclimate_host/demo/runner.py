@@ -12,9 +12,10 @@ from acclimate_host.demo.protocol import SAMPLES, Outcome, factory_machine, rows
 from acclimate_host.paths import program
 
 _ON_BOARD = Path(__file__).with_name("on_board.py")
-_CHUNK_VALUES = {"full": 768, "small": 96, "tiny": 48}  # a part of a window that the heap can take
+_CHUNK_VALUES = {"full": 384, "small": 96, "tiny": 48}  # a part of a window that the heap can take
 _BATCH_ROWS = {"full": 8, "small": 4, "tiny": 1}
 _TRAIN_S = 300
+_SMALL_HEAP_BYTES = 160 * 1024
 # Imported from the top: an import deep inside a call needs much of a small C stack.
 _EARLY = ("acclimate.svm_model", "acclimate.svm_train", "acclimate.loop", "acclimate.features")
 
@@ -73,8 +74,11 @@ class Runner:
         self.costs.heap_start = self._numbers(
             "import gc\ngc.collect()\nprint(gc.mem_alloc())"
         )[0]
-        if s.name == "tiny":  # collect early: what lives long shall not lie between garbage
+        # Collect early: what lives long shall not lie between garbage.
+        if s.name == "tiny":
             self.board.exec("gc.threshold(1024)")
+        elif self.board.info().heap_free_bytes < _SMALL_HEAP_BYTES:
+            self.board.exec("gc.threshold(4096)")
         store = (len(s.exercises), s.per_class, s.held, s.hold_every)
         train = (s.enough, s.margin, s.least_held)
         for module in _EARLY:
