@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares the CRC of a network program."""
+"""What a network checks when it is made: the CRC of its program, and room for its arena."""
 
 
 def is_whole(program, at, start, always):
@@ -24,3 +24,13 @@ def is_whole(program, at, start, always):
         crc._update(found, program, start, len(program))
         crc.finish(found)
     return found == bytes(program[at : at + 4])
+
+
+def no_room(need):
+    """Return what to say when the heap has no such block: needed, free and the largest one."""
+    try:
+        from acclimate.heap import short
+
+        return str(short(need, "arena"))
+    except ImportError:  # frozen without it
+        return "arena: needs %d bytes in one block" % need

@@ -119,9 +119,9 @@ class Net:
         try:
             arena = bytearray(need) if arena is None else arena
         except MemoryError:
-            from acclimate.heap import short
+            from acclimate._net_check import no_room
 
-            raise NetError(str(short(need, "arena"))) from None
+            raise NetError(no_room(need)) from None
         if len(arena) < need:
             raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
         self._native = self._load()

@@ -4,6 +4,7 @@
 import errno
 import hashlib
 import re
+import sys
 
 import capsule_cases as cases
 import pytest
@@ -340,3 +341,14 @@ def test_a_patch_that_went_through_a_text_channel_is_refused(tmp_path):
         except Exception as error:
             assert type(error).__name__ == "CapsuleError" and name != "as it was", name
             assert cases.active(store) == cases.capsule(1)
+
+
+def test_firmware_without_room_for_second_tries_names_the_fault(monkeypatch):
+    """The smallest board has the store frozen, and not all that helps it."""
+    monkeypatch.setitem(sys.modules, "acclimate.flash_again", None)
+    store = cases.store(Busy(10 * 256, 256))
+    store.swap_capsule(cases.capsule(1))
+    store.flash.left, store.flash.is_silent = 1, True
+    with pytest.raises(OSError, match="did not keep its value"):
+        store.swap_capsule(cases.capsule(2))
+    assert cases.active(cases.store(store.flash)) == cases.capsule(1)

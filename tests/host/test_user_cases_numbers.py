@@ -14,7 +14,6 @@ from test_user_cases_transport import _TLS
 from acclimate.flash import FlashError
 from acclimate.net import Net
 from acclimate.net_float import FloatNet
-from acclimate.net_values import real_outputs
 from acclimate.nor import NorFlash
 from acclimate_host import twin_net
 from acclimate_host.capsules.repository import Repository
@@ -73,15 +72,15 @@ def test_scale_and_zero_point_of_the_output_are_applied_for_the_user():
     for x in as_bytes(stored):
         net.predict(x)
         raw = np.frombuffer(bytes(net.outputs()), np.int8)
-        assert real_outputs(net) == pytest.approx(network.real_output(raw).tolist(), rel=1e-6)
-    assert np.argmax(real_outputs(net)) == net.predict(x)
+        assert net.real_outputs() == pytest.approx(network.real_output(raw).tolist(), rel=1e-6)
+    assert np.argmax(net.real_outputs()) == net.predict(x)
 
 
 def test_outputs_that_are_real_already_stay_as_they_are():
     net = FloatNet.__new__(FloatNet)
     net._arena, net._output, net._classes, net._program = memoryview(bytearray(8)), 0, 2, b""
     net._arena[:] = np.array([1.5, -2], np.float32).tobytes()
-    assert real_outputs(net) == [1.5, -2.0]
+    assert net.real_outputs() == [1.5, -2.0]
 
 
 # ---- the store -----------------------------------------------------------------------------
