@@ -146,6 +146,7 @@ def test_other_refusals_are_one_line(folder, capsys):
         assert main(["contribute", *arguments, "--epochs", "1", "--ratios", "1"]) != 0
         error = capsys.readouterr().err
         assert words in error and error.count("\n") == 1, arguments
+    assert not list(folder.glob("*.jsonl"))  # all of it before the first fine-tune
 
 
 def test_results_of_another_setting_are_not_mixed_up(folder, capsys):

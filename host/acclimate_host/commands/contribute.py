@@ -16,8 +16,9 @@ from acclimate_host.commands import progress, table
 from acclimate_host.commands.model_files import array, imported, labelled, stored
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.network import with_loss
+from acclimate_host.poet import pulp_solver
 from acclimate_host.sparse import compare
-from acclimate_host.sparse.choose import Memory
+from acclimate_host.sparse.choose import Memory, smallest
 from acclimate_host.sparse.contribution import (
     RATIOS,
     Case,
@@ -82,6 +83,7 @@ def run(args):
     tune, validate = _split(parts)
     setting = Setting(args.rate, args.epochs)
     case = Case(channels_by_size(network), tune, validate, setting)
+    memory = _memory(case.network.graph, args.memory)
     keep = Path(args.keep or Path(args.model).stem + ".contributions.jsonl")
     with _executor(args) as executor:
         gains = _measured(case, executor, keep, args)
@@ -89,7 +91,16 @@ def run(args):
         if args.out:
             Path(args.out).write_text(to_json(gains) + "\n", encoding="utf-8")
         if args.memory:
-            _choose(case, network, gains, parts, executor, args)
+            _choose(case, network, gains, parts, memory, executor, args)
+
+
+def _memory(graph, budgets):
+    """Return what knows the arenas, or say at once why nothing can be chosen for a budget."""
+    memory = Memory(graph)
+    for budget in budgets:
+        pulp_solver.require()
+        smallest(graph, memory, budget)
+    return memory
 
 
 def _measured(case, executor, keep, args):
@@ -136,9 +147,9 @@ def _print_gains(graph, gains, ratios):
     table(rows, ("layer", "biases from it on", "gain", "and so many of its input channels"))
 
 
-def _choose(case, network, gains, parts, executor, args):
+def _choose(case, network, gains, parts, memory, executor, args):
     """Print every method's choice for each arena, and what the exact one is compiled with."""
-    graph, memory = case.network.graph, Memory(case.network.graph)
+    graph = case.network.graph
     proxy = from_gradients(case, args.ratios)
     judge, name = (parts["_test"], "test") if "_test" in parts else (case.validate, "validation")
     whole = replace(case.setting, epochs=3 * args.epochs)
