@@ -135,9 +135,11 @@ def test_other_refusals_are_one_line(folder, capsys):
     random = np.random.default_rng(0)
     np.savez("p.npz", x=random.normal(0, 1, (9, 3, 13, 11)), labels=np.zeros(9, int))
     np.save("x.npy", np.zeros(3))
+    (folder / "cut.npz").write_bytes((folder / "d.npz").read_bytes()[:3000])
     for arguments, words in (
         (["pooled.onnx", "--data", "p.npz"], "only the classifier gets a gradient"),
         (["net.onnx", "--data", "none.npz"], "none.npz: expected a .npz"),
+        (["net.onnx", "--data", "cut.npz"], "cut.npz: expected a .npz"),
         (["net.onnx", "--data", "x.npy"], "expected an archive (.npz)"),
         (["net.onnx", "--data", "d.npz", "--memory", "100"], "classifier alone needs"),
         (["net.onnx", "--data", "d.npz", "--dask", "tcp://127.0.0.1:1"], "no scheduler there"),

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What commands read: model files, samples and labels."""
 
+import zlib
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.quantize import quantize
+
+_PARTS = ("", "_validate", "_test")
 
 
 def imported(name):
@@ -58,13 +62,13 @@ def labelled(name, network):
 
     :raises AcclimateError: names the array, what was expected and what came
     """
-    found = _opened(name, ".npz with x and labels")
+    found = _opened(name, ".npz with x and labels", _PARTS)
     if isinstance(found, np.ndarray):
         raise AcclimateError(f"{name}: expected an archive (.npz) with x and labels, got an array")
     graph = network.graph
     shape, classes = graph[network.input].shape, graph[network.output].elements
     parts = {}
-    for part in ("", "_validate", "_test"):
+    for part in _PARTS:
         have = [key + part for key in ("x", "labels") if key + part in found]
         if len(have) == 1 or not (have or part):
             got = ", ".join(have) or "neither"
@@ -90,10 +94,15 @@ def _part(name, part, x, labels, shape, classes):
     return x.astype(np.float64), labels.astype(np.int64)
 
 
-def _opened(name, wanted):
+def _opened(name, wanted, parts=()):
+    """Return the array of a file, or {name: array} of an archive's parts."""
     try:
-        return np.load(name, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        found = np.load(name, allow_pickle=False)
+        if isinstance(found, np.ndarray) or not parts:
+            return found
+        names = [key + part for part in parts for key in ("x", "labels")]
+        return {key: found[key] for key in names if key in found}
+    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         text = " ".join(str(error).split())
         raise AcclimateError(f"{name}: expected a {wanted} ({text})") from None
 
