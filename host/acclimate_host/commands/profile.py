@@ -50,7 +50,8 @@ def run(args):
     power = _power(args)
     options = {"icount": ICOUNT_SHIFT} if args.board in EMULATED_CLOCK_HZ else {}
     with open_chosen(args, **options) as board:
-        install(board, only=["net", "pager", "flash", "page_media"], yes=True)
+        media = ["page_media"] if "page_media" in args.store else []
+        install(board, only=["net", "pager", "flash", *media], yes=True)
         board.soft_reset()
         bench = Bench(board, _clock(args))
         rows = bench.operators(args.rounds, progress)
