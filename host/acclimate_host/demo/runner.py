@@ -12,7 +12,7 @@ from acclimate_host.demo.protocol import SAMPLES, Outcome, factory_machine, rows
 from acclimate_host.paths import program
 
 _ON_BOARD = Path(__file__).with_name("on_board.py")
-_CHUNK_VALUES = {"full": 384, "small": 96, "tiny": 48}  # a part of a window that the heap can take
+_CHUNK_VALUES = {"full": 768, "small": 96, "tiny": 48}  # a part of a window that the heap can take
 _BATCH_ROWS = {"full": 8, "small": 4, "tiny": 1}
 _TRAIN_S = 300
 _SMALL_HEAP_BYTES = 160 * 1024
@@ -47,6 +47,7 @@ class Runner:
         self.settings = settings
         self.say = say
         self.costs = Costs()
+        self._chunk_values = _CHUNK_VALUES[settings.name]
         self.margins_before = []
         self.margins_after = []
         self.unseen = []
@@ -79,6 +80,7 @@ class Runner:
             self.board.exec("gc.threshold(1024)")
         elif self.board.info().heap_free_bytes < _SMALL_HEAP_BYTES:
             self.board.exec("gc.threshold(4096)")
+            self._chunk_values //= 2
         store = (len(s.exercises), s.per_class, s.held, s.hold_every)
         train = (s.enough, s.margin, s.least_held)
         for module in _EARLY:
@@ -178,7 +180,7 @@ class Runner:
 
     def _raw(self, window, then):
         """Send one window of raw samples in parts that fit; returns what `then` printed."""
-        step = _CHUNK_VALUES[self.settings.name]
+        step = self._chunk_values
         for at in range(0, len(window.raw), step):
             code = f"d.raw({at}, '{_base64(window.raw[at : at + step])}')"
             last = at + step >= len(window.raw)

@@ -10,7 +10,7 @@ from acclimate_host.demo import deploy, protocol
 from acclimate_host.demo.report import table
 from acclimate_host.demo.update import MODEL, UpdateDemo, machines
 from acclimate_host.demo.update_server import releases
-from acclimate_host.errors import AcclimateError, Missing
+from acclimate_host.errors import AcclimateError, Missing, Refused
 from acclimate_host.paths import built
 
 
@@ -18,7 +18,7 @@ def run(name, port, user, recordings):
     """Open a board, go through the updates, print the table and write the picture."""
     try:
         _run(name, port, user, recordings)
-    except Missing as error:
+    except (Missing, Refused) as error:  # Refused: no room beside what the board has
         print(f"Left out  part 2: {error}")
 
 
