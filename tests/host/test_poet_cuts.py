@@ -41,6 +41,7 @@ def test_no_cut_leaves_out_a_plan_of_small_graphs():
         for scale in (0.02, 0.1, 0.4):
             point = scale * rng.random(len(model.program.cost)) ** 2
             point[rng.random(len(point)) < 0.3] = 1.0
+            root.short = not root.short
             for terms, low, high in root.violated(point):
                 for values in known:
                     if values is not None:

@@ -8,9 +8,10 @@ along any path v = v0, v1, ..., vk of inputs
 
     sum over j of (r[vj] across the end of b + back[vj]) + sum of x[vk] in stages b+1..s >= 1
 
-holds for every plan, where back[vj] is the sum of in[vj] in stages b+1..s or, where that is
-less, out[vj]. The relaxation gathers a tensor in many small shares instead, each with its own
-small share of the inputs, read back once and held. The most violated path is a shortest path.
+holds for every plan, where back[vj] is out[vj] or the sum of in[vj] in stages b+1..s. The former
+makes short rows, which are looked for first; the latter can be less, and closes what they leave:
+the relaxation gathers a tensor in many small shares, each with its own small share of the inputs,
+read back once and held. The most violated path is a shortest path.
 """
 
 import heapq
@@ -64,11 +65,14 @@ class Separator:
             for event in model.events[p]:
                 if event.page_in is not None:
                     self.back[event.tensor].append(at.stage[p], event.page_in)
-        self.known = set()
+        self.known, self.short = set(), False
 
-    def find(self, values, most):
-        """Violated cuts as lists of columns whose sum is at least 1, worst first."""
-        self.values = values
+    def find(self, values, most, short=False):
+        """Violated cuts as lists of columns whose sum is at least 1, worst first.
+
+        short: only those with out in the place of the sums of in.
+        """
+        self.values, self.short = values, short
         for events in (*self.again, *self.back):
             events.load(values)
         found = []
@@ -94,6 +98,8 @@ class Separator:
         if v not in self.model.out:
             return weight, None
         written = self.values[self.model.out[v]]
+        if self.short:
+            return weight + written, None
         span = self.back[v].span(b, s)
         read = self.back[v].total(span)
         return (weight + written, None) if written <= read + 1e-9 else (weight + read, span)

@@ -10,8 +10,9 @@ from .cuts import Separator
 from .ram_cuts import RamSeparator
 
 _FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
-_DEAR_S = 5.0  # when a round counts as dear
-_WORTH = 0.03  # least share of the gap that a dear round must close
+_DEAR_S = 5.0  # computing for a round, from when it must pay
+_LARGE = 30_000  # columns, from when each round must pay
+_WORTH = 0.03  # least share of the gap that such a round must close in that time
 _BINDING = 1e-6
 
 
@@ -22,7 +23,9 @@ class Root:
         self.model, self.watch = model, watch
         self.relaxation = highs.Relaxation(model.program, watch)
         self.separators = (Separator(model), RamSeparator(model))
-        self.pool, self.outcome = [], None
+        self.pool, self.outcome, self.short = [], None, True
+        self.took = 0.0  # seconds of computing for the last solve
+        self.large = len(model.program.cost) > _LARGE
 
     @property
     def limits(self):
@@ -31,8 +34,14 @@ class Root:
 
     def solve(self):
         """Solve once, without cuts; return the Outcome."""
-        self.outcome = self.relaxation.solve()
+        self.outcome = self._solved()
         return self.outcome
+
+    def _solved(self):
+        began = time.process_time()
+        outcome = self.relaxation.solve()
+        self.took = time.process_time() - began
+        return outcome
 
     def tighten(self, energy):
         """Fix what no plan better than that energy can have, by the reduced costs."""
@@ -43,10 +52,12 @@ class Root:
     def violated(self, values):
         """Rows (terms, low, high) that hold for every plan and that these values break."""
         most = _CUTS if self.pool else _FIRST_CUTS
-        paths, rooms = (s.find(values, most) for s in self.separators)
         infinite = highs.INFINITY
-        rows = [([(column, 1.0) for column in cut], 1.0, infinite) for cut in paths]
-        return rows + [(terms, -infinite, high) for terms, high in rooms]
+        rooms = [(terms, -infinite, high) for terms, high in self.separators[1].find(values, most)]
+        if rooms and self.large:
+            return rooms  # few rows, and whether the many pay is seen apart from them
+        paths = self.separators[0].find(values, most, self.short)
+        return rooms + [([(column, 1.0) for column in cut], 1.0, infinite) for cut in paths]
 
     def cut(self, until, best, closed, tell):
         """Add violated cuts while that pays; return False where no (better) plan is left.
@@ -60,12 +71,14 @@ class Root:
             if energy is not None:
                 self.tighten(energy)
             rows = self.violated(self.outcome.values)
-            if not rows:
+            if not rows and not self.short:
                 break
+            if not rows:
+                self.short = False
+                continue
             self.relaxation.add(rows)
             self.pool += rows
-            began = time.process_time()
-            before, after = self.outcome.bound, self.relaxation.solve()
+            before, after = self.outcome.bound, self._solved()
             if after.status == "infeasible":
                 return False
             if after.status == "stopped":
@@ -75,9 +88,15 @@ class Root:
             wanted = (1.01 * before if energy is None else energy) - before
             gained = (after.bound - before) / max(wanted, 1e-30)
             stalled = stalled + 1 if gained < 0.1 * _WORTH else 0
-            dear = time.process_time() - began > _DEAR_S
-            if stalled == 2 or (dear and gained < _WORTH):
+            if self.large and gained < _WORTH:
+                self.pool = []  # rows that do not pay here slow the search down as well
                 break
+            if self.took > _DEAR_S and gained < _WORTH * self.took / _DEAR_S:
+                break
+            if stalled == 2:
+                if not self.short:
+                    break
+                self.short, stalled = False, 0
         return True
 
     def settle(self):

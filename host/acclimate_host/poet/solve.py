@@ -30,7 +30,8 @@ SOLVERS = ("highs", "cbc", "cpsat", "greedy")
 FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S = 120.0  # most seconds for cuts
-_WINDOWS, _NARROW_GAP, _NARROW_S = (5, 9), 2e-4, 60.0  # only for a gap that is wider
+_NEAR_GAP, _NEAR_S = 2e-4, 20.0  # plans near the relaxation: only for a gap that is wider
+_WINDOWS, _NARROW_GAP, _NARROW_S = (5, 9), 3e-3, 60.0  # windows likewise
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
@@ -252,10 +253,11 @@ class _Search:
         """Look for better plans near the relaxation, then where nodes are recomputed late."""
         for window in (None, *_WINDOWS):
             gap = 1 - self.bound / self.verdict.energy if self.plan is not None else 1.0
-            if gap < _NARROW_GAP or self.solver != "highs" or self.watch.stop:
+            least, most = (_NEAR_GAP, _NEAR_S) if window is None else (_NARROW_GAP, _NARROW_S)
+            if gap < least or self.solver != "highs" or self.watch.stop:
                 break
             start = values_of(root.model, self.plan) if self.plan is not None else None
-            watch = highs.Watch(time.monotonic() + min(_NARROW_S, 0.15 * self.watch.left()))
+            watch = highs.Watch(time.monotonic() + min(most, 0.15 * self.watch.left()))
             high = root.supported() if window is None else root.narrowed(window)
             outcome = highs.minimise(root.model.program, watch, self.gap * abs(self.bound), start,
                                      root.limits[0], high)  # fmt: skip
