@@ -156,7 +156,8 @@ def test_a_romfs_image_holds_bytecode_only_and_runs_from_there(desktop, tmp_path
         "print(sys.modules['acclimate.svm'].__file__)"
     ).splitlines()
     assert ".py'" not in answer[0] and "'svm.mpy'" in answer[0]
-    assert answer[1:] == ["1 loaded", "/rom/lib/acclimate/svm.mpy"]
+    how = "loaded" if package.natives("x64") else "no native module for this board"
+    assert answer[1:] == ["1 " + how, "/rom/lib/acclimate/svm.mpy"]
     assert len(image) < sum(map(len, package.build("x64", ["svm"]).values())) * 1.1
 
 
