@@ -12,6 +12,7 @@ ROLES = ("svm", "features", "loop", "net", "store", "saver", "update", "acceptan
 # In a small heap the large machine cannot be imported.
 SMALL_ROLES = ("svm_small", "features", "store", "client", "update", "reservoir", "acceptance")
 SMALL_HEAP_BYTES = 32 * 1024
+_SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
 
 
 class Room:
@@ -25,7 +26,7 @@ class Room:
         self.free_bytes = board.free_bytes(board.root)
         self.present = present or {}
         # Counted on littlefs: what two new folders take, and room to write beside the old.
-        self.slack_blocks = 3 if present else 10
+        self.slack_blocks = 3 if present else 8
 
     def whole(self, size):
         """Return the bytes that a file of so many takes: whole blocks."""
@@ -33,9 +34,7 @@ class Room:
 
     def needed(self, sizes):
         """Return the bytes that files need, with what the folder itself grows by."""
-        return sum(map(self.whole, sizes)) + (
-            self.slack_blocks + len(sizes) // 16
-        ) * self.block_bytes
+        return sum(map(self.whole, sizes)) + self.slack_blocks * self.block_bytes
 
     def check(self, folder, files):
         """Raise Refused when the files that are to be copied do not fit."""
@@ -55,14 +54,16 @@ class Room:
         :param files: ``{file name: bytes}`` of the whole package.
         :param natives: names of the native modules among them.
         """
-        most = self.free_bytes + sum(self.whole(size or 0) for size in self.present.values())
+        most = self.free_bytes - _SPARE_BLOCKS * self.block_bytes
+        most += sum(self.whole(size or 0) for size in self.present.values())
         if self.needed([len(data) for data in files.values()]) <= most:
             return None
         roles = SMALL_ROLES if heap_free_bytes < SMALL_HEAP_BYTES else ROLES
         count = len(roles)
         while count > 1:
-            sizes = [len(files[name]) for name in _names(roles[:count], files, natives)]
-            if self.needed(sizes) <= most:
+            names = _names(roles[:count], files, natives)
+            fits = self.needed([len(files[name]) for name in names]) <= most
+            if fits or names <= self.present.keys():  # the second time as the first
                 break
             count -= 1
         return roles[:count], roles[count:]

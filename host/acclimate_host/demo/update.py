@@ -24,7 +24,7 @@ from acclimate_host.errors import BoardGone, Missing
 MODEL = 7
 LABELS = 10  # most that a person is asked for
 PEOPLE = {"old": (0, 3, 4), "worse": (8, 9, 1), "better": (0, 9, 40)}  # from, to, of a class each
-NEEDED = ("tunnel", "client", "flash", "store", "update", "delta", "svm", "acceptance",
+NEEDED = ("tunnel", "flash", "store", "update", "delta", "svm", "acceptance",
           "reservoir")  # fmt: skip
 _BATCH = 8
 _CUT_STEPS = 64 + 1100  # of the emulated flash: erases, then some words of the capsule
