@@ -23,7 +23,7 @@ from acclimate_host.poet.fit import fit
 from acclimate_host.poet.problem import Budget
 from acclimate_host.sparse.scheme import full
 
-FILES_BYTES = 66_000  # of pages, in the room that the board's modules leave
+FILES_BYTES = 58_000  # of pages, in the room that the board's modules leave
 _TRAIN = """
 import gc, os
 from acclimate import _native
@@ -82,4 +82,4 @@ def test_training_that_needs_twice_the_ram_pages_to_files():
     assert got[3:6] == (STEPS * blocks, STEPS * sum(found.page_bytes),
                         10000 * (blocks + 1) - STEPS * blocks)  # fmt: skip
     assert got[6] == (blocks + 1) * PAGE_BYTES and got[7] <= 0  # no block more than at first
-    assert sum(found.page_bytes) > 50_000
+    assert sum(found.page_bytes) > 40_000
