@@ -157,7 +157,8 @@ def cbc(net, profile, percent, ours):
     result = {"status": answer.status, "solved": solved, "seconds": round(seconds, 1),
               "limit_s": CBC_LIMIT_S, "energy": answer.energy, "valid": valid,
               "ours_seconds": ours}  # fmt: skip
-    result["ratio" if solved else "ratio_at_least"] = (seconds if solved else CBC_LIMIT_S) / ours
+    shown = seconds if solved else min(seconds, CBC_LIMIT_S)
+    result["ratio" if solved else "ratio_at_least"] = shown / ours
     return result
 
 
