@@ -50,29 +50,27 @@ class Files(_Medium):
 
     def readinto(self, at, buffer):
         """Fill the buffer with the bytes from at on."""
-        n, size, done = len(buffer), self.erase_bytes, 0
-        self._bounds(at, n)
-        while done < n:
-            file = self._files[at // size]
-            file.seek(at % size)
-            part = min(n - done, size - at % size)
-            got = file.readinto(buffer if part == n else memoryview(buffer)[done : done + part])
-            if got != part:
-                raise FlashError("block %d ends early" % (at // size))
-            at, done = at + part, done + part
+        self._move(at, buffer, False)
 
     def program(self, at, buffer):
         """Write the buffer, and have it stored before this returns."""
+        self._move(at, buffer, True)
+
+    def _move(self, at, buffer, writes):
         n, size, done = len(buffer), self.erase_bytes, 0
         self._bounds(at, n)
         while done < n:
             file = self._files[at // size]
             file.seek(at % size)
             part = min(n - done, size - at % size)
-            put = file.write(buffer if part == n else memoryview(buffer)[done : done + part])
-            if put != part:
-                raise FlashError("block %d took %s of %d bytes" % (at // size, put, part))
-            file.flush()
+            piece = buffer if part == n else memoryview(buffer)[done : done + part]
+            if writes:
+                put = file.write(piece)
+                if put != part:
+                    raise FlashError("block %d took %s of %d bytes" % (at // size, put, part))
+                file.flush()
+            elif file.readinto(piece) != part:
+                raise FlashError("block %d ends early" % (at // size))
             at, done = at + part, done + part
 
     def close(self):
