@@ -23,12 +23,11 @@ ARENA = 186_000
 STEPS, LABEL, RATE = 3, 2, (20000, -18)
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096
-_TRAIN = """
+BEGIN = """
 import gc
 from acclimate import _native
 import _net
 _native.register('net', _net)
-from acclimate.flash import BlockFlash
 from acclimate.net import Net, bytes_needed
 from acclimate.pager import Pager
 import qboard, micropython
@@ -37,8 +36,8 @@ arena = bytearray(bytes_needed(memoryview(qboard.Flash(qboard.RAW_START, 4096)))
 raw = memoryview(qboard.Flash(qboard.RAW_START, {pages} * 4096))
 program, weights = raw[:{program}], raw[{program}:{program} + {weights}]
 x = raw[{image}:{image} + {input}]
-flash = BlockFlash(qboard.Flash(qboard.RAW_START + {pages} * 4096, {store} * 4096))
-pager = Pager(flash, endurance=10000)
+"""
+TRAIN = """
 net = Net(program, weights, arena, seed=7, pager=pager)
 net.set_rate(*{rate})
 shares = [net.train_step(x, {label})]
@@ -53,6 +52,11 @@ crc = bytearray(4)
 start(crc)
 update(crc, net.weights(), 0, net.weights_bytes)
 finish(crc)
+"""
+_TRAIN = "from acclimate.flash import BlockFlash" + BEGIN + """
+flash = BlockFlash(qboard.Flash(qboard.RAW_START + {pages} * 4096, {store} * 4096))
+pager = Pager(flash, endurance=10000)
+""" + TRAIN + """
 print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.erases_left()))
 """
 

@@ -7,8 +7,10 @@ import numpy as np
 from net_cases import stored, values_for
 from test_net_paging_board import (
     ARENA,
+    BEGIN,
     PAGE_BYTES,
     STEPS,
+    TRAIN,
     deep_net,
     on_board,
     on_twin,
@@ -24,37 +26,11 @@ from acclimate_host.poet.problem import Budget
 from acclimate_host.sparse.scheme import full
 
 FILES_BYTES = 58_000  # of pages, in the room that the board's modules leave
-_TRAIN = """
-import gc, os
-from acclimate import _native
-import _net
-_native.register('net', _net)
-from acclimate.page_files import Files
-from acclimate.net import Net, bytes_needed
-from acclimate.pager import Pager
-import qboard, micropython
-gc.collect()
-arena = bytearray(bytes_needed(memoryview(qboard.Flash(qboard.RAW_START, 4096))))
-raw = memoryview(qboard.Flash(qboard.RAW_START, {pages} * 4096))
-program, weights = raw[:{program}], raw[{program}:{program} + {weights}]
-x = raw[{image}:{image} + {input}]
+_TRAIN = "import os\nfrom acclimate.page_files import Files" + BEGIN + """
 files = Files('/pages', {store})
 free = os.statvfs('/')[3]
 pager = Pager(files, endurance=10000)
-net = Net(program, weights, arena, seed=7, pager=pager)
-net.set_rate(*{rate})
-shares = [net.train_step(x, {label})]
-micropython.heap_lock()
-two = net.train_step(x, {label})
-micropython.heap_unlock()
-shares.append(two)
-for _ in range({steps} - 2):
-    shares.append(net.train_step(x, {label}))
-from acclimate.crc import start, update, finish
-crc = bytearray(4)
-start(crc)
-update(crc, net.weights(), 0, net.weights_bytes)
-finish(crc)
+""" + TRAIN + """
 size = sum(os.stat('/pages/' + name)[6] for name in os.listdir('/pages'))
 print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.erases_left(),
        size, free - os.statvfs('/')[3]))
