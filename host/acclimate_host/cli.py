@@ -61,11 +61,12 @@ def main(argv=None):
     """Run one command; return its exit code. Errors are one line on standard error."""
     argv = sys.argv[1:] if argv is None else list(argv)
     verb = next((word for word in argv if not word.startswith("-")), None)
-    args = parser(verb).parse_args(argv)
+    args = None
     try:
+        args = parser(verb).parse_args(argv)
         return args.run(args) or 0
     except AcclimateError as error:
-        if args.verbose:
+        if args and args.verbose:
             traceback.print_exc()
             if isinstance(error, BoardError):
                 print(error.traceback, file=sys.stderr)
@@ -78,7 +79,7 @@ def main(argv=None):
         sys.stderr.close()  # the reader of a pipe has seen enough
         return 0
     except OSError as error:
-        if args.verbose:
+        if args and args.verbose:
             traceback.print_exc()
         name = f"{error.filename}: " if error.filename else ""
         print(f"acclimate {verb}: {name}{error.strerror or error}", file=sys.stderr)

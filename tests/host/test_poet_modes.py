@@ -23,7 +23,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-def _fits_in_another_order_only():
+def fits_in_another_order_only():
     """Two big tensors, each reduced to a small one: one after the other they fit."""
     cost = dict(compute_energy=1.0, compute_time=1.0, pageable=False, recomputable=False)
     return Graph((
@@ -35,7 +35,7 @@ def _fits_in_another_order_only():
 @pytest.mark.parametrize("most", [8, 0])
 def test_a_free_order_fits_where_the_given_one_does_not(most, monkeypatch):
     monkeypatch.setattr(orders, "MOST_NODES", most)
-    graph, budget = _fits_in_another_order_only()
+    graph, budget = fits_in_another_order_only()
     with pytest.raises(PlanError, match="no plan fits 7 bytes of RAM"):
         solve(graph, budget)
     answer = solve(graph, budget, order="free", time_limit=3)

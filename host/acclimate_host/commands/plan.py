@@ -2,18 +2,21 @@
 """``acclimate plan``: the training schedule of least energy for a board's RAM, one or many."""
 
 import json
-import os
-from concurrent.futures import ProcessPoolExecutor
+import signal
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 from acclimate_host.commands import progress, table, write_text
+from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import baselines, networks, sweep
-from acclimate_host.poet.evaluate import CLOCKS
+from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
-from acclimate_host.poet.models import amount, cost_table, deadline, planning_graph, whole
-from acclimate_host.poet.problem import Budget, PlanError, to_json
+from acclimate_host.poet.models import cost_table, whole
+from acclimate_host.poet.problem import PlanError, to_json
+from acclimate_host.poet.solve import FORMULATIONS, solve
+from acclimate_host.poet.trial import try_solver
 
 
 def add_arguments(parser):
@@ -21,13 +24,26 @@ def add_arguments(parser):
                         + ", ".join(networks.names()))  # fmt: skip
     add = parser.add_argument
     add("--board", default="m4", metavar="B", help="cost table, its .toml file, or a board (m4)")
-    add("--ram", default="50%", help="bytes as 100k, or percent of keeping everything (50%%)")
+    add("--ram", help="bytes as 100k, or percent of keeping everything (the file's, or 50%%)")
     add("--deadline", metavar="D", help="as 1.5x of computing everything once, or 2.5s")
-    add("--clock", choices=CLOCKS, default="serial", help="what the deadline counts (serial)")
+    add("--clock", choices=CLOCKS, help="what the deadline counts (serial)")
     add("--storage", metavar="BYTES", help="for pages; 0: recompute only")
+    add("--erases", type=int, metavar="N",
+        help="blocks of flash that a step may erase; their size is the cost table's")
     add("--method", default="poet", help="poet, or a published one: "
         + ", ".join(baselines.names()[1:]))  # fmt: skip
+    add("--solver", default="highs", metavar="S", help="of an exact method: highs, cbc, cpsat, "
+        "greedy, or with --formulation paper any that PuLP lists (highs)")  # fmt: skip
+    add("--formulation", choices=FORMULATIONS, default="exact",
+        help="paper: Algorithms 1 and 2 of POET, whose plan may break the limits (exact)")
+    add("--order", choices=("given", "free"), default="given",
+        help="free: nodes may first be computed in another order than given")
     add("--style", choices=STYLES, default="chain", help="backward pass of the named networks")
+    add("--resident", action="store_true",
+        help="count the named networks' parameters and their gradients as well")
+    add("--dim", action="append", default=[], metavar="NAME=N",
+        help="length of an open dimension of an .onnx file; may be repeated")
+    add("--check", action="store_true", help="judge the plan in a .json file instead of planning")
     add("--time-limit", type=float, metavar="S", help="of an exact solve, in seconds")
     add("--out", metavar="FILE", help="write problem, plan and claim (or the sweep) as JSON")
     add("--picture", metavar="FILE", help="draw the schedule (or the sweep), .svg or .png")
@@ -45,33 +61,128 @@ def run(args):
         raise AcclimateError(f"--picture {args.picture}: expected a name in .svg or .png")
     if args.time_limit is not None and not args.time_limit > 0:
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
-    return _sweep(args) if args.sweep else _one(args)
+    if args.erases is not None and args.erases < 0:
+        raise AcclimateError(f"--erases {args.erases}: expected 0 or more")
+    common = dict(style=args.style, deadline=args.deadline, storage=args.storage,
+                  clock=args.clock or "serial", resident=args.resident, dims=_dims(args.dim),
+                  erases=args.erases, options=_options(args))  # fmt: skip
+    with _ctrl_c() as pressed:
+        if args.sweep:
+            return run_sweep(args, common, pressed)
+        return _one(args, sweep.Task(args.model, args.board, args.ram, args.method, **common),
+                    pressed)  # fmt: skip
 
 
-def _one(args):
-    costs = cost_table(args.board)
-    graph = planning_graph(args.model, costs, args.style)
-    storage = None if args.storage is None else amount(args.storage, graph, "storage")
-    budget = Budget(amount(args.ram, graph), deadline(args.deadline, graph), storage)
+def _dims(words):
+    found = []
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not value.isdecimal() or not int(value):
+            raise AcclimateError(f"--dim {word}: expected NAME=N, N from 1")
+        found.append((name, int(value)))
+    return tuple(found)
+
+
+def _options(args):
+    """Options of the exact methods; what is as it is without being named stays away."""
+    named = {"order": args.order, "solver": args.solver, "formulation": args.formulation}
+    usual = {"order": "given", "solver": "highs", "formulation": "exact"}
+    found = {key: value for key, value in named.items() if value != usual[key]}
+    if found and args.method not in baselines.SOLVED:
+        raise AcclimateError(f"--{next(iter(found))} is for {', '.join(baselines.SOLVED)}, "
+                             f"not {args.method}")  # fmt: skip
+    if args.formulation == "exact" and args.solver in ("cbc", "cpsat"):
+        runs, why = try_solver(args.solver)  # also where the plan would not need it in the end
+        if not runs:
+            begin = "" if why.startswith("solver ") else f"solver {args.solver} cannot run: "
+            raise AcclimateError(begin + why)
+    if args.time_limit:
+        found["time_limit"] = args.time_limit
+    return found
+
+
+@contextmanager
+def _ctrl_c():
+    """Give what says whether Ctrl-C was pressed: a solve that it stops returns its best plan."""
+    seen = []
+
+    def note(signum, frame):
+        seen.append(signum)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(seen)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _one(args, task, pressed):
+    problem, budget = task.posed()
+    graph, costs = problem.graph, cost_table(task.board)
+    if problem.note:
+        print(problem.note)
+    if args.check:
+        return _check(args, problem, budget, task.clock)
+    if args.formulation == "paper":
+        return _by_paper(args, graph, budget, task.options)
     options = {}
     if args.method in baselines.SOLVED:
-        options = {"time_limit": args.time_limit, "progress": _show}
-    outcome = baselines.run(args.method, graph, budget, args.clock, **options)
+        options = {**task.options, "progress": _shown(args.time_limit)}
+    outcome = baselines.run(args.method, graph, budget, task.clock, **options)
     progress("")
     if outcome.plan is None:
         raise PlanError(outcome.fault)
-    print(f"{args.model} on {costs.title} ({costs.kind} costs), {len(graph.nodes)} tensors")
+    if pressed():
+        print("interrupted: this is the best plan until then")
+    made = "costs of the file" if Path(args.model).suffix == ".json" else (
+        f"{costs.title} ({costs.kind} costs)")  # fmt: skip
+    print(f"{args.model} on {made}, {len(graph.nodes)} tensors")
     table(_rows(graph, budget, outcome), ("", "plan", "keeping all"))
+    _write(args, graph, budget, outcome.plan, _claim(outcome))
+    return 0
+
+
+def _write(args, graph, budget, plan, claim):
     if args.out:
-        data = to_json(graph, budget, outcome.plan, _claim(outcome))
-        write_text(args.out, json.dumps(data, indent=1) + "\n")
+        write_text(args.out, json.dumps(to_json(graph, budget, plan, claim), indent=1) + "\n")
         print(f"written to {args.out}")
     if args.picture:
         from acclimate_host.plots_plan import schedule
 
-        title = f"{args.model}, {budget.ram_bytes:,} bytes of RAM, {costs.title}"
-        schedule(Path(args.picture), graph, outcome.plan, budget, title)
+        title = f"{args.model}, {budget.ram_bytes:,} bytes of RAM, {cost_table(args.board).title}"
+        schedule(Path(args.picture), graph, plan, budget, title)
         print(f"drawn in {args.picture}")
+
+
+def _by_paper(args, graph, budget, options):
+    answer = solve(graph, budget, clock="compute", **options)
+    verdict = evaluate(graph, budget, answer.plan, "compute")
+    words = "proven optimal" if answer.proven else "not proven"
+    print(f"Algorithm 1: {answer.energy:.6g} J ({words}), after {answer.seconds:.1f} s")
+    print("Algorithm 2, executed step by step: " + (verdict.fault or "keeps the limits"))
+    _write(args, graph, budget, answer.plan, answer.claim())
+    return 0
+
+
+def _check(args, problem, budget, clock):
+    """Execute the plan of a file with the evaluator and compare its claim."""
+    if not problem.plan:
+        raise PlanError(f"{args.model}: there is no plan to check")
+    verdict = evaluate(problem.graph, budget, problem.plan, clock)
+    if not verdict.valid:
+        raise PlanError(f"the plan breaks the limits: {verdict.fault}")
+    found = {"energy": verdict.energy, "peak_ram": verdict.peak_ram, "time": verdict.serial_time}
+    for key, value in found.items():
+        claimed = problem.claim.get(key, value)
+        number = isinstance(claimed, (int, float))
+        if not number or abs(claimed - value) > 1e-9 * max(abs(value), 1e-300):
+            raise PlanError(f"the claim is wrong: {key} is {claimed!r}; it is {value!r}")
+    print(f"the plan keeps the limits: {verdict.energy:.6g} J, {verdict.serial_time:.6g} s, "
+          f"{verdict.peak_ram:,} of {budget.ram_bytes:,} bytes")  # fmt: skip
     return 0
 
 
@@ -90,6 +201,8 @@ def _rows(graph, budget, outcome):
     else:
         gap = max(0.0, 1 - outcome.lower_bound / verdict.energy) if verdict.energy else 0.0
         bound = "proven optimal" if outcome.proven else f"at most {100 * gap:.2g} % above optimum"
+    block = budget.erase_block_bytes
+    wear = [("blocks erased in a step", f"{verdict.erased_blocks} of {block:,} bytes", "0")]
     return [
         ("energy, J", f"{verdict.energy:.6g}", f"{full.energy:.6g}"),
         ("time one after the other, s", f"{verdict.serial_time:.6g}", f"{full.serial_time:.6g}"),
@@ -98,86 +211,23 @@ def _rows(graph, budget, outcome):
         ("computed again", str(again), "0"),
         ("pages out / in", f"{kinds.count('pageout')} / {kinds.count('pagein')}", "0 / 0"),
         ("written to storage, bytes", f"{verdict.written_bytes:,}", "0"),
+        *(wear if block else ()),
         ("optimality", bound, ""),
     ]  # fmt: skip
 
 
-def _show(state):
-    energy = "-" if state.energy is None else f"{state.energy:.6g} J"
-    bound = "-" if state.lower_bound is None else f"{state.lower_bound:.6g} J"
-    gap = "-" if state.gap is None else f"{100 * state.gap:.2g} %"
-    eta = "" if state.eta_s is None else f", about {state.eta_s:.0f} s to go"
-    progress(f"{state.seconds:.0f} s, {state.phase}: best {energy}, bound {bound}, gap {gap}{eta}")
+def _shown(limit):
+    """What shows a Progress; until the solver guesses, at most `limit` seconds are to go."""
+    def show(state):
+        energy = "-" if state.energy is None else f"{state.energy:.6g} J"
+        bound = "-" if state.lower_bound is None else f"{state.lower_bound:.6g} J"
+        gap = "-" if state.gap is None else f"{100 * state.gap:.2g} %"
+        eta = ""
+        if state.eta_s is not None:
+            eta = f", about {state.eta_s:.0f} s to go"
+        elif limit:
+            eta = f", at most {max(0.0, limit - state.seconds):.0f} s to go"
+        progress(f"{state.seconds:.0f} s, {state.phase}: best {energy}, bound {bound}, gap {gap}"
+                 + eta)  # fmt: skip
 
-
-# ---- sweeps --------------------------------------------------------------------------------
-
-
-def _sweep(args):
-    defaults = {"ram": args.ram, "board": args.board, "method": args.method}
-    values = sweep.parse(args.sweep, defaults)
-    todo = sweep.tasks(args.model, values, style=args.style, deadline=args.deadline,
-                       storage=args.storage, clock=args.clock, time_limit=args.time_limit)
-    _check(todo[0])
-    with _executor(args, len(todo)) as executor:
-        rows = sweep.run(todo, executor, lambda done, all: progress(f"{done} of {all} plans"))
-    progress("")
-    table([_line(row) for row in rows], ("board", "method", "RAM", "energy", "time, s", "note"))
-    if args.out:
-        write_text(args.out, json.dumps(rows, indent=1) + "\n")
-        print(f"written to {args.out}")
-    if args.picture:
-        from acclimate_host.plots_plan import pareto
-
-        pareto(Path(args.picture), rows, f"{args.model}: energy against RAM")
-        print(f"drawn in {args.picture}")
-    return 0
-
-
-def _check(task):
-    """Refuse what every task would refuse, before any worker starts."""
-    graph = planning_graph(task.model, cost_table(task.board), task.style)
-    amount(task.ram, graph)
-    deadline(task.deadline, graph)
-
-
-def _line(row):
-    if "fault" in row:
-        return (row["board"], row["method"], f"{row['ram_bytes']:,}", "-", "-", row["fault"])
-    over = 100 * (row["energy"] / row["full_energy"] - 1) if row["full_energy"] else 0.0
-    note = f"{over:+.2f} % energy" + (", proven" if row["proven"] else "")
-    return (row["board"], row["method"], f"{row['ram_bytes']:,}", f"{row['energy']:.6g} J",
-            f"{row['time']:.5g}", note)  # fmt: skip
-
-
-@contextmanager
-def _executor(args, count):
-    if args.dask:
-        with _dask(args.dask) as client:
-            yield client.get_executor()
-        return
-    if args.workers < 0:
-        raise AcclimateError(f"--workers {args.workers}: expected 1 or more")
-    workers = min(count, args.workers or os.cpu_count() or 1)
-    if workers == 1:
-        yield None
-        return
-    with ProcessPoolExecutor(workers) as executor:
-        yield executor
-
-
-@contextmanager
-def _dask(address):
-    try:
-        from distributed import Client
-    except ImportError:
-        raise AcclimateError("--dask needs distributed; pip install acclimate[dask]") from None
-    try:
-        client = Client(address, timeout=10)
-    except (OSError, ValueError, TimeoutError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise AcclimateError(f"--dask {address}: no cluster answers ({first})") from None
-    try:
-        yield client
-    finally:
-        client.close()
+    return show

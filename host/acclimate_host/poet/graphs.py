@@ -25,6 +25,7 @@ from .problem import Graph, Node, PlanError
 
 STYLES = ("chain", "autodiff")
 GRADIENT = ".grad"
+UPDATE = ".update"
 
 
 def network_graph(name, profile, style="chain", recompute_gradients=False, resident=False):
@@ -38,22 +39,33 @@ def network_graph(name, profile, style="chain", recompute_gradients=False, resid
     return layers_graph(layers, profile, style, recompute_gradients, resident)
 
 
-def layers_graph(layers, profile, style="chain", recompute_gradients=False, resident=False):
-    """Graph of layers in forward order, the loss last."""
+def layers_graph(layers, profile, style="chain", recompute_gradients=False, resident=False,
+                 updates=False):  # fmt: skip
+    """Graph of layers in forward order, the loss last.
+
+    updates: with a node of 0 bytes for each layer with parameters, which steps them.
+    """
     if isinstance(profile, str):
         profile = cost_tables.load(profile)
     nodes = [_node(profile, layer.id, layer.inputs, layer.elements, layer.flop, True)
              for layer in layers]  # fmt: skip
+    readers = {}
+    for layer in layers if updates else ():
+        if layer.parameters and layer.inputs:
+            readers.setdefault(layer.inputs[0] + GRADIENT, []).append(layer)
     backward = _chain(layers) if style == "chain" else _autodiff(layers)
     for name, deps, elements, flop in backward:
         nodes.append(_node(profile, name, deps, elements, flop, recompute_gradients))
+        for layer in readers.get(name, ()):
+            nodes.append(_node(profile, layer.id + UPDATE, (name,), 0, 2.0 * layer.parameters,
+                               False))  # fmt: skip
     parameters = sum(layer.parameters for layer in layers)
     return Graph(tuple(nodes), 2 * parameters * profile.element_bytes if resident else 0)
 
 
 def forward_bytes(graph):
     """Bytes of all tensors of the forward pass: 100 % of RAM in the paper's budgets."""
-    return sum(n.ram_bytes for n in graph.nodes if not n.id.endswith(GRADIENT))
+    return sum(n.ram_bytes for n in graph.nodes if not n.id.endswith((GRADIENT, UPDATE)))
 
 
 def _node(profile, name, deps, elements, flop, recomputable):

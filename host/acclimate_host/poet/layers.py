@@ -15,9 +15,11 @@ READS = {
     "input": "", "conv": "in", "dense": "in", "dense_relu": "in out", "relu": "out",
     "batchnorm": "in", "maxpool": "in", "avgpool": "", "flatten": "", "dropout": "out",
     "add": "", "loss": "out", "qkv": "in", "qkt": "in", "qktv": "in",
+    "matmul": "in", "product": "in", "recurrent": "in out", "other": "in out",
 }  # fmt: skip
 # Operators whose backward pass does two products (input and weights) for one forward.
-_TWICE = ("conv", "dense", "dense_relu", "batchnorm", "qkv", "qkt", "qktv")
+_TWICE = ("conv", "dense", "dense_relu", "batchnorm", "qkv", "qkt", "qktv", "matmul",
+          "recurrent")
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: MIT
 """What a name on the command line stands for: a planning graph, a cost table, an amount."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import boards
+from ..model.graph import GraphError
 from . import costs, networks
 from .evaluate import evaluate
-from .graphs import STYLES, network_graph
-from .problem import Budget, PlanError, from_json
+from .graphs import STYLES, layers_graph, network_graph
+from .onnx_layers import onnx_layers
+from .problem import Budget, Graph, PlanError, from_json
 
 _TABLE_OF_CORE = (("Cortex-M4", "m4"), ("Cortex-M0", "m0"), ("Xtensa", "esp32"))
+_TABLE_OF_BOARD = {"mkr1000": "m0", "rpi4": "a72", "raspberry_pi_4": "a72", "jetson_tx2": "tx2"}
 _UNITS = {"": 1, "k": 1024, "m": 1 << 20, "g": 1 << 30}
 
 
 def cost_table(name):
     """CostProfile of a table's name, a .toml file, or a board's name (by its core)."""
+    name = _TABLE_OF_BOARD.get(name, name)
     if name in costs.names() or str(name).endswith(".toml"):
         return costs.load(name)
     if name in boards.names():
@@ -27,21 +32,49 @@ def cost_table(name):
     raise PlanError(f"no cost table or board {name!r}; there are {', '.join(costs.names())}")
 
 
+@dataclass(frozen=True)
+class Problem:
+    """graph, and where a file has them its budget, plan and claim; note: said before a plan."""
+
+    graph: Graph
+    budget: Budget | None = None
+    plan: tuple = ()
+    claim: dict = field(default_factory=dict)
+    note: str = ""
+
+
 def planning_graph(model, table, style="chain"):
-    """Graph of a network by name, of a problem file (.json), or of an imported .onnx/.tflite."""
+    """Graph of a model as `planning_problem` reads it."""
+    return planning_problem(model, table, style).graph
+
+
+def planning_problem(model, table, style="chain", resident=False, dims=None):
+    """Problem of a network by name, of a problem file (.json), or of an .onnx or .tflite file.
+
+    An .onnx or .tflite file that the compiler runs gives its own training step; any other .onnx
+    file its operators with a true reverse-mode backward pass and updates, and a note that says
+    so. Both count parameters as resident; named networks where `resident` asks for it.
+    """
     path = Path(model)
     if model in networks.names():
         if style not in STYLES:
             raise PlanError(f"unknown style {style!r}; there are {', '.join(STYLES)}")
-        return network_graph(model, table, style)
+        return Problem(network_graph(model, table, style, resident=resident))
     if path.suffix == ".json":
-        return from_json(_json(path))[0]
+        return Problem(*from_json(_json(path)))
     if path.suffix not in (".onnx", ".tflite"):
         raise PlanError(f"unknown model {model!r}; a .json, .onnx or .tflite file, or one of "
                         f"{', '.join(networks.names())}")  # fmt: skip
     if not path.is_file():
         raise PlanError(f"no file {model}")
-    return _imported(path, table)
+    try:
+        return Problem(_imported(path, table))
+    except GraphError as error:
+        if path.suffix != ".onnx":
+            raise
+        layers = onnx_layers(path, dims)
+        graph = layers_graph(layers, table, "autodiff", resident=True, updates=True)
+        return Problem(graph, note=f"planned by its operators only: {error}")
 
 
 def _imported(path, table):
@@ -113,3 +146,20 @@ def deadline(text, graph):
     if not 0 < value < 1e12:
         raise PlanError(f"deadline {text!r}: expected more than 0")
     return value
+
+
+def budget_of(problem, ram=None, due=None, storage=None, erases=None, block=None):
+    """Budget of texts as the command line takes them; None: the file's own, or half the RAM.
+
+    :param erases: blocks that a step may erase, of `block` bytes (None: the file's)
+    """
+    graph, own = problem.graph, problem.budget or Budget(amount("50%", problem.graph))
+    block = own.erase_block_bytes if block is None else int(block)
+    limit = own.erase_budget if erases is None else erases
+    if limit is not None and not block:
+        raise PlanError(f"erases {limit}: the cost table names no store.erase_block_bytes")
+    return Budget(
+        own.ram_bytes if ram is None else amount(ram, graph),
+        own.deadline if due is None else deadline(due, graph),
+        own.aux_bytes if storage is None else amount(storage, graph, "storage"), limit, block,
+    )  # fmt: skip

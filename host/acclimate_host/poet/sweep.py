@@ -6,11 +6,11 @@
 """
 
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import baselines
-from .models import amount, cost_table, deadline, planning_graph, whole
-from .problem import Budget, PlanError
+from .models import budget_of, cost_table, planning_problem, whole
+from .problem import PlanError
 
 KEYS = ("ram", "board", "method")
 
@@ -21,13 +21,24 @@ class Task:
 
     model: str
     board: str
-    ram: str
+    ram: str | None = None
     method: str = "poet"
     style: str = "chain"
     deadline: str | None = None
     storage: str | None = None
     clock: str = "serial"
-    time_limit: float | None = None
+    resident: bool = False
+    dims: tuple = ()
+    erases: int | None = None
+    options: dict = field(default_factory=dict)  # of solve, for the exact methods
+
+    def posed(self):
+        """(Problem, Budget) of the task; raises PlanError where it is none."""
+        table = cost_table(self.board)
+        problem = planning_problem(self.model, table, self.style, self.resident, dict(self.dims))
+        block = table.figures.get("store.erase_block_bytes")
+        budget = budget_of(problem, self.ram, self.deadline, self.storage, self.erases, block)
+        return problem, budget
 
 
 def parse(words, defaults):
@@ -73,14 +84,9 @@ def tasks(model, values, **common):
 
 def solve_task(task):
     """Row (dict) of one task; "fault" says why there is no plan. Runs in a worker."""
-    graph = planning_graph(task.model, cost_table(task.board), task.style)
-    budget = Budget(
-        amount(task.ram, graph), deadline(task.deadline, graph),
-        None if task.storage is None else amount(task.storage, graph, "storage"),
-    )  # fmt: skip
-    options = {}
-    if task.method in baselines.SOLVED and task.time_limit:
-        options["time_limit"] = task.time_limit
+    problem, budget = task.posed()
+    graph = problem.graph
+    options = task.options if task.method in baselines.SOLVED else {}
     outcome = baselines.run(task.method, graph, budget, task.clock, **options)
     full = whole(graph)
     row = {"model": task.model, "board": task.board, "method": task.method, "ram": task.ram,
@@ -91,23 +97,42 @@ def solve_task(task):
     verdict = outcome.verdict
     return {**row, "energy": verdict.energy, "time": verdict.serial_time,
             "peak_ram": verdict.peak_ram, "written_bytes": verdict.written_bytes,
-            "lower_bound": outcome.lower_bound, "proven": outcome.proven}  # fmt: skip
+            "erased_blocks": verdict.erased_blocks, "lower_bound": outcome.lower_bound,
+            "proven": outcome.proven}  # fmt: skip
 
 
-def run(todo, executor=None, progress=None):
-    """Rows of all tasks in their order; executor None: one after the other, here."""
-    if executor is None:
-        rows = []
-        for task in todo:
-            rows.append(solve_task(task))
-            _say(progress, len(rows), len(todo))
-        return rows
-    futures = {executor.submit(solve_task, task): i for i, task in enumerate(todo)}
+def run(todo, executor=None, progress=None, stopped=lambda: False):
+    """Rows of all tasks in their order; executor None: one after the other, here.
+
+    stopped: asked after each task, whether to leave out the rest. On Ctrl-C, or when it says so,
+    the rows that are done are returned.
+    """
     rows = [None] * len(todo)
-    for done, future in enumerate(as_completed_of(futures), 1):
-        rows[futures[future]] = future.result()
-        _say(progress, done, len(todo))
-    return rows
+    try:
+        for done, (i, row) in enumerate(_rows(todo, executor), 1):
+            rows[i] = row
+            _say(progress, done, len(todo))
+            if stopped():
+                break
+    except KeyboardInterrupt:
+        if not any(rows):
+            raise
+    return [row for row in rows if row]
+
+
+def _rows(todo, executor):
+    """(place, row) of each task as it ends; what has not begun is cancelled when left early."""
+    if executor is None:
+        for i, task in enumerate(todo):
+            yield i, solve_task(task)
+        return
+    futures = {executor.submit(solve_task, task): i for i, task in enumerate(todo)}
+    try:
+        for future in as_completed_of(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def as_completed_of(futures):

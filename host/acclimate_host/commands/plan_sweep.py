@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate plan --sweep``: many plans at once, here, in processes or on a Dask cluster."""
+
+import json
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from acclimate_host.commands import progress, table, write_text
+from acclimate_host.errors import AcclimateError
+from acclimate_host.poet import sweep
+
+
+def run_sweep(args, common, pressed):
+    """Make every plan of a sweep, show, write and draw the rows.
+
+    :param common: what all tasks share; pressed: says whether Ctrl-C was pressed
+    """
+    values = sweep.parse(args.sweep, {"ram": args.ram or "50%", "board": args.board,
+                                      "method": args.method})  # fmt: skip
+    todo = sweep.tasks(args.model, values, **common)
+    _check(todo)
+    with _executor(args, len(todo)) as executor:
+        rows = sweep.run(todo, executor, lambda done, all: progress(f"{done} of {all} plans"),
+                         pressed)  # fmt: skip
+    progress("")
+    table([_line(row) for row in rows], ("board", "method", "RAM", "energy", "time, s", "note"))
+    if len(rows) < len(todo):
+        print(f"interrupted: {len(rows)} of {len(todo)} plans")
+    if args.out:
+        write_text(args.out, json.dumps(rows, indent=1) + "\n")
+        print(f"written to {args.out}")
+    if args.picture:
+        from acclimate_host.plots_plan import pareto
+
+        pareto(Path(args.picture), rows, f"{args.model}: energy against RAM")
+        print(f"drawn in {args.picture}")
+    return 0
+
+
+def _check(todo):
+    """Refuse what a task would refuse, before any worker starts."""
+    for ram in dict.fromkeys(task.ram for task in todo):
+        next(task for task in todo if task.ram == ram).posed()
+
+
+def _line(row):
+    if "fault" in row:
+        return (row["board"], row["method"], f"{row['ram_bytes']:,}", "-", "-", row["fault"])
+    over = 100 * (row["energy"] / row["full_energy"] - 1) if row["full_energy"] else 0.0
+    note = f"{over:+.2f} % energy" + (", proven" if row["proven"] else "")
+    return (row["board"], row["method"], f"{row['ram_bytes']:,}", f"{row['energy']:.6g} J",
+            f"{row['time']:.5g}", note)  # fmt: skip
+
+
+@contextmanager
+def _executor(args, count):
+    if args.dask:
+        with _dask(args.dask) as client:
+            yield client.get_executor()
+        return
+    if args.workers < 0:
+        raise AcclimateError(f"--workers {args.workers}: expected 1 or more")
+    workers = min(count, args.workers or os.cpu_count() or 1)
+    if workers == 1:
+        yield None
+        return
+    # Ctrl-C is for the parent alone, which then stops its workers
+    with ProcessPoolExecutor(workers, initializer=signal.signal,
+                             initargs=(signal.SIGINT, signal.SIG_IGN)) as executor:  # fmt: skip
+        try:
+            yield executor
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+
+
+@contextmanager
+def _dask(address):
+    try:
+        from distributed import Client
+    except ImportError:
+        raise AcclimateError("--dask needs distributed; pip install acclimate[dask]") from None
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError, TimeoutError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise AcclimateError(f"--dask {address}: no cluster answers ({first})") from None
+    try:
+        yield client
+    finally:
+        client.close()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate plan`` on a terminal: what it says while it runs, and real Ctrl-C."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from acclimate_host.poet.evaluate import evaluate
+from acclimate_host.poet.problem import from_json
+
+
+class Terminal:
+    """`acclimate plan` in a session of its own, its output on a pseudo-terminal."""
+
+    def __init__(self, *words):
+        self.master, slave = pty.openpty()
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "acclimate_host.cli", "plan", *words], stdout=slave,
+            stderr=slave, start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+        self.text = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.child.poll() is None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+            self.child.wait()
+        os.close(self.master)
+
+    def until(self, pattern, seconds=60):
+        """Read on until the text matches; the match."""
+        end = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.text)):
+            assert time.monotonic() < end and self._read(), self.text
+        return found
+
+    def ctrl_c(self):
+        """As the terminal does it: to all processes of the session. Returns the exit code."""
+        os.killpg(self.child.pid, signal.SIGINT)
+        while self._read():
+            pass
+        return self.child.wait(30)
+
+    def _read(self):
+        try:
+            data = os.read(self.master, 4096)
+        except OSError:
+            return False
+        self.text += data.decode()
+        return bool(data)
+
+
+@pytest.mark.parametrize("later_s", [0, 3])
+def test_ctrl_c_writes_the_best_plan_so_far(later_s, tmp_path):
+    out = tmp_path / "plan.json"
+    with Terminal("bert", "--ram", "30%", "--out", str(out)) as terminal:
+        terminal.until(": best")
+        time.sleep(later_s)
+        assert terminal.ctrl_c() == 0, terminal.text
+    assert "interrupted: this is the best plan until then" in terminal.text
+    assert "above optimum" in terminal.text and "Traceback" not in terminal.text
+    graph, budget, plan, claim = from_json(json.loads(out.read_text()))
+    verdict = evaluate(graph, budget, plan)
+    assert verdict.valid and verdict.energy == claim["energy"] > claim["lower_bound"] > 0
+    assert not claim["proven"]
+
+
+def test_progress_has_incumbent_bound_gap_and_time_left():
+    with Terminal("bert", "--ram", "30%", "--time-limit", "4") as terminal:
+        found = terminal.until(r"best ([\d.]+) J, bound ([\d.]+) J, gap ([\d.e-]+) %, "
+                               r"(about|at most) (\d+) s to go")  # fmt: skip
+        terminal.until("written to storage, bytes")
+    best, bound, gap = map(float, found.groups()[:3])
+    assert bound < best and gap == pytest.approx(100 * (1 - bound / best), rel=0.1)
+    assert int(found[5]) <= 4
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_ends_a_sweep_with_the_plans_that_are_done(workers):
+    words = ("bert", "--sweep", "ram=100%,60%,30%,25%", "--sweep", "method=keep_all,poet",
+             "--workers", workers)  # fmt: skip
+    with Terminal(*words) as terminal:
+        terminal.until("[45] of 8 plans")
+        begun = time.monotonic()
+        assert terminal.ctrl_c() == 0, terminal.text
+    assert time.monotonic() - begun < 10
+    assert re.search(r"interrupted: \d of 8 plans", terminal.text), terminal.text
+    assert "Traceback" not in terminal.text and "m4     keep_all" in terminal.text
