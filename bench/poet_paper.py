@@ -103,6 +103,9 @@ def judged(result):
         found["table3"] = claims.table3(result["pofo"])
     if result.get("traits"):
         found["table1"] = claims.table1(result["traits"])
+    for claim in found.values():
+        if claim["verdict"] == claims.NOT:
+            claim.setdefault("reason", "not reached in the cases that ran")
     result["claims"] = {**found, **claims.OFFLINE}
     return result
 
@@ -110,7 +113,7 @@ def judged(result):
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", default="", help="only cases that begin so; comma between")
-    parser.add_argument("--seconds", type=float, default=25.0, help="limit of each exact solve")
+    parser.add_argument("--seconds", type=float, default=12.0, help="limit of each exact solve")
     parser.add_argument("--anew", action="store_true", help="solve again what is there")
     args = parser.parse_args(argv)
     path = built("bench", "poet_paper.json")
@@ -139,7 +142,8 @@ def main(argv=None):
         common.write("poet_paper", judged(result))
     missed = common.table("the paper's claims", result, TARGETS)
     for name, claim in result["claims"].items():
-        print(f"  {name}: {claim['verdict']}: {claim['paper']}")
+        why = f" ({claim['reason']})" if claim["verdict"] == claims.NOT else ""
+        print(f"  {name}: {claim['verdict']}: {claim['paper']}{why}")
     print(f"  wrote {path}")
     return 1 if missed else 0
 

@@ -120,21 +120,25 @@ def bars(path, groups, methods, title="", label="energy above keeping everything
     :param groups: {name: {method: percent or None}}; None: no plan, drawn as a cross
     """
     plt = _pyplot()
-    figure, axes = plt.subplots(figsize=(max(6, 0.8 * len(groups) + 2), 4.2), layout="constrained")
-    width = 0.8 / len(methods)
+    wide = max(6.5, 0.36 * len(groups) * (len(methods) + 0.5) + 1.5)
+    figure, axes = plt.subplots(figsize=(wide, 4.4), layout="constrained")
+    width, lacking = 0.8 / len(methods), False
     for k, method in enumerate(methods):
         places = [i + (k - (len(methods) - 1) / 2) * width for i in range(len(groups))]
         values = [group.get(method) for group in groups.values()]
         color = _LINE[method][0]
         drawn = axes.bar(places, [max(value or 0, 0) for value in values], width * 0.92,
                          color=color, label=TITLES[method])  # fmt: skip
-        texts = ["" if value is None else f"{value:.3g}" for value in values]
-        axes.bar_label(drawn, texts, fontsize=7, color=MUTED, padding=1)
+        texts = ["" if value is None else f"{value:.2g}" if value < 99.5
+                 else f"{value:.0f}" for value in values]
+        axes.bar_label(drawn, texts, fontsize=8, color=MUTED, padding=1)
         missing = [place for place, value in zip(places, values, strict=True) if value is None]
+        lacking |= bool(missing)
         axes.plot(missing, [0.02] * len(missing), "x", color=color, markersize=6)
     axes.set_xticks(range(len(groups)), groups, fontsize=8)
     axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylim(0, 1.6 * axes.get_ylim()[1])  # room for the figures on the bars
     axes.set_ylabel(label)
-    axes.set_title(title + "  (x: no plan fits)")
-    axes.legend(fontsize=8)
+    axes.set_title(title + "  (x: no plan fits)" * lacking)
+    axes.legend(fontsize=8, ncols=len(methods), loc="lower right", bbox_to_anchor=(1, 1.0))
     save(figure, path)

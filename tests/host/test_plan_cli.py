@@ -91,6 +91,22 @@ def test_a_sweep_is_shown_and_drawn(tmp_path, capsys):
     assert "+0.00 % energy, proven" in capsys.readouterr().out
 
 
+def test_methods_are_drawn_side_by_side_from_two_processes(tmp_path, capsys):
+    bars, curve = tmp_path / "bars.svg", tmp_path / "pareto.svg"
+    words = ["plan", "linear", "--sweep", "ram=30%,50%", "--sweep", "board=m0,m4",
+             "--sweep", "method=poet,paging_only,capuchin", "--workers", "2"]  # fmt: skip
+    assert main([*words, "--bars", str(bars), "--picture", str(curve)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("paging_only") == 4 and shown.count("drawn in") == 2
+    for text in (bars.read_text(), curve.read_text()):
+        assert "<svg" in text and "energy above keeping everything" in text.replace("&#32;", " ")
+        for title in ("this planner", "Capuchin", "paging only"):
+            assert title in text, title
+    assert "no plan fits" in bars.read_text()
+    assert main(["plan", "linear", "--bars", str(bars)]) == 2
+    assert "--bars draws a sweep" in capsys.readouterr().err
+
+
 def _tasks():
     values = sweep.parse(["ram=100%,60%", "method=keep_all,dtr"], {"board": "m4"})
     return sweep.tasks("linear", values)

@@ -49,16 +49,20 @@ def add_arguments(parser):
     add("--picture", metavar="FILE", help="draw the schedule (or the sweep), .svg or .png")
     add("--sweep", action="append", default=[], metavar="KEY=A,B,...",
         help="ram=25%%,50%% or ram=100k..400k:4, board=..., method=...; may be repeated")
+    add("--bars", metavar="FILE", help="draw a sweep's methods side by side, .svg or .png")
     add("--workers", type=int, default=0, metavar="N", help="processes of a sweep (all cores)")
     add("--dask", metavar="ADDRESS", help="run a sweep on this Dask cluster")
 
 
 def run(args):
-    for name in (args.out, args.picture):
+    for name in (args.out, args.picture, args.bars):
         if name and (Path(name).is_dir() or not Path(name).absolute().parent.is_dir()):
             raise AcclimateError(f"no folder for {name}, or it is one itself")
-    if args.picture and Path(args.picture).suffix not in (".svg", ".png"):
-        raise AcclimateError(f"--picture {args.picture}: expected a name in .svg or .png")
+    for option, name in (("picture", args.picture), ("bars", args.bars)):
+        if name and Path(name).suffix not in (".svg", ".png"):
+            raise AcclimateError(f"--{option} {name}: expected a name in .svg or .png")
+    if args.bars and not args.sweep:
+        raise AcclimateError("--bars draws a sweep; give --sweep method=A,B")
     if args.time_limit is not None and not args.time_limit > 0:
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
     if args.erases is not None and args.erases < 0:

@@ -38,7 +38,24 @@ def run_sweep(args, common, pressed):
 
         pareto(Path(args.picture), rows, f"{args.model}: energy against RAM")
         print(f"drawn in {args.picture}")
+    if args.bars:
+        from acclimate_host.plots_plan import bars
+
+        bars(Path(args.bars), *_groups(rows), f"{args.model}: methods side by side")
+        print(f"drawn in {args.bars}")
     return 0
+
+
+def _groups(rows):
+    """({board and RAM: {method: percent over keeping everything, or None}}, methods)."""
+    found = {}
+    for row in rows:
+        name = f"{row['board']}\n{row['ram']}"
+        over = None
+        if "energy" in row and row["full_energy"]:
+            over = 100 * (row["energy"] / row["full_energy"] - 1)
+        found.setdefault(name, {})[row["method"]] = over
+    return found, tuple(dict.fromkeys(row["method"] for row in rows))
 
 
 def _check(todo):

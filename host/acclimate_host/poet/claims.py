@@ -15,10 +15,18 @@ _MODEL = "energies of the published cost tables, not of a power meter"
 
 
 def saving(runs, rival, ours="poet"):
-    """(largest share of the rival's energy that is saved, where), over runs that both have."""
-    found = [(1 - entry[ours]["energy"] / entry[rival]["energy"], key)
+    """(largest share of the rival's energy that is saved, where), over runs that both have.
+
+    An exact rival that was stopped early counts with its bound: what is said is sure.
+    """
+    found = [(1 - entry[ours]["energy"] / _least(entry[rival]), key)
              for key, entry in runs.items() if _both(entry, ours, rival)]  # fmt: skip
     return max(found) if found else (None, "")
+
+
+def _least(entry):
+    """Energy that the best plan of a method has at least; a heuristic is what it is."""
+    return entry["energy"] if entry.get("lower_bound") is None else entry["lower_bound"]
 
 
 def only(runs, rival, ours="poet"):
@@ -53,6 +61,7 @@ def fig4(runs):
         here[name] = {"saving": value, "at": where, "only_both_fit": only(runs, rival)}
         best = value if best is None or (value or 0) > best else best
     return {"paper": "up to 40 % below one means alone", "here": here,
+            "counted": "an exact method that was stopped early, with its lower bound",
             "verdict": _graded(best, 0.40), "model": _MODEL}  # fmt: skip
 
 

@@ -90,9 +90,20 @@ def _solved(name, graph, budget, clock, began, options):
     except PlanError as error:  # infeasible, or nothing found in time
         return Outcome(name, None, None, str(error), time.monotonic() - began)
     verdict = evaluate(graph, budget, answer.plan, clock)
-    bound = None if timed else answer.lower_bound
+    bound, proven = answer.lower_bound, answer.proven
+    if timed:
+        low, high = _power(graph)  # of a plan that only computes
+        bound, proven = bound * low, proven and high <= low * (1 + 1e-9)
     seconds = time.monotonic() - began
-    return Outcome(name, answer.plan, verdict, "", seconds, bound, answer.proven)
+    return Outcome(name, answer.plan, verdict, "", seconds, bound, proven)
+
+
+def _power(graph):
+    """(least, most) J a second of computing; all the same in a table with one power."""
+    if any(node.compute_energy and not node.compute_time for node in graph.nodes):
+        return 0.0, float("inf")
+    powers = [n.compute_energy / n.compute_time for n in graph.nodes if n.compute_time]
+    return min(powers, default=0.0), max(powers, default=0.0)
 
 
 def _by_time(graph):
