@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: MIT
 """``acclimate profile``: cost tables from a board, power meters, and refusals in one line."""
 
+from dataclasses import replace
+
 import pytest
+from net_cases import trained_net, values_for
 
 from acclimate_host.cli import main
+from acclimate_host.compile.planned import plain_step
 from acclimate_host.connect import why_not
+from acclimate_host.connect.emulator import Emulator
 from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import costs
+from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.measure import mean_power, programs
+from acclimate_host.poet.step_graph import step_graph
+from acclimate_host.sparse.scheme import full
 
 
 def needs(board):
@@ -28,6 +36,59 @@ def test_an_emulated_board_gives_labelled_estimates(tmp_path, capsys):
     assert table.figures["compute_power_w"] == pytest.approx(0.0165)
     assert "estimate" in table.sources["pageout.bytes_per_s"]
     assert main(["plan", "linear", "--board", str(out), "--ram", "70%", "--method", "dtr"]) == 0
+
+
+_STORE = """from acclimate.page_media import SpiRam
+class Chip:
+    data, at = bytearray(4096), -1
+    def value(self, level):
+        self.at = -1
+    def write(self, data):
+        if self.at < 0:
+            self.at = data[2] << 8 | data[3]
+        else:
+            self.data[self.at : self.at + len(data)] = data
+    def readinto(self, buffer):
+        buffer[:] = self.data[self.at : self.at + len(buffer)]
+chip = Chip()  # "a chip" \\ of memory
+medium = SpiRam(chip, chip, 4096)"""
+
+
+@needs("nrf52840")
+def test_a_board_on_a_port_is_measured_with_a_store_of_its_own(tmp_path, capsys):
+    out, power = tmp_path / "board.toml", tmp_path / "power.csv"
+    power.write_text("# meter\ntime_s,current_a\n0,0.004\n0.5,0.006\n1,0.004\n")
+    emulator = Emulator("nrf52840")
+    try:
+        words = ["profile", "--port", emulator.start(), "--like", "feather_nrf52840"]
+        words += ["--store", _STORE, "--rounds", "1", "--power", str(power), "--out", str(out)]
+        assert main(words) == 0
+    finally:
+        emulator.close()
+    assert "times: measured on the board" in capsys.readouterr().out
+    table = costs.load(str(out))
+    assert table.kind == "measured" and table.title.startswith("Adafruit Feather nRF52840")
+    assert table.figures["compute_power_w"] == pytest.approx(0.005 * 3.0)  # the board file's volts
+    assert "power.csv" in table.sources["compute_power_w"]
+    assert table.sources["pagein.latency_s"].startswith("from acclimate.page_media import SpiRam")
+    assert table.figures["store.erase_block_bytes"] == 4096
+    assert {"operators." + name for name in costs.OPERATORS} <= set(table.figures)
+
+
+def test_an_operators_own_speed_is_what_its_layers_cost():
+    graph = trained_net(1)
+    network, published = values_for(graph, 1), costs.load("m4")
+    speeds = {"operators.depthwise": 1e3, "operators.backward": 1e5, "operators.dense": 1e4}
+    table = replace(published, figures={**published.figures, **speeds})
+    step = plain_step(graph, full(graph))
+    plain, own = (step_graph(step, network, t).graph.nodes for t in (published, table))
+    usual = published.figures["flop_per_s"]
+    slower = {a.id: b.compute_time / a.compute_time for a, b in zip(plain, own, strict=True)
+              if a.compute_time}  # fmt: skip
+    assert slower["c2.y"] == pytest.approx(usual / 1e3)  # depthwise
+    assert slower["c4.y"] == 1  # in two groups: none of the measured ones
+    first, same = (network_graph("linear", t).nodes[1].compute_time for t in (published, table))
+    assert same == pytest.approx(first * usual / 1e4)
 
 
 @needs("desktop")

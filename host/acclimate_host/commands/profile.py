@@ -19,6 +19,7 @@ from acclimate_host.poet.measure import (
     EMULATED_CLOCK_HZ,
     ICOUNT_SHIFT,
     MEDIA,
+    OPERATOR_OF,
     Bench,
     mean_power,
     table_text,
@@ -121,6 +122,9 @@ def _table(args, rows, pages, power, how):
         figures[name + ".latency_s"] = (latency, f"{args.store}: {mark}")
         figures[name + ".bytes_per_s"] = (speed, f"{args.store}: {mark}")
         figures[name + ".power_w"] = (watts, "the processor moves the bytes: its own power")
+    for row in rows:
+        if row.name in OPERATOR_OF:
+            figures["operators." + OPERATOR_OF[row.name]] = (row.flop_per_s, f"{row.name}: {mark}")
     found = _description(args)
     if found and found.value("flash.erase_block_bytes"):
         figures["store.erase_block_bytes"] = (found.value("flash.erase_block_bytes"),

@@ -16,6 +16,8 @@ try:
 except ImportError:  # Python 3.10
     import tomli as tomllib
 
+# Operators whose own FLOP/s a measured table may hold; all others go by flop_per_s.
+OPERATORS = ("conv", "depthwise", "pointwise", "dense", "backward")
 # Name -> (smallest, largest) allowed value.
 FIGURES = {
     "element_bytes": (1, 8),
@@ -30,9 +32,11 @@ FIGURES = {
     "pageout.power_w": (0, 1e4),
     "store.erase_block_bytes": (1, 1 << 24),
     "store.endurance_cycles": (1, 1e9),
+    **{"operators." + name: (1, 1e15) for name in OPERATORS},
 }
 _OPTIONAL = (
     "compute_power_w", "joule_per_flop", "store.erase_block_bytes", "store.endurance_cycles",
+    *("operators." + name for name in OPERATORS),
 )  # fmt: skip
 
 
@@ -55,15 +59,16 @@ class CostProfile:
         """Bytes of one number of a tensor."""
         return int(self.figures["element_bytes"])
 
-    def compute_time(self, flop):
-        """Seconds for so many floating point operations."""
-        return flop / self.figures["flop_per_s"]
+    def compute_time(self, flop, operator=""):
+        """Seconds for so many floating point operations of an operator (of OPERATORS, or any)."""
+        speed = self.figures.get("operators." + operator, self.figures["flop_per_s"])
+        return flop / speed
 
-    def compute_energy(self, flop):
-        """Joules for so many floating point operations."""
+    def compute_energy(self, flop, operator=""):
+        """Joules for so many floating point operations of an operator."""
         if "joule_per_flop" in self.figures:
             return flop * self.figures["joule_per_flop"]
-        return self.compute_time(flop) * self.figures["compute_power_w"]
+        return self.compute_time(flop, operator) * self.figures["compute_power_w"]
 
     def transfer_time(self, direction, size_bytes):
         """Seconds to move a tensor; direction is "pagein" or "pageout"."""

@@ -47,18 +47,19 @@ def layers_graph(layers, profile, style="chain", recompute_gradients=False, resi
     """
     if isinstance(profile, str):
         profile = cost_tables.load(profile)
-    nodes = [_node(profile, layer.id, layer.inputs, layer.elements, layer.flop, True)
-             for layer in layers]  # fmt: skip
+    nodes = [_node(profile, layer.id, layer.inputs, layer.elements, layer.flop, True,
+                   layer.kind) for layer in layers]  # fmt: skip
     readers = {}
     for layer in layers if updates else ():
         if layer.parameters and layer.inputs:
             readers.setdefault(layer.inputs[0] + GRADIENT, []).append(layer)
     backward = _chain(layers) if style == "chain" else _autodiff(layers)
     for name, deps, elements, flop in backward:
-        nodes.append(_node(profile, name, deps, elements, flop, recompute_gradients))
+        nodes.append(_node(profile, name, deps, elements, flop, recompute_gradients,
+                           "backward"))  # fmt: skip
         for layer in readers.get(name, ()):
             nodes.append(_node(profile, layer.id + UPDATE, (name,), 0, 2.0 * layer.parameters,
-                               False))  # fmt: skip
+                               False, "backward"))  # fmt: skip
     parameters = sum(layer.parameters for layer in layers)
     return Graph(tuple(nodes), 2 * parameters * profile.element_bytes if resident else 0)
 
@@ -68,15 +69,15 @@ def forward_bytes(graph):
     return sum(n.ram_bytes for n in graph.nodes if not n.id.endswith((GRADIENT, UPDATE)))
 
 
-def _node(profile, name, deps, elements, flop, recomputable):
+def _node(profile, name, deps, elements, flop, recomputable, operator=""):
     size = int(elements) * profile.element_bytes
     page = {}
     for direction in ("pagein", "pageout"):
         page[direction + "_energy"] = profile.transfer_energy(direction, size) if size else 0.0
         page[direction + "_time"] = profile.transfer_time(direction, size) if size else 0.0
     return Node(
-        name, tuple(deps), size, 0, profile.compute_energy(flop), profile.compute_time(flop),
-        recomputable=recomputable, pageable=size > 0, **page,
+        name, tuple(deps), size, 0, profile.compute_energy(flop, operator),
+        profile.compute_time(flop, operator), recomputable=recomputable, pageable=size > 0, **page,
     )  # fmt: skip
 
 

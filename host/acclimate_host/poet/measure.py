@@ -7,6 +7,7 @@ of flash and bus and without the time that flash takes to erase and program.
 """
 
 import ast
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,9 @@ MEDIA = {
     "raw": "from acclimate.flash import BlockFlash\nimport qboard\n"
            "medium = BlockFlash(qboard.Flash(qboard.RAW_START, 4 * qboard.PAGE_BYTES))",
 }  # fmt: skip
+# What is measured -> operator of costs.OPERATORS whose speed it is.
+OPERATOR_OF = {"conv 3x3": "conv", "depthwise 3x3": "depthwise", "pointwise": "pointwise",
+               "dense": "dense", "backward and update": "backward"}  # fmt: skip
 _CLOCK_EMULATED = "import qboard\nclock = qboard.ticks\n"
 _CLOCK = "import time\nclock = time.ticks_us\n"
 _OPERATOR = """
@@ -238,7 +242,9 @@ def mean_power(text, voltage_v=None):
 
 def table_text(name, title, core, kind, element_bytes, figures):
     """TOML of a cost table; figures: {dotted name: (value, source)}."""
-    lines = [f'name = "{name}"', f'title = "{title}"', f'core = "{core}"', f'kind = "{kind}"', ""]
+    heads = {"name": name, "title": title, "core": core, "kind": kind}
+    # JSON's texts are TOML's basic strings
+    lines = [*(f"{key} = {json.dumps(text)}" for key, text in heads.items()), ""]
     lines.append(f'element_bytes = {{ value = {element_bytes}, source = "int8" }}')
     section = ""
     for key, (value, source) in figures.items():
@@ -246,5 +252,5 @@ def table_text(name, title, core, kind, element_bytes, figures):
         if head != section:
             section = head
             lines += ["", f"[{head}]"]
-        lines.append(f'{last} = {{ value = {value:.6g}, source = "{source}" }}')
+        lines.append(f'{last} = {{ value = {value:.6g}, source = {json.dumps(source)} }}')
     return "\n".join(lines) + "\n"

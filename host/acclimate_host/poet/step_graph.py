@@ -68,11 +68,12 @@ def _nodes(plan, position, node, profile):
     own = name in graph.tensors and name != output and name not in plan.taken
     size = aligned(graph[name].size_bytes) if own else 0
     kind = graph[name].kind if name in graph.tensors else ""
-    flop = _flop(plan, node)
+    flop, operator = _flop(plan, node), _operator(plan, node)
     beside = sum(aligned(graph[n].size_bytes) for n in masks)
     yield Node(
-        name, deps, size, plan.work_bytes(position) + beside, profile.compute_energy(flop),
-        profile.compute_time(flop), recomputable=_may_run_again(plan, position, node, name),
+        name, deps, size, plan.work_bytes(position) + beside,
+        profile.compute_energy(flop, operator), profile.compute_time(flop, operator),
+        recomputable=_may_run_again(plan, position, node, name),
         pageable=kind == "activation" and size > 0, **_transfers(profile, size),
     )  # fmt: skip
     for mask in masks:
@@ -98,6 +99,18 @@ def _flop(plan, node):
             return float(sum(2 * _products(plan, layer) for layer in layers))
     return float(max([graph[n].elements for n in (*node.inputs, *node.outputs)
                       if graph[n].kind in _HELD] or [1]))  # fmt: skip
+
+
+def _operator(plan, node):
+    """The operator of a cost table (costs.OPERATORS) that a node is, or an empty text."""
+    if node.phase != "forward":
+        return "backward"
+    if not node.op.startswith("conv"):
+        return node.op
+    shape = plan.graph[node.inputs[1]].shape
+    if node.attrs.get("groups", 1) > 1 and shape[1] == 1:
+        return "depthwise"
+    return "pointwise" if math.prod(shape[2:]) == 1 else "conv"
 
 
 def _products(plan, layer):
