@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from acclimate_host.poet import baselines
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.exhaustive import search
@@ -106,7 +107,8 @@ def test_a_damaged_file_is_one_clear_line_or_a_problem():
     graph, budget, _ = next(exact_cases(1))
     whole = json.loads(json.dumps(to_json(graph, budget, search(graph, budget)[1])))
     rng, refused = random.Random(7), 0
-    junk = (None, -1, "x", [], {}, float("nan"), 1e308, True, [["compute"]], [[1, 2, 3]])
+    junk = (None, -1, "x", [], {}, float("nan"), 1e308, True, [["compute"]], [[1, 2, 3]], 1.5,
+            10**30, [["compute", ["n0"]]])  # fmt: skip
     for _ in range(600):
         data = copy.deepcopy(whole)
         places = [(data, key) for key in data] + [(data["budget"], key) for key in data["budget"]]
@@ -119,6 +121,8 @@ def test_a_damaged_file_is_one_clear_line_or_a_problem():
         try:
             found, limits, plan, _ = from_json(data)
             evaluate(found, limits, plan)
+            for method in baselines.CLOSED:
+                baselines.run(method, found, limits)
         except PlanError as error:
             refused += 1
             assert "\n" not in str(error) and len(str(error)) < 200, error

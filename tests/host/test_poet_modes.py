@@ -99,7 +99,10 @@ def test_the_file_has_the_fields_of_the_format_and_no_others():
 @pytest.mark.parametrize("change, text", [
     ({"nodes": None}, "not a planning problem"), ({"budget": {}}, "not a planning problem"),
     ({"plan": [["compute"]]}, "not a planning problem"), ({"nodes": []}, "the graph is empty"),
-    ({"nodes": [{"id": "a", "speed": 1}]}, "not a planning problem"),
+    ({"nodes": [{"id": "a", "speed": 1}]}, "node 0: unknown key 'speed'"),
+    ({"nodes": [{"id": 7}]}, "node 0: id is 7, no text"), ({"nodes": [{}]}, "id is missing"),
+    ({"nodes": [{"id": "a", "deps": "b"}]}, "node 0: deps is 'b', no list of ids"),
+    ({"budget": {"deadline": 3}}, "budget: ram_bytes is missing"), ({"claim": 3}, "claim is 3"),
     ({"budget": {"ram_bytes": "2k"}}, "budget: ram_bytes is '2k'"),
 ])  # fmt: skip
 def test_a_bad_file_is_one_clear_line(change, text):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is planned: a graph of tensors, a budget and a plan, as frozen values with JSON."""
 
-import math
 from dataclasses import asdict, dataclass, field
 
 from ..errors import AcclimateError
@@ -11,6 +10,10 @@ _NUMBERS = (
     "ram_bytes", "workspace_bytes", "compute_energy", "compute_time", "pagein_energy",
     "pagein_time", "pageout_energy", "pageout_time",
 )  # fmt: skip
+
+
+_RANGE = "finite and >= 0"
+MOST = 1e19  # of any amount: sums and products of it are still numbers
 
 
 class PlanError(AcclimateError):
@@ -54,7 +57,7 @@ class Budget:
             value = getattr(self, name)
             optional = name not in ("ram_bytes", "erase_block_bytes")
             if not (_is_amount(value) or (optional and value is None)):
-                raise PlanError(f"budget: {name} is {value!r}; it must be finite and >= 0")
+                raise PlanError(f"budget: {name} is {_short(value)}; it must be {_RANGE}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ class Graph:
         if len(index) != len(self.nodes):
             raise PlanError("two nodes share an id; ids must differ")
         if not _is_amount(self.resident_bytes):
-            raise PlanError(f"resident_bytes is {self.resident_bytes!r}; it must be >= 0")
+            found = _short(self.resident_bytes)
+            raise PlanError(f"resident_bytes is {found}; it must be {_RANGE}")
         for i, node in enumerate(self.nodes):
             _check_node(node, i, index)
         object.__setattr__(self, "index", index)
@@ -80,14 +84,19 @@ class Graph:
 
 def _is_amount(value):
     real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return real and math.isfinite(value) and value >= 0
+    return real and 0 <= value <= MOST
+
+
+def _short(value):
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _check_node(node, position, index):
     for name in _NUMBERS:
         value = getattr(node, name)
         if not _is_amount(value):
-            raise PlanError(f"node {node.id}: {name} is {value!r}; it must be finite and >= 0")
+            raise PlanError(f"node {node.id}: {name} is {_short(value)}; it must be {_RANGE}")
     for dep in node.deps:
         if dep not in index:
             raise PlanError(f"node {node.id}: unknown dependency {dep}")
@@ -130,13 +139,42 @@ def _without_defaults(value, names, changed):
 
 def from_json(data):
     """(graph, budget, plan, claim) of such an object; raises PlanError."""
-    try:
-        nodes = tuple(Node(**dict(n, deps=tuple(n.get("deps", ())))) for n in data["nodes"])
-        graph = Graph(nodes, data.get("resident_bytes", 0))
-        budget = Budget(**data["budget"])
-        plan = tuple((kind, name) for kind, name in data.get("plan", ()))
-    except KeyError as error:
-        raise PlanError(f"not a planning problem: {error} is missing") from None
-    except (TypeError, AttributeError, ValueError) as error:
-        raise PlanError(f"not a planning problem: {error}") from None
-    return graph, budget, plan, data.get("claim", {})
+    if not isinstance(data, dict):
+        raise PlanError("not a planning problem: expected an object with nodes and budget")
+    for key, kind in (("nodes", list), ("budget", dict), ("plan", list), ("claim", dict)):
+        if key not in data and key in ("nodes", "budget"):
+            raise PlanError(f"not a planning problem: {key} is missing")
+        if not isinstance(data.get(key, kind()), kind):
+            raise PlanError(f"not a planning problem: {key} is {_short(data[key])}")
+    nodes = tuple(_node(place, entry) for place, entry in enumerate(data["nodes"]))
+    graph = Graph(nodes, data.get("resident_bytes", 0))
+    budget = _record(Budget, "budget", data["budget"], "ram_bytes")
+    for step in data.get("plan", ()):
+        if not isinstance(step, list) or [type(word) for word in step] != [str, str]:
+            raise PlanError(f"not a planning problem: a step of the plan is {_short(step)}")
+    return graph, budget, tuple(map(tuple, data.get("plan", ()))), data.get("claim", {})
+
+
+def _node(place, entry):
+    where = f"node {place}"
+    if not isinstance(entry, dict):
+        raise PlanError(f"not a planning problem: {where} is {_short(entry)}")
+    deps = entry.get("deps", [])
+    if not isinstance(entry.get("id", ""), str):
+        raise PlanError(f"not a planning problem: {where}: id is {_short(entry['id'])}, no text")
+    if not isinstance(deps, list) or not all(isinstance(dep, str) for dep in deps):
+        raise PlanError(f"not a planning problem: {where}: deps is {_short(deps)}, no list of ids")
+    for key in ("recomputable", "pageable"):
+        if not isinstance(entry.get(key, True), bool):
+            raise PlanError(f"not a planning problem: {where}: {key} is {_short(entry[key])}")
+    return _record(Node, where, {**entry, "deps": tuple(deps)}, "id")
+
+
+def _record(kind, where, entry, needed):
+    """The dataclass of an object with some of its fields, of which one is needed."""
+    unknown = [key for key in entry if key not in kind.__dataclass_fields__]
+    if unknown:
+        raise PlanError(f"not a planning problem: {where}: unknown key {_short(unknown[0])}")
+    if needed not in entry:
+        raise PlanError(f"not a planning problem: {where}: {needed} is missing")
+    return kind(**entry)
