@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from test_net_onnx import channels_last, residual
+from test_net_onnx import Model, channels_last, residual
 
 from acclimate.net import Net
 from acclimate_host import twin_net
@@ -36,6 +36,66 @@ def test_a_float_model_becomes_two_files_that_train(folder, capsys):
     assert [net.train_step(x, 2) for _ in range(20)][-1] > first
 
 
+class Shelf(dict):
+    """A pager in a dictionary."""
+
+    def page_out(self, number, view):
+        self[number] = bytes(view)
+
+    def page_in(self, number, view):
+        view[:] = self[number]
+
+
+def _arena(text):
+    line = next(line for line in text.splitlines() if line.startswith("arena "))
+    return int(line.split()[-1].replace(",", ""))
+
+
+def _deep():
+    net = Model((3, 16, 16))
+    net.conv(8, 3, (3, 3), pads=[1, 1, 1, 1])
+    for _ in range(4):
+        net.op("Relu", net.last)
+        net.conv(8, 8, (1, 1))
+    net.op("GlobalAveragePool", net.last)
+    net.op("Flatten", net.last)
+    net.dense(5, 8)
+    return net
+
+
+def test_a_step_that_is_too_large_is_planned_and_trains_to_the_same_bits(folder, capsys):
+    onnx.save(_deep().finish(), "deep.onnx")
+    np.save("d.npy", np.random.default_rng(1).normal(0, 1, (20, 3, 16, 16)))
+    base = ["compile", "deep.onnx", "--samples", "d.npy", "--biases", "5"]
+    for layer in ("c0:3", "c1:8", "c2:8", "c3:8", "c4:8"):
+        base += ["--channels", layer]
+    assert main([*base, "--out", "plain"]) == 0
+    plain = _arena(capsys.readouterr().out)
+    assert main([*base, "--out", "enough", "--ram", "1m"]) == 0
+    assert _arena(capsys.readouterr().out) == plain
+    assert main([*base, "--ram", "1k"]) == 2
+    error = capsys.readouterr().err
+    assert "no plan fits 1024 bytes of RAM; the smallest feasible RAM is" in error
+    least = int(error.split()[-2])
+    ram = least + (plain - least) // 2
+    assert main([*base, "--out", "planned", "--ram", str(ram)]) == 0
+    text = capsys.readouterr().out
+    assert _arena(text) <= ram < plain and f"to fit {ram:,} bytes a step computes" in text
+    assert "computes 0 layers again, pages 0 tensors" not in text
+    if twin_net.load() is None:
+        pytest.skip("the twin is not built")
+    twin_net.register()
+    results = []
+    for name in ("plain", "planned"):
+        code, weights = ((folder / name / file).read_bytes()
+                         for file in ("net_program", "net_weights"))  # fmt: skip
+        net = Net(code, weights, seed=3, pager=Shelf())
+        net.set_rate(0.02)
+        x = bytes(i * 7 & 255 for i in range(net.input_bytes))
+        results.append(([net.train_step(x, i % 3) for i in range(4)], bytes(net.weights())))
+    assert results[0] == results[1]
+
+
 def test_channels_and_optimizer_are_passed_on(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     net = channels_last()
@@ -58,6 +118,10 @@ def test_channels_and_optimizer_are_passed_on(tmp_path, monkeypatch, capsys):
     (["net.onnx", "--samples", "x.npy", "--channels", "c1"], "expected LAYER:COUNT"),
     (["net.onnx", "--samples", "x.npy", "--channels", "c9:1"], "no convolution 'c9'"),
     (["net.onnx", "--samples", "x.npy", "--biases", "99"], "bias_layers is 99"),
+    (["net.onnx", "--samples", "x.npy", "--ram", "50%"], "with k, m or g"),
+    (["net.onnx", "--samples", "x.npy", "--ram", "9k", "--predict-only"], "nothing to plan"),
+    (["net.onnx", "--samples", "x.npy", "--time-limit", "0"], "more than 0 seconds"),
+    (["net.onnx", "--samples", "x.npy", "--ram", "1k", "--board", "zz"], "no cost table or board"),
     (["net.onnx", "--samples", "x.npy", "--headroom", "9"], "headroom: expected 0 to 4"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said_in_one_line(folder, capsys, arguments, words):

@@ -35,9 +35,19 @@ def add_arguments(parser):
         "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZER_BYTES]
     )
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
+    add = parser.add_argument_group("a step that needs more RAM than there is").add_argument
+    add("--ram", metavar="BYTES", help="most bytes of the arena, as 100k: what does not fit is "
+        "computed again or paged, for the least energy")  # fmt: skip
+    add("--board", default="m4", metavar="B", help="cost table or board, as for plan (m4)")
+    add("--storage", metavar="BYTES", help="for pages; 0: compute again only")
+    add("--time-limit", type=float, default=60.0, metavar="S", help="of the planner (60)")
 
 
 def run(args):
+    if not args.time_limit > 0:
+        raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
+    if args.ram is not None and args.predict_only:
+        raise AcclimateError("--ram is for training; --predict-only has nothing to plan")
     network = _stored(imported(args.model), args)
     if args.predict_only:
         step = inference_step(network.graph)
@@ -47,14 +57,39 @@ def run(args):
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
         network = with_loss(network)
         step = training_step(network.graph, scheme, Options())
-    program = encode(step, network, args.optimizer)
+    program, rows = encode(step, network, args.optimizer), []
+    if args.ram is not None:
+        program, rows = _within(args, network, scheme, program)
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "net_program").write_bytes(program.code)
     (folder / "net_weights").write_bytes(program.weights)
     layers = ", ".join(node.attrs["layer"] for node in convolutions(network.graph))
     print(f"convolutions, first to last: {layers}")
-    table(_sizes(network, program, folder), ("what", "bytes"))
+    table(_sizes(network, program, folder) + rows, ("what", "bytes"))
+
+
+def _within(args, network, scheme, program):
+    """(program whose arena fits --ram, rows that say what its plan does)."""
+    from acclimate_host.poet.fit import fit
+    from acclimate_host.poet.models import amount, cost_table
+    from acclimate_host.poet.problem import Budget
+
+    ram = amount(args.ram)
+    if program.arena_bytes <= ram:
+        return program, []
+    storage = None if args.storage is None else amount(args.storage, what="storage")
+    found = fit(network, scheme, ram, cost_table(args.board), args.optimizer,
+                Budget(ram, aux_bytes=storage), time_limit=args.time_limit, gap=1e-3)  # fmt: skip
+    pages = found.page_bytes
+    again = sum(kind == "compute" for kind, _ in found.answer.plan) - len(found.graph.nodes)
+    rows = [("arena without the plan", f"{program.arena_bytes:,}"),
+            ("code of the plan", f"{found.added_bytes:,}")]  # fmt: skip
+    if pages:
+        rows += [(f"{len(pages)} pages that a step writes to a page store", f"{sum(pages):,}"),
+                 ("store of 4,096-byte blocks, at least", f"{4096 * found.store_blocks(4096):,}")]
+    print(f"to fit {ram:,} bytes a step computes {again} layers again, pages {len(pages)} tensors")
+    return found.program, rows
 
 
 def _sizes(network, program, folder):

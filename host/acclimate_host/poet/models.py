@@ -115,17 +115,18 @@ def whole(graph):
     return evaluate(graph, Budget(1 << 62), steps)
 
 
-def amount(text, graph, what="RAM"):
-    """Bytes of "100k", "2m", "65536", or of "50%" of what keeping everything needs."""
+def amount(text, graph=None, what="RAM"):
+    """Bytes of "100k", "2m", "65536", or with a graph of "50%" of keeping everything."""
     word = str(text).strip().lower()
     try:
-        if word.endswith("%"):
+        if word.endswith("%") and graph:
             value = whole(graph).peak_ram * float(word[:-1]) / 100
         else:
             unit = word[-1:] if word[-1:] in ("k", "m", "g") else ""
             value = float(word[: len(word) - len(unit)]) * _UNITS[unit]
     except ValueError:
-        raise PlanError(f"{what} {text!r}: expected bytes, or with k, m, g or %") from None
+        units = "k, m, g or %" if graph else "k, m or g"
+        raise PlanError(f"{what} {text!r}: expected bytes, or with {units}") from None
     if not 0 <= value < 1 << 60:
         raise PlanError(f"{what} {text!r}: expected 0 or more bytes")
     return int(value)
