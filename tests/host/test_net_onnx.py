@@ -152,6 +152,21 @@ def signal():
     return net
 
 
+def tutorial():
+    """As many tutorials have it: the clamp behind the max pool."""
+    net = Model((2, 12, 11))
+    net.conv(6, 2, (3, 3), pads=[1, 1, 1, 1])
+    net.op("MaxPool", net.last, kernel_shape=[2, 2], strides=[2, 2])
+    net.op("Relu", net.last)
+    net.conv(7, 6, (3, 3), bias=False)
+    net.normalization(7)
+    net.op("GlobalMaxPool", net.last)
+    net.op("Clip", net.last, np.array(0, np.float32), np.array(2, np.float32))
+    net.op("Flatten", net.last)
+    net.dense(4, 7)
+    return net
+
+
 def spelled_out():
     """As PyTorch's newer exporter writes (operators of version 18): axes and limits are inputs,
     every attribute is there, a Reshape keeps the number of samples."""
@@ -170,7 +185,7 @@ def spelled_out():
 
 
 NETS = {"residual": residual, "flattened": flattened, "channels last": channels_last,
-        "signal": signal, "spelled out": spelled_out}  # fmt: skip
+        "signal": signal, "tutorial": tutorial, "spelled out": spelled_out}  # fmt: skip
 
 
 def as_ours(network, given):

@@ -192,9 +192,14 @@ class Layers:
 
     def _clamped(self, op, limit):
         low, source = self.low, op.inputs[0]
-        x = low.made[source]
-        alone = low.readers(source) == 1 and source not in self.file.scales
-        if alone and low.build.clamp(x, limit):
+        x, before = low.made[source], source
+        alone = self._is_alone(before)
+        pool = next((o for o in self.file.ops if source in o.outputs), None)
+        if alone and pool is not None and pool.name in ("MaxPool", "GlobalMaxPool"):
+            # The largest of clamped numbers is the largest one, clamped.
+            before = pool.inputs[0]
+            alone = self._is_alone(before)
+        if alone and low.build.clamp(low.made[before], limit):
             low.place(op.outputs[0], x)
         elif limit == math.inf:
             self._with_table(op, "relu")
@@ -202,6 +207,10 @@ class Layers:
             self._with_table(op, "relu6")
         else:
             low.problems.add(f"Clip to [0, {limit}] of its own", "Clip behind a layer")
+
+    def _is_alone(self, name):
+        """Tell whether one operator alone reads a tensor, which has no scale of its own."""
+        return self.low.readers(name) == 1 and name not in self.file.scales
 
     # ---- the others ----------------------------------------------------------------------------
 
