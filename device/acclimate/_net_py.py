@@ -52,7 +52,7 @@ _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
 _COUNTS = bytes.fromhex(
-    "000c0e160c02050f0f0f04060600000005060d0807050d0003030203"
+    "000c0e160c02050f0f0f04060600000005060d1307050d1303030203"
 )
 # program: end
 
@@ -276,7 +276,7 @@ class Run:
 
     def pool(self, op, v):
         data, base = self.source(v[0])
-        channels, h, w, oh, ow, top, left, kh, kw, sh, sw, low, high = v[2:15]
+        h, w, oh, ow, top, left, kh, kw, sh, sw, channels, low, high = v[2:15]
         low, high, at = low - 128, high - 128, v[1]
         for place in range(oh * ow * channels):
             c, column, row = place % channels, place // channels % ow, place // channels // ow

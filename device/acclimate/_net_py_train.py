@@ -35,7 +35,8 @@ _S_EXPONENTS = const(36)
 _OP_LOSS = const(16)
 _OP_CLAMP_GRADIENT = const(17)
 _OP_INPUT_GRADIENT = const(18)
-_OP_POOL_GRADIENT = const(19)
+_OP_AVERAGE_POOL_GRADIENT = const(19)
+_OP_MAX_POOL_GRADIENT = const(23)
 _OP_SUM_GRADIENTS = const(20)
 _OP_BIAS_UPDATE = const(21)
 _OP_WEIGHT_UPDATE = const(22)
@@ -82,9 +83,8 @@ def one(run, op, v):
         _clamp(run, v)
     elif op == _OP_INPUT_GRADIENT:
         _input(run, v)
-    elif op == _OP_POOL_GRADIENT:
-        sums = [signed(run.arena[v[0] + i % v[3]]) * v[4] for i in range(v[2] * v[3])]
-        _one_block(run, sums, v[1], v[7], _exponent(run, v[6]) + v[5] - 64)
+    elif op in (_OP_AVERAGE_POOL_GRADIENT, _OP_MAX_POOL_GRADIENT):
+        _pool(run, op == _OP_MAX_POOL_GRADIENT, v)
     elif op == _OP_SUM_GRADIENTS:
         _sum(run, v)
     elif op == _OP_BIAS_UPDATE:
@@ -182,6 +182,30 @@ def _input(run, v):
             block.store(sums, range(gx + i * layer.cin, gx + (i + 1) * layer.cin))
     exponent = number_signed(run.program, layer.p + _L_EXPONENT, 2)
     _set_exponent(run, v[10], _exponent(run, v[9]) + exponent - 15 + fold + block.s)
+
+
+def _pool(run, is_max, v):
+    data, x = run.source(v[0])
+    arena, (h, w, oh, ow, top, left, kh, kw, sh, sw, channels) = run.arena, v[3:14]
+    block, k = Block(arena), v[18] - 1
+    for c in range(channels):
+        sums, g = [0] * (h * w), v[1] + c
+        for place in range(oh * ow):
+            value, row, column = signed(arena[g]), place // ow * sh - top, place % ow * sw - left
+            g += channels
+            seen = [
+                y * w + z
+                for y in range(max(row, 0), min(row + kh, h))
+                for z in range(max(column, 0), min(column + kw, w))
+            ]
+            if is_max and seen:
+                # The first of the largest, as max does.
+                seen = [max(seen, key=lambda at: signed(data[x + at * channels + c]))]  # noqa: B023
+            share = ((1 << k) + len(seen) // 2) // len(seen) if seen else 0
+            for at in seen:
+                sums[at] += value * share
+        block.store(sums, range(v[2] + c, v[2] + c + h * w * channels, channels))
+    _set_exponent(run, v[15], _exponent(run, v[14]) - k + block.s)
 
 
 # ---- updates ---------------------------------------------------------------------------------

@@ -19,32 +19,37 @@ void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int
     }
 }
 
-/* One output of a pool over the window from (top, left); *count elements lie inside. */
-static int32_t window(const net_pool_args *k, int32_t top, int32_t left, uint32_t c, int is_max,
-    int32_t *count) {
-    int32_t found = is_max ? -128 : 0;
-    *count = 0;
+int32_t net_window(const net_conv_args *k, uint32_t c, int32_t row, int32_t column, int is_max,
+    uint32_t *more) {
+    int32_t found = is_max ? -129 : 0;
+    int32_t top = row * k->stride_h - k->pad_top, left = column * k->stride_w - k->pad_left;
+    *more = 0;
     for (int32_t r = top < 0 ? 0 : top; r < top + k->kh && r < k->h; r++) {
-        for (int32_t t = left < 0 ? 0 : left; t < left + k->kw && t < k->w; t++) {
-            int32_t x = k->x[((uint32_t)r * k->w + (uint32_t)t) * k->channels + c];
-            found = !is_max ? found + x : x > found ? x : found;
-            ++*count;
+        for (int32_t t = left < 0 ? 0 : left; t < left + k->kw && t < k->w_in; t++) {
+            uint32_t at = (uint32_t)(r * k->w_in + t);
+            int32_t x = k->x[at * k->cin + c];
+            if (!is_max) {
+                found += x;
+                ++*more;
+            } else if (x > found) {
+                found = x;
+                *more = at + 1;
+            }
         }
     }
     return found;
 }
 
-void net_pool_ref(const net_pool_args *k, int is_max) {
+void net_pool_ref(const net_conv_args *k, int is_max) {
     int8_t *y = k->y;
     for (int32_t r = 0; r < k->oh; r++) {
         for (int32_t t = 0; t < k->ow; t++) {
-            for (uint32_t c = 0; c < k->channels; c++) {
-                int32_t count, found = window(k, r * k->stride_h - k->pad_top,
-                    t * k->stride_w - k->pad_left, c, is_max, &count);
-                if (!is_max && count) {
+            for (uint32_t c = 0; c < k->cin; c++) {
+                uint32_t n;
+                int32_t found = net_window(k, c, r, t, is_max, &n);
+                if (!is_max && n) {
                     /* Unsigned: a Cortex-M0 then needs one routine of division, not two. */
-                    uint32_t n = (uint32_t)count, size = net_magnitude(found);
-                    size = (size + n / 2) / n;
+                    uint32_t size = (net_magnitude(found) + n / 2) / n;
                     found = found > 0 ? (int32_t)size : -(int32_t)size;
                 }
                 *y++ = (int8_t)net_clamp(found, k->low, k->high);
@@ -53,15 +58,15 @@ void net_pool_ref(const net_pool_args *k, int is_max) {
     }
 }
 
-void net_pad_ref(const net_pool_args *k) {
+void net_pad_ref(const net_conv_args *k) {
     int8_t *y = k->y;
     for (int32_t r = 0; r < k->oh; r++) {
         int32_t row = r - k->pad_top;
         for (int32_t t = 0; t < k->ow; t++) {
             int32_t column = t - k->pad_left;
-            int is_inside = row >= 0 && row < k->h && column >= 0 && column < k->w;
-            for (uint32_t c = 0; c < k->channels; c++) {
-                *y++ = is_inside ? k->x[((uint32_t)row * k->w + (uint32_t)column) * k->channels + c]
+            int is_inside = row >= 0 && row < k->h && column >= 0 && column < k->w_in;
+            for (uint32_t c = 0; c < k->cin; c++) {
+                *y++ = is_inside ? k->x[((uint32_t)row * k->w_in + (uint32_t)column) * k->cin + c]
                     : k->low;
             }
         }

@@ -93,29 +93,42 @@ static float inverse_f32(float x) {
     return y.real;
 }
 
-static void net_pool_f32(const net_pool_args *k, int is_max) {
-    float *y = F(k->y);
-    for (int32_t place = 0; place < k->oh * k->ow * k->channels; place++) {
-        int32_t c = place % k->channels, pixel = place / k->channels, count = 0;
-        int32_t top = pixel / k->ow * k->stride_h - k->pad_top;
-        int32_t left = pixel % k->ow * k->stride_w - k->pad_left;
-        float found = 0;
-        for (int32_t r = top < 0 ? 0 : top; r < top + k->kh && r < k->h; r++) {
-            for (int32_t t = left < 0 ? 0 : left; t < left + k->kw && t < k->w; t++, count++) {
-                float x = CF(k->x)[(r * k->w + t) * k->channels + c];
-                found = !is_max ? found + x : !count || x > found ? x : found;
+/* As net_window. */
+static float window_f32(const net_conv_args *k, uint32_t c, int32_t row, int32_t column,
+    int is_max, uint32_t *more) {
+    int32_t top = row * k->stride_h - k->pad_top, left = column * k->stride_w - k->pad_left;
+    float found = 0;
+    *more = 0;
+    for (int32_t r = top < 0 ? 0 : top; r < top + k->kh && r < k->h; r++) {
+        for (int32_t t = left < 0 ? 0 : left; t < left + k->kw && t < k->w_in; t++) {
+            uint32_t at = (uint32_t)(r * k->w_in + t);
+            float x = CF(k->x)[at * k->cin + c];
+            if (!is_max) {
+                found += x;
+                ++*more;
+            } else if (!*more || x > found) {
+                found = x;
+                *more = at + 1;
             }
         }
-        y[place] = is_max || !count ? found : found * inverse_f32((float)count);
+    }
+    return found;
+}
+
+static void net_pool_f32(const net_conv_args *k, int is_max) {
+    for (int32_t place = 0; place < k->oh * k->ow * k->cin; place++) {
+        int32_t pixel = place / k->cin;
+        uint32_t n, c = (uint32_t)(place % k->cin);
+        float found = window_f32(k, c, pixel / k->ow, pixel % k->ow, is_max, &n);
+        F(k->y)[place] = is_max || !n ? found : found * inverse_f32((float)n);
     }
 }
 
-static void net_pad_f32(const net_pool_args *k) {
-    for (int32_t place = 0; place < k->oh * k->ow * k->channels; place++) {
-        int32_t pixel = place / k->channels, c = place % k->channels;
+static void net_pad_f32(const net_conv_args *k) {
+    for (int32_t place = 0; place < k->oh * k->ow * k->cin; place++) {
+        int32_t pixel = place / k->cin, c = place % k->cin;
         int32_t r = pixel / k->ow - k->pad_top, t = pixel % k->ow - k->pad_left;
-        int is_inside = r >= 0 && r < k->h && t >= 0 && t < k->w;
-        F(k->y)[place] = is_inside ? CF(k->x)[(r * k->w + t) * k->channels + c] : 0.0f;
+        F(k->y)[place] = inside_f32(r, t, k) ? CF(k->x)[(r * k->w_in + t) * k->cin + c] : 0.0f;
     }
 }
 
@@ -137,7 +150,7 @@ static float exponential_f32(float x) {
 
 /* The label's share in 1/32768, or -1 where the loss is not finite. */
 static int32_t net_softmax_loss_f32(const int8_t *x, uint32_t n, const uint16_t *table,
-    uint32_t label, int8_t *g, int32_t *exponent, uint16_t *work) {
+    uint32_t label, int8_t *g, int32_t *exponent, int32_t *work) {
     float most = CF(x)[0], sum = 0;
     (void)table;
     (void)work;
@@ -161,16 +174,6 @@ static void net_clamp_gradient_f32(const int8_t *g, const uint8_t *mask, int8_t 
     for (uint32_t i = 0; i < n; i++) {
         F(y)[i] = mask[i >> 3] >> (i & 7) & 1 ? CF(g)[i] : 0.0f;
     }
-}
-
-static int net_pool_gradient_f32(const int8_t *g, int8_t *y, uint32_t pixels, uint32_t channels,
-    int32_t m) {
-    float inverse = inverse_f32((float)pixels);
-    (void)m;
-    for (uint32_t i = 0; i < pixels * channels; i++) {
-        F(y)[i] = CF(g)[i % channels] * inverse;
-    }
-    return 0;
 }
 
 static int32_t net_sum_gradients_f32(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n,
@@ -213,7 +216,31 @@ static int net_input_gradient_f32(const net_gradient_args *a) {
     return 0;
 }
 
-/* Channel by channel through the work area: gx may be g. */
+/* Spread the gradient of one channel of a pool over the sums of its input. */
+static void spread_pool_f32(const net_gradient_args *a, uint32_t c, float *sums) {
+    const net_conv_args *k = a->layer;
+    for (int32_t place = 0; place < k->oh * k->ow; place++) {
+        int32_t r = place / k->ow, t = place % k->ow;
+        float h = CF(a->g)[(uint32_t)place * k->cin + c];
+        uint32_t more;
+        window_f32(k, c, r, t, a->pools > 1, &more);
+        if (a->pools > 1 && more) {
+            sums[more - 1] += h;
+        }
+        if (a->pools > 1 || !more) {
+            continue;
+        }
+        int32_t top = r * k->stride_h - k->pad_top, left = t * k->stride_w - k->pad_left;
+        h *= inverse_f32((float)more);
+        for (int32_t i = top < 0 ? 0 : top; i < top + k->kh && i < k->h; i++) {
+            for (int32_t j = left < 0 ? 0 : left; j < left + k->kw && j < k->w_in; j++) {
+                sums[i * k->w_in + j] += h;
+            }
+        }
+    }
+}
+
+/* Channel by channel through the work area: gx may be g, and the x of a pool. */
 static int net_depthwise_gradient_f32(const net_gradient_args *a) {
     const net_conv_args *k = a->layer;
     uint32_t pixels = (uint32_t)k->h * k->w_in;
@@ -221,7 +248,11 @@ static int net_depthwise_gradient_f32(const net_gradient_args *a) {
         for (uint32_t p = 0; p < pixels; p++) {
             F(a->work)[p] = 0;
         }
-        spread_f32(k, CF(a->g), c, F(a->work), 1, 1);
+        if (a->pools) {
+            spread_pool_f32(a, c, F(a->work));
+        } else {
+            spread_f32(k, CF(a->g), c, F(a->work), 1, 1);
+        }
         for (uint32_t p = 0; p < pixels; p++) {
             F(a->gx)[p * k->cin + c] = F(a->work)[p];
         }

@@ -4,6 +4,11 @@
 #include "net_dot.h"
 #include "net_rows.h"
 
+int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step, int s, int8_t *g,
+    uint32_t runs, uint32_t run, uint32_t pitch) {
+    return net_store_sums(sums, n, at, step, s, g, runs, run, pitch);
+}
+
 /* Whether output `at` (before division by the stride) exists; *index is its number. */
 static int has_output(int32_t at, uint32_t stride, uint32_t count, uint32_t *index) {
     if (at < 0) {
@@ -129,22 +134,32 @@ int net_input_gradient_ref(const net_gradient_args *a) {
 /* The sums of one channel over the whole input. */
 static void plane(const net_gradient_args *a, uint32_t c) {
     const net_conv_args *k = a->layer;
-    uint32_t taps = (uint32_t)k->kh * k->kw, pixels = (uint32_t)k->h * k->w_in;
-    const int8_t *w = c < k->split ? k->wt + c * taps : k->w + (c - k->split) * taps;
-    const int8_t *g = a->g + c;
+    uint32_t taps = (uint32_t)k->kh * k->kw, pixels = (uint32_t)k->h * k->w_in, more;
+    const int8_t *g = a->g + c, *w = 0;
     for (uint32_t i = 0; i < pixels; i++) {
         a->work[i] = 0;
     }
     for (int32_t r = 0; r < k->oh; r++) {
         for (int32_t t = 0; t < k->ow; t++, g += k->cout) {
-            int32_t h = net_fold(*g, a->ratio[c], a->fold);
-            for (int32_t i = 0; i < k->kh; i++) {
-                int32_t row = r * k->stride_h - k->pad_top + i;
-                for (int32_t j = 0; j < k->kw; j++) {
-                    int32_t column = t * k->stride_w - k->pad_left + j;
-                    if (row >= 0 && row < k->h && column >= 0 && column < k->w_in) {
-                        a->work[row * k->w_in + column] += h * w[i * k->kw + j];
-                    }
+            int32_t h = *g;
+            if (a->pools) {
+                net_window(k, c, r, t, a->pools > 1, &more);
+                if (!more) {
+                    continue;
+                }
+                if (a->pools > 1) {
+                    a->work[more - 1] += h;
+                    continue;
+                }
+                h *= (int32_t)(((1u << (a->fold - 1)) + more / 2) / more);
+            } else {
+                w = c < k->split ? k->wt + c * taps : k->w + (c - k->split) * taps;
+                h = net_fold(h, a->ratio[c], a->fold);
+            }
+            int32_t top = r * k->stride_h - k->pad_top, left = t * k->stride_w - k->pad_left;
+            for (int32_t i = top < 0 ? 0 : top; i < top + k->kh && i < k->h; i++) {
+                for (int32_t j = left < 0 ? 0 : left; j < left + k->kw && j < k->w_in; j++) {
+                    a->work[i * k->w_in + j] += w ? h * w[(i - top) * k->kw + j - left] : h;
                 }
             }
         }
@@ -166,21 +181,6 @@ void net_clamp_gradient_ref(const int8_t *g, const uint8_t *mask, int8_t *y, uin
     for (uint32_t i = 0; i < n; i++) {
         y[i] = mask[i >> 3] >> (i & 7) & 1 ? g[i] : 0;
     }
-}
-
-int net_pool_gradient_ref(const int8_t *g, int8_t *y, uint32_t pixels, uint32_t channels,
-    int32_t m) {
-    uint32_t most = 0;
-    for (uint32_t c = 0; c < channels; c++) {
-        most = net_magnitude(g[c]) > most ? net_magnitude(g[c]) : most;
-    }
-    int s = net_gradient_shift((int32_t)most * m);
-    for (uint32_t p = 0; p < pixels; p++, y += channels) {
-        for (uint32_t c = 0; c < channels; c++) {
-            y[c] = (int8_t)net_even_shift(g[c] * m, s);
-        }
-    }
-    return s;
 }
 
 int32_t net_sum_gradients_ref(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,

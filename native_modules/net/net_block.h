@@ -30,7 +30,7 @@ static inline void net_halve(int8_t *g, uint32_t runs, uint32_t run, uint32_t pi
 }
 
 /* Store n sums `step` apart at `at`, after what lies from `g` on (net_halve's arguments). */
-static inline int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step,
+static inline int net_store_sums(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step,
     int s, int8_t *g, uint32_t runs, uint32_t run, uint32_t pitch) {
     int32_t most = net_most(sums, n);
     while (net_even_shift(most, s) > 127) {
@@ -43,5 +43,9 @@ static inline int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, u
     }
     return s;
 }
+
+/* The same, once for all kernels of a module. */
+int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step, int s, int8_t *g,
+    uint32_t runs, uint32_t run, uint32_t pitch);
 
 #endif

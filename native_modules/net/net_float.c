@@ -7,6 +7,7 @@
 #define net_get_layer net_get_layer_f32
 #define net_is_depthwise net_is_depthwise_f32
 #define net_get_conv net_get_conv_f32
+#define net_get_pool net_get_pool_f32
 #define net_optional net_optional_f32
 #define net_times net_times_f32
 #define net_arena net_arena_f32
@@ -23,7 +24,6 @@
 #define net_input_gradient net_input_gradient_f32
 #define net_depthwise_gradient net_depthwise_gradient_f32
 #define net_clamp_gradient net_clamp_gradient_f32
-#define net_pool_gradient net_pool_gradient_f32
 #define net_sum_gradients net_sum_gradients_f32
 #define net_bias_update net_bias_update_f32
 #define net_weight_update net_weight_update_f32

@@ -3,7 +3,7 @@
 #ifndef NET_FORMAT_H
 #define NET_FORMAT_H
 
-#define NET_FORMAT 2
+#define NET_FORMAT 3
 #define NET_P_MAGIC 0
 #define NET_P_FORMAT 4
 #define NET_P_DTYPE 5
@@ -93,10 +93,11 @@
 #define NET_OP_LOSS 16
 #define NET_OP_CLAMP_GRADIENT 17
 #define NET_OP_INPUT_GRADIENT 18
-#define NET_OP_POOL_GRADIENT 19
+#define NET_OP_AVERAGE_POOL_GRADIENT 19
 #define NET_OP_SUM_GRADIENTS 20
 #define NET_OP_BIAS_UPDATE 21
 #define NET_OP_WEIGHT_UPDATE 22
+#define NET_OP_MAX_POOL_GRADIENT 23
 #define NET_OP_PAGE_OUT 24
 #define NET_OP_PAGE_IN 25
 #define NET_OP_PAGE_KEEP 27
@@ -116,6 +117,6 @@
 
 /* How many operands each opcode has. */
 #define NET_OPERANDS_MOST 22
-#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 5, 6, 13, 8, 7, 5, 13, 0, 3, 3, 2, 3 }
+#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 5, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3 }
 
 #endif

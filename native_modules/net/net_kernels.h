@@ -34,22 +34,27 @@ typedef struct {
     uint16_t x_step, y_step;
     /* From here on in the order of the operands and of the layer's record: net_get_conv. */
     union {
-        uint16_t window[6];
+        uint16_t pool[11]; /* the operands of a pool, up to cin */
         struct {
-            uint16_t h, w_in, oh, ow;
-            int16_t pad_top, pad_left;
-        };
-    };
-    union {
-        uint16_t counts[4];
-        struct {
-            uint16_t cin, cout, groups, split;
-        };
-    };
-    union {
-        uint16_t kernel[4];
-        struct {
-            uint16_t kh, kw, stride_h, stride_w;
+            union {
+                uint16_t window[6];
+                struct {
+                    uint16_t h, w_in, oh, ow;
+                    int16_t pad_top, pad_left;
+                };
+            };
+            union {
+                uint16_t kernel[4];
+                struct {
+                    uint16_t kh, kw, stride_h, stride_w;
+                };
+            };
+            union {
+                uint16_t counts[4];
+                struct {
+                    uint16_t cin, cout, groups, split;
+                };
+            };
         };
     };
     union {
@@ -74,30 +79,23 @@ int8_t net_add_one(const net_add_rule *rule, int32_t a, int32_t b);
 /* y = a + b over n elements; y may be a or b. */
 void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y, uint32_t n);
 
-typedef struct {
-    const int8_t *x;
-    int8_t *y;
-    union {
-        uint16_t row[11]; /* in the order of the operands */
-        struct {
-            uint16_t channels, h, w, oh, ow;
-            int16_t pad_top, pad_left;
-            uint16_t kh, kw, stride_h, stride_w;
-        };
-    };
-    int8_t low, high;
-} net_pool_args;
+/* Pools and padding have of net_conv_args: x, y, the window, the kernel, cin = cout, low, high.
+ *
+ * The sum of one channel's window for the output at (row, column), or its largest. *more: how
+ * many elements lie inside of the input, or the place of the first largest plus 1; 0: none. */
+int32_t net_window(const net_conv_args *k, uint32_t c, int32_t row, int32_t column, int is_max,
+    uint32_t *more);
 
 /* The average of each window, or its largest value. */
-void net_pool_ref(const net_pool_args *k, int is_max);
+void net_pool_ref(const net_conv_args *k, int is_max);
 
-/* y (oh x ow) = fill, with x (h x w) from (pad_top, pad_left) on; fill is `low`. */
-void net_pad_ref(const net_pool_args *k);
+/* y (oh x ow) = fill, with x (h x w_in) from (pad_top, pad_left) on; fill is `low`. */
+void net_pad_ref(const net_conv_args *k);
 
 /* Section 4. By `table` (32 numbers): g = the shares less 1 at `label`, as int8 with the exponent returned through
- * *exponent; returns the label's share in 1/32768. work: 2 n bytes. */
+ * *exponent; returns the label's share in 1/32768. work: 4 n bytes. */
 int32_t net_softmax_loss_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
-    int8_t *g, int32_t *exponent, uint16_t *work);
+    int8_t *g, int32_t *exponent, int32_t *work);
 
 /* ---- backward: sections 5 and 6 ---- */
 
@@ -106,10 +104,11 @@ typedef struct {
     const net_conv_args *layer;
     const int8_t *g;
     int8_t *gx; /* for a depthwise layer it may be g itself */
-    const uint16_t *ratio;
+    const uint16_t *ratio; /* of a layer */
     int32_t *work; /* net_gradient_work bytes: sums of two pixels, and H of section 5 */
     uint32_t work_bytes;
-    uint8_t fold;
+    uint8_t fold; /* of a pool: k of section 5, plus 1 */
+    uint8_t pools; /* 0: a layer; 1: averages, 2: the largest, both as depthwise layers */
 } net_gradient_args;
 
 static inline uint32_t net_gradient_work(const net_conv_args *layer, int is_depthwise) {
@@ -124,8 +123,6 @@ int net_input_gradient_ref(const net_gradient_args *k);
 int net_depthwise_gradient_ref(const net_gradient_args *k);
 
 void net_clamp_gradient_ref(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n);
-int net_pool_gradient_ref(const int8_t *g, int8_t *y, uint32_t pixels, uint32_t channels,
-    int32_t m);
 
 /* y = a 2^ea + b 2^eb; returns the exponent of y, which may be a or b. */
 int32_t net_sum_gradients_ref(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,
@@ -186,9 +183,6 @@ void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args
 #endif
 #if !defined(net_clamp_gradient)
 #define net_clamp_gradient net_clamp_gradient_ref
-#endif
-#if !defined(net_pool_gradient)
-#define net_pool_gradient net_pool_gradient_ref
 #endif
 #if !defined(net_sum_gradients)
 #define net_sum_gradients net_sum_gradients_ref

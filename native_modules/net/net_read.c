@@ -42,6 +42,13 @@ static inline uint32_t weight_bytes(net_reader *r, const net_layer *layer, int t
     return deep ? net_times(r, layer->cout, NET_ROW_BYTES(row)) : row * NET_ELEMENT;
 }
 
+void net_get_pool(const uint32_t *window, net_conv_args *k) {
+    for (uint32_t i = 0; i < 11; i++) {
+        k->pool[i] = (uint16_t)window[i];
+    }
+    k->cout = k->cin;
+}
+
 void net_get_conv(net_reader *r, const net_layer *layer, const uint32_t *window,
     net_conv_args *k) {
     for (uint32_t i = 0; i < 6; i++) {

@@ -92,4 +92,7 @@ int net_is_depthwise(const net_layer *layer);
 /* A layer's parameters and its window (six operands) into k; x, y, mask stay open. */
 void net_get_conv(net_reader *r, const net_layer *layer, const uint32_t *window, net_conv_args *k);
 
+/* A pool's window, kernel and channels (eleven operands) into k. */
+void net_get_pool(const uint32_t *window, net_conv_args *k);
+
 #endif

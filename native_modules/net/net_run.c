@@ -142,16 +142,14 @@ static void run_add(net_reader *r) {
     }
 }
 
-/* x y channels window kh kw sh sw low high */
+/* x y window kh kw sh sw channels low high */
 static void run_pool(net_reader *r, uint32_t op) {
-    net_pool_args k;
-    for (uint32_t i = 0; i < 11; i++) {
-        k.row[i] = (uint16_t)r->v[2 + i];
-    }
+    net_conv_args k;
+    net_get_pool(r->v + 2, &k);
     k.low = (int8_t)(r->v[13] - 128);
     k.high = (int8_t)(r->v[14] - 128);
-    k.x = net_input(r, r->v[0], net_times(r, elements(r, k.h, k.w, k.channels), NET_ELEMENT));
-    k.y = (int8_t *)net_arena(r, r->v[1], net_times(r, elements(r, k.oh, k.ow, k.channels),
+    k.x = net_input(r, r->v[0], net_times(r, elements(r, k.h, k.w_in, k.cin), NET_ELEMENT));
+    k.y = (int8_t *)net_arena(r, r->v[1], net_times(r, elements(r, k.oh, k.ow, k.cin),
         NET_ELEMENT), NET_ELEMENT);
     if (r->fault) {
         return;

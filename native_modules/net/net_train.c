@@ -19,7 +19,7 @@ static void train_loss(net_reader *r, const uint32_t *v) {
     const int8_t *x = net_input(r, v[0], net_times(r, n, NET_ELEMENT));
     int8_t *g = tensor(r, v[2], n);
     int16_t *slot = net_slot(r, v[3]);
-    uint16_t *work = (uint16_t *)net_arena(r, v[4], net_times(r, n, 4), 4);
+    int32_t *work = (int32_t *)net_arena(r, v[4], net_times(r, n, 4), 4);
     if (label >= n) {
         r->fault = NET_BAD_PLACE;
     }
@@ -46,40 +46,43 @@ static void train_clamp(net_reader *r, const uint32_t *v) {
     }
 }
 
-/* layer g y window slot slot work bytes */
-static void train_input(net_reader *r, const net_layer *layer, const uint32_t *v) {
+/* layer g y window slot slot work bytes, or of a pool:
+ * x g y window kh kw sh sw channels slot slot work bytes k */
+static void train_input(net_reader *r, const net_layer *layer, uint32_t op) {
     net_conv_args c;
     net_gradient_args k;
-    net_get_conv(r, layer, v + 3, &c);
-    int depthwise = net_is_depthwise(layer);
-    int16_t *from = net_slot(r, v[9]), *to = net_slot(r, v[10]);
+    const uint32_t *v = r->v, *more = v + 9;
+    int depthwise = 1, e = 0;
+    k.pools = 0;
+    if (layer) {
+        net_get_conv(r, layer, v + 3, &c);
+        depthwise = net_is_depthwise(layer);
+        k.ratio = net_constant(r, layer->ratio, 2u * c.cout, 2);
+        k.fold = (uint8_t)layer->fold;
+        e = layer->exponent - 15 + layer->fold;
+    } else {
+        net_get_pool(v + 3, &c);
+        more = v + 14;
+        k.fold = (uint8_t)v[18];
+        e = 1 - (int32_t)k.fold;
+        k.pools = op == NET_OP_MAX_POOL_GRADIENT ? 2 : 1;
+    }
+    int16_t *from = net_slot(r, more[0]), *to = net_slot(r, more[1]);
+    uint32_t n = net_times(r, net_times(r, c.h, c.w_in), c.cin);
     k.layer = &c;
     k.g = tensor(r, v[1], net_times(r, net_times(r, c.oh, c.ow), c.cout));
-    k.gx = tensor(r, v[2], net_times(r, net_times(r, c.h, c.w_in), c.cin));
-    k.ratio = net_constant(r, layer->ratio, 2u * c.cout, 2);
-    k.fold = (uint8_t)layer->fold;
-    k.work = net_optional(r, v[11], v[12], 4);
-    k.work_bytes = v[12];
-    if (!k.work || v[12] < net_gradient_work(&c, depthwise) || layer->fold - 1u > 23u) {
+    k.gx = tensor(r, v[2], n);
+    if (!layer) {
+        c.x = net_input(r, v[0], net_times(r, n, NET_ELEMENT));
+    }
+    k.work = net_optional(r, more[2], more[3], 4);
+    k.work_bytes = more[3];
+    if (!k.work || more[3] < net_gradient_work(&c, depthwise) || k.fold - 1u > 23u) {
         r->fault = NET_BAD_PLACE;
     }
     if (!r->fault) {
         int s = depthwise ? net_depthwise_gradient(&k) : net_input_gradient(&k);
-        *to = (int16_t)(*from + layer->exponent - 15 + layer->fold + s);
-    }
-}
-
-/* g y pixels channels m k slot slot */
-static void train_pool(net_reader *r, const uint32_t *v) {
-    const int8_t *g = tensor(r, v[0], v[3]);
-    int8_t *y = tensor(r, v[1], net_times(r, v[2], v[3]));
-    int16_t *from = net_slot(r, v[6]), *to = net_slot(r, v[7]);
-    if (v[4] > 65535) {
-        r->fault = NET_BAD_PLACE;
-    }
-    if (!r->fault) {
-        int s = net_pool_gradient(g, y, v[2], v[3], (int32_t)v[4]);
-        *to = (int16_t)(*from + (int32_t)v[5] - 64 + s);
+        *to = (int16_t)(*from + e + s);
     }
 }
 
@@ -185,10 +188,9 @@ int net_train(net_reader *r, uint32_t op) {
             train_clamp(r, v);
             break;
         case NET_OP_INPUT_GRADIENT:
-            train_input(r, layer, v);
-            break;
-        case NET_OP_POOL_GRADIENT:
-            train_pool(r, v);
+        case NET_OP_AVERAGE_POOL_GRADIENT:
+        case NET_OP_MAX_POOL_GRADIENT:
+            train_input(r, layer, op);
             break;
         case NET_OP_SUM_GRADIENTS:
             train_sum(r, v);

@@ -6,6 +6,7 @@
 import struct
 
 import net_vectors_float as v
+import net_vectors_float_pools as pools
 
 from acclimate.net import Net, NetError
 from acclimate.net_float import FloatNet
@@ -20,6 +21,14 @@ def close(a, b):
 
 
 def test_a_step_is_close_to_float64():
+    check_step(v)
+
+
+def test_a_step_through_pools_is_close_to_float64():
+    check_step(pools)
+
+
+def check_step(v):
     net = FloatNet(bytearray(v.PROGRAM), v.WEIGHTS)
     net.set_rate(v.RATE)
     best = net.predict(v.INPUT)

@@ -75,6 +75,31 @@ def schemes(graph):
     return full(graph), Scheme(6, some), Scheme(2), Scheme(0)
 
 
+def pooled_net(seed, square=False):
+    """Return a forward graph with pools between layers that learn: overlaps, gaps, padding.
+
+    :param square: layers with only what one number describes
+    """
+    random = np.random.default_rng(seed)
+    net = Builder("pooled", (2, *(int(random.integers(9, 14)) for _ in range(2))))
+
+    def pool(kind, name, y):
+        kernel = tuple(int(random.integers(1, 4)) for _ in range(2))
+        stride = tuple(int(random.integers(1, 4)) for _ in range(2))
+        pad = tuple(int(random.integers(kernel[k % 2])) for k in range(4))
+        return net.sliding_pool(kind, name, y, kernel, stride, pad)
+
+    y = pool("max_pool", "m0", net.conv("c0", net.x, 4, kernel=3))
+    y = net.pad("n", y, (1, 0, 2, 1))
+    y = pool("average_pool", "v", net.conv("c1", y, 5, kernel=1 if square else (1, 2)))
+    y = pool("max_pool", "m1", net.conv("c2", y, 5, kernel=3, groups=5, relu=False))
+    if seed % 3 == 0:
+        y = net.sliding_pool("max_pool", "g", y, net.tensors[y].shape[1:], 1)
+    elif seed % 3 == 1:
+        y = net.pool("p", y)
+    return net.classify(y, 3)
+
+
 def predicting_net(seed):
     """Return a forward graph with what only predicts: pools, pads, tables, streams."""
     random = np.random.default_rng(seed)

@@ -123,14 +123,67 @@ class Step:
         e = min(ea, eb)
         self._store(name, [(self.g[a] << (ea - e)) + (self.g[b] << (eb - e))], e)
 
-    def _pool_gradient(self, node):
+    def _pooled(self, node, share, k):
+        """Spread gradients over windows of flags, one for each output; `share` makes them."""
         source, name = node.inputs[0], node.outputs[0]
-        shape = self.graph[name].shape
-        n = shape[1] * shape[2]
-        j = math.floor(math.log2(n))
-        m = math.floor(2 ** (15 + j) / n + 0.5)
-        sums = np.broadcast_to(self.g[source] * m, shape)
-        self._store(name, [sums], self.exponents[source] - 15 - j)
+        (channels, *edges), g = self.graph[name].shape, self.g[source]
+        kernel, stride, pad = tuple(edges), (1, 1), (0, 0, 0, 0)
+        if "kernel" in node.attrs:
+            shape = geometry(node.attrs)
+            kernel, stride, pad = shape.kernel, shape.stride, shape.pad
+        inside = np.pad(np.ones(edges, bool), (pad[::2], pad[1::2]))
+        sums = np.zeros((channels, *inside.shape), np.int64)
+        for c, r, t in np.ndindex(g.shape):
+            where = tuple(
+                slice(at * step, at * step + size)
+                for at, step, size in zip((r, t), stride, kernel, strict=True)
+            )
+            if inside[where].any():
+                sums[c][where] += g[c, r, t] * share(c, where, inside[where])
+        sums = sums[:, pad[0] : pad[0] + edges[0], pad[1] : pad[1] + edges[1]]
+        self._store(name, list(sums), self.exponents[source] - k, np.stack)
+
+    def _pool_gradient(self, node):
+        _, height, width = self.graph[node.outputs[0]].shape
+        kernel, stride, pad = (height, width), (1, 1), (0, 0, 0, 0)
+        if "kernel" in node.attrs:
+            shape = geometry(node.attrs)
+            kernel, stride, pad = shape.kernel, shape.stride, shape.pad
+        ones = np.pad(np.ones((height, width), int), (pad[::2], pad[1::2]))
+        view = np.lib.stride_tricks.sliding_window_view(ones, kernel)
+        counts = view[:: stride[0], :: stride[1]].sum(axis=(2, 3))
+        counts = counts[counts > 0]
+        k = min(23, 15 + math.floor(math.log2(counts.max())))
+        overlap = math.prod(math.ceil(a / b) for a, b in zip(kernel, stride, strict=True))
+        while overlap * 128 * (2**k // counts.min() + 1) >= 2**31:
+            k -= 1
+
+        def share(c, where, inside):
+            return inside * math.floor(2**k / inside.sum() + 0.5)
+
+        self._pooled(node, share, k)
+
+    _average_pool_gradient = _pool_gradient
+
+    def _pad_gradient(self, node):
+        """Cut off what was put around: no rounding."""
+        source, name = node.inputs[0], node.outputs[0]
+        pad = geometry({"kernel": 1, "stride": 1, **node.attrs}).pad
+        _, height, width = self.graph[name].shape
+        self.g[name] = self.g[source][:, pad[0] : pad[0] + height, pad[1] : pad[1] + width]
+        self.exponents[name] = self.exponents[source]
+
+    def _max_pool_gradient(self, node):
+        pad = geometry(node.attrs).pad
+        x = np.pad(self.made[node.inputs[1]], ((0, 0), pad[::2], pad[1::2]),
+                   constant_values=-1000)  # fmt: skip
+
+        def share(c, where, inside):
+            flags = np.zeros(inside.shape, int)
+            flags.flat[x[c][where].argmax()] = 1  # numpy takes the first
+            return flags
+
+        self._pooled(node, share, 0)
 
     def _layer(self, name):
         node = next(n for n in self.network.graph.nodes if n.attrs.get("layer") == name

@@ -44,8 +44,8 @@ class ConvArgs(Structure):
         ("x_pitch", c_int32), ("y_pitch", c_int32),
         *((name, c_uint16) for name in ("x_step", "y_step", "h", "w_in", "oh", "ow")),
         ("pad_top", c_int16), ("pad_left", c_int16),
-        *((name, c_uint16) for name in ("cin", "cout", "groups", "split", "kh", "kw",
-            "stride_h", "stride_w")),
+        *((name, c_uint16) for name in ("kh", "kw", "stride_h", "stride_w",
+            "cin", "cout", "groups", "split")),
         *((name, c_int8) for name in ("zero_x", "zero_y", "low", "high")),
     ]  # fmt: skip
 
@@ -54,7 +54,7 @@ class GradientArgs(Structure):
     _fields_ = [
         ("layer", POINTER(ConvArgs)), ("g", POINTER(c_int8)), ("gx", POINTER(c_int8)),
         ("ratio", POINTER(c_uint16)), ("work", POINTER(c_int32)), ("work_bytes", c_uint32),
-        ("fold", c_uint8),
+        ("fold", c_uint8), ("pools", c_uint8),
     ]  # fmt: skip
 
 

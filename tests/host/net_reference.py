@@ -6,6 +6,8 @@ Knows the operators by what they mean, and nothing of how the compiler decides.
 
 import numpy as np
 
+from acclimate_host.model.graph import geometry
+
 LINEAR_LIMIT = 4.0  # where a layer without ReLU saturates here
 RATE = 0.25
 
@@ -87,6 +89,36 @@ def weight_gradient(x, g, attrs, shape):
     g = g.reshape(groups, -1, *g.shape[1:])
     found = np.einsum("gihwkl,gohw->goikl", windows, g)
     return found.reshape(-1, *found.shape[2:])
+
+
+def inside(attrs, shape, at):
+    """Return the slices of a window of a pool that lie inside of an input of a shape."""
+    form = geometry(attrs)
+    starts = [at[i] * form.stride[i] - form.pad[i] for i in (0, 1)]
+    return tuple(slice(max(start, 0), min(start + form.kernel[i], shape[1 + i]))
+                 for i, start in enumerate(starts))  # fmt: skip
+
+
+def pooled(attrs, shape, to, x):
+    """Return the largest and the mean of each window."""
+    most, mean = np.zeros(to), np.zeros(to)
+    for c, r, t in np.ndindex(to):
+        part = x[c][inside(attrs, shape, (r, t))]
+        most[c, r, t], mean[c, r, t] = part.max(), part.mean()
+    return most, mean
+
+
+def pool_gradient(attrs, shape, g, x=None):
+    """Return the gradient of a pool's input: with x to its largest, else to all alike."""
+    gx = np.zeros(shape)
+    for c, r, t in np.ndindex(g.shape):
+        where = inside(attrs, shape, (r, t))
+        part = gx[c][where]
+        if x is None:
+            part += g[c, r, t] / part.size
+        else:
+            part[np.unravel_index(x[c][where].argmax(), part.shape)] += g[c, r, t]
+    return gx
 
 
 class Run:
@@ -182,6 +214,16 @@ class Run:
     def _pool(self, node, x):
         return (x.mean(axis=(1, 2), keepdims=True),)
 
+    def _max_pool(self, node, x):
+        return (pooled(node.attrs, x.shape, self.graph[node.outputs[0]].shape, x)[0],)
+
+    def _average_pool(self, node, x):
+        return (pooled(node.attrs, x.shape, self.graph[node.outputs[0]].shape, x)[1],)
+
+    def _pad(self, node, x):
+        top, left, bottom, right = node.attrs["pad"]
+        return (np.pad(x, ((0, 0), (top, bottom), (left, right))),)
+
     def _dense(self, node, x, weight, bias):
         return ((weight.reshape(len(weight), -1) @ x.ravel() + bias).reshape(-1, 1, 1),)
 
@@ -204,6 +246,17 @@ class Run:
     def _pool_gradient(self, node, g):
         shape = self.graph[node.outputs[0]].shape
         return (np.broadcast_to(g / (shape[1] * shape[2]), shape).copy(),)
+
+    def _pad_gradient(self, node, g):
+        top, left = node.attrs["pad"][:2]
+        _, height, width = self.graph[node.outputs[0]].shape
+        return (g[:, top : top + height, left : left + width].copy(),)
+
+    def _max_pool_gradient(self, node, g, x):
+        return (pool_gradient(node.attrs, x.shape, g, x),)
+
+    def _average_pool_gradient(self, node, g):
+        return (pool_gradient(node.attrs, self.graph[node.outputs[0]].shape, g),)
 
     def _input_gradient(self, node, g, weight, part=None):
         weight = joined(weight, part, node.attrs) if part is not None else weight

@@ -40,6 +40,17 @@ def biases():
     return small(), Scheme(3), "plain"
 
 
+def pools():
+    """The first layer learns through all kinds of pools, one after the other."""
+    net = Builder("pools", (2, 7, 6))
+    y = net.conv("c0", net.x, 5, kernel=3)
+    y = net.sliding_pool("max_pool", "m", y, 3, 2, (1, 0, 1, 1))
+    y = net.pad("n", y, (0, 1, 1, 0))
+    y = net.sliding_pool("average_pool", "v", y, (3, 2), 1, (1, 1, 1, 0))
+    y = net.sliding_pool("max_pool", "g", net.conv("c1", y, 4), 2, 1)
+    return net.classify(net.pool("p", y), 3), Scheme(2), "plain"
+
+
 def weights():
     return small(), Scheme(4, (("c0", 1), ("c1", 4), ("c2", 5), ("c3", 9))), "momentum16"
 
@@ -67,9 +78,8 @@ def vectors(case):
     }  # fmt: skip
 
 
-def floating():
+def floating(graph):
     """A float32 network: what float64 with numpy gives for one step."""
-    graph = small()
     for node in graph.nodes:
         if node.op == "conv":
             node.attrs["relu"] = True  # the reference limits layers without
@@ -95,7 +105,7 @@ def _lines(value, indent):
 
 
 def text(case):
-    values = floating() if case is floating else vectors(case)
+    values = vectors(case) if case in (mlp, biases, pools, weights) else case()
     lines = ["# SPDX-License-Identifier: MIT"]
     lines.append('"""Made by tests/host/net_vectors_source.py: a network and its results."""')
     for name, value in values.items():
@@ -111,7 +121,10 @@ def text(case):
     return "\n".join(lines) + "\n"
 
 
-CASES = {"mlp": mlp, "biases": biases, "weights": weights, "float": floating}
+CASES = {
+    "mlp": mlp, "biases": biases, "weights": weights, "pools": pools,
+    "float": lambda: floating(small()), "float_pools": lambda: floating(pools()[0]),
+}  # fmt: skip
 
 
 def path(name):

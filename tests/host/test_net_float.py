@@ -4,12 +4,13 @@
 import net_reference
 import numpy as np
 import pytest
-from net_cases import schemes, step_of, trained_net
+from net_cases import pooled_net, schemes, step_of, trained_net
 
 from acclimate_host.compile.encode import encode
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
+from acclimate_host.sparse.scheme import full
 
 RATE = net_reference.RATE
 
@@ -54,7 +55,16 @@ def parts_of(step, network, values, like):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_float_step_is_that_of_the_reference(net_class, seed):
     graph = unlimited(trained_net(seed, square=True))
-    scheme = schemes(graph)[seed % 4]
+    check_step(net_class, graph, schemes(graph)[seed % 4], seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_float_step_goes_through_pools(net_class, seed):
+    graph = unlimited(pooled_net(seed, square=True))
+    check_step(net_class, graph, full(graph), seed)
+
+
+def check_step(net_class, graph, scheme, seed):
     values = net_reference.parameters(graph, seed)
     network = Network(graph, {k: v.astype(np.float32) for k, v in values.items()})
     step = step_of(graph, scheme, fuse_forward=seed % 2 == 0, in_place=seed % 3 > 0)

@@ -17,7 +17,7 @@ from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.network import as_bytes, with_loss
 from acclimate_host.model.quantize import quantize
-from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.sparse.scheme import Scheme, full
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 
@@ -64,9 +64,18 @@ def test_program_predicts_what_numpy_computes(name):
              "every operator"],
 )  # fmt: skip
 def test_imported_network_trains_its_classifier(name):
+    check_training(name, lambda graph: Scheme(0))
+
+
+@pytest.mark.parametrize("name", ["tflite spatial", "onnx residual", "onnx tutorial"])
+def test_imported_network_with_pools_trains_as_a_whole(name):
+    check_training(name, full)
+
+
+def check_training(name, scheme):
     make, argument = NETWORKS[name]
     network = with_loss(make(argument))
-    program = encode(training_step(network.graph, Scheme(0)), network)
+    program = encode(training_step(network.graph, scheme(network.graph)), network)
     net, inputs = same_outputs(network, program)
     net.set_rate(0.01)
     before = bytes(net.weights())
@@ -77,6 +86,7 @@ def test_imported_network_trains_its_classifier(name):
 
 
 def test_layers_in_front_of_what_has_no_gradient_are_refused():
-    network = with_loss(from_onnx("channels last"))
-    with pytest.raises(GraphError, match="c0: no gradient reaches it"):
+    make, argument = NETWORKS["every operator"]  # a table comes last
+    network = with_loss(make(argument))
+    with pytest.raises(GraphError, match="c4: no gradient reaches it through lookup; train"):
         training_step(network.graph, Scheme(1))

@@ -9,6 +9,7 @@ import pytest
 from net_cases import (
     OPTIMIZERS,
     RATE,
+    pooled_net,
     predicting_net,
     sample,
     schemes,
@@ -24,8 +25,10 @@ from acclimate_host.compile import program_format
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.program_format import STATE
 from acclimate_host.compile.step import Options, inference_step
+from acclimate_host.compile.storage import owner
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.paths import built
+from acclimate_host.sparse.scheme import Scheme, full
 
 # What the compiler may or may not do must not change a byte.
 OPTIONS = (
@@ -76,6 +79,37 @@ def test_training_steps_give_the_reference_s_bytes(net_class, seed, optimizer):
             assert found == wanted, (seed, k)
         assert bytes(net.weights()) == weights_of(step, network, reference, optimizer)
         assert net.moved > 0
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_steps_through_pools_give_the_reference_s_bytes(net_class, seed):
+    from acclimate import _net_py
+
+    graph = pooled_net(seed)
+    network = values_for(graph, seed)
+    scheme = full(graph) if seed % 2 else Scheme(3, (("c0", 1), ("c1", 2)))
+    for options in OPTIONS[:2]:
+        step = step_of(graph, scheme, **options)
+        program = encode(step, network)
+        nets = [open_net(net_class, program, seed + 5) for _ in range(2)]
+        nets[1]._native = _net_py
+        reference, random = Step(step, network, RATE, seed + 5), np.random.default_rng(seed)
+        for label in (0, 1, 2):
+            x = sample(graph, random)
+            shares = [net.train_step(stored(x), label) for net in nets]
+            assert shares == [reference(x, label)] * 2
+        wanted = weights_of(step, network, reference, "plain")
+        assert [bytes(net.weights()) for net in nets] == [wanted] * 2
+        assert wanted != program.weights
+
+
+def test_the_input_of_a_max_pool_makes_room_for_its_gradient():
+    """Kept for the backward pass, it costs no byte of the arena at the gradient itself."""
+    graph = pooled_net(1)
+    step = step_of(graph, full(graph))
+    for name in ("m0", "m1"):
+        node = next(n for n in graph.nodes if n.attrs.get("layer") == name)
+        assert owner(name + ".gx", step.taken) == owner(node.inputs[0], step.taken)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -183,7 +217,7 @@ def test_a_changed_format_has_another_number():
     text = "".join(line for line in program_format.c_header().splitlines(True)
                    if "NET_FORMAT " not in line)  # fmt: skip
     found = program_format.FORMAT, hashlib.sha256(text.encode()).hexdigest()[:16]
-    assert found == (2, "cbd7f34858ae6e7f"), "raise FORMAT, then put both here"
+    assert found == (3, "30aff70142c18cbb"), "raise FORMAT, then put both here"
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -11,7 +11,7 @@ from acclimate_host.errors import BoardError
 from acclimate_host.paths import built
 from harness.runtimes import DEVICE_TESTS
 
-FILES = ("test_net_mlp", "test_net_conv")
+FILES = ("test_net_mlp", "test_net_conv", "test_net_pools")
 _START = """
 import gc
 import _net
@@ -32,7 +32,8 @@ def board():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     with open_board("samd21", elf=ELF) as opened:
         opened.put_bytes(native.read_bytes(), "/_net.mpy")
-        for name in (*FILES, "net_checks", "net_vectors_mlp", "net_vectors_biases"):
+        vectors = ("net_vectors_mlp", "net_vectors_biases", "net_vectors_pools")
+        for name in (*FILES, "net_checks", *vectors):
             source = DEVICE_TESTS / (name + ".py")
             opened.put_bytes(package.compile_file(source, source.name, "armv6m"), f"/{name}.mpy")
         yield opened

@@ -30,6 +30,15 @@ from acclimate_host.sparse.scheme import Scheme, can_split
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 
 
+def _pooled(draw, net, name, x):
+    """A pool of any overlap, of which no window lies in the padding alone."""
+    kernel = tuple(draw(st.integers(1, min(4, edge))) for edge in net.tensors[x].shape[1:])
+    stride = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+    pad = tuple(draw(st.integers(0, kernel[k % 2] - 1)) for k in range(4))
+    kind = draw(st.sampled_from(("max_pool", "average_pool")))
+    return net.sliding_pool(kind, name, x, kernel, stride, pad)
+
+
 @st.composite
 def graphs(draw):
     """A forward graph with loss, of small edges, that keeps at least one place."""
@@ -41,6 +50,12 @@ def graphs(draw):
         if draw(st.booleans()) and i:  # a residual around a layer of the same shape
             other = net.conv(f"c{i}", y, channels, 1, relu=draw(st.booleans()))
             y = net.add(f"a{i}", y, other)
+            continue
+        if i and draw(st.integers(0, 2)) == 0:
+            y = _pooled(draw, net, f"m{i}", y)
+            continue
+        if i and draw(st.integers(0, 5)) == 0:
+            y = net.pad(f"n{i}", y, tuple(draw(st.integers(0, 2)) for _ in range(4)))
             continue
         pad = tuple(draw(st.integers(0, 2)) for _ in range(4))
         kernel = tuple(draw(st.integers(1, min(4, edge_ + a + b)))
@@ -63,7 +78,7 @@ def graphs(draw):
 def cases(draw):
     graph = draw(graphs())
     nodes = [node for node in graph.nodes if node.op == "conv"]
-    biases = draw(st.integers(0, len(nodes)))
+    biases = len(nodes) - draw(st.integers(0, len(nodes)))
     channels = []
     for node in nodes[len(nodes) - biases :]:
         depth = graph[node.inputs[0]].shape[0]
@@ -115,11 +130,11 @@ def predicting(draw):
     y = net.x
     for i in range(draw(st.integers(1, 4))):
         channels, *edges = net.tensors[y].shape
-        kind = draw(st.sampled_from(("conv", "max_pool", "average_pool", "pad", "lookup")))
-        kernel = tuple(draw(st.integers(1, min(3, edge))) for edge in edges)
-        stride = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
-        pad = tuple(draw(st.integers(0, kernel[k % 2] - 1)) for k in range(4))
+        kind = draw(st.sampled_from(("conv", "pool", "pad", "lookup")))
         if kind == "conv":
+            kernel = tuple(draw(st.integers(1, min(3, edge))) for edge in edges)
+            stride = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+            pad = tuple(draw(st.integers(0, kernel[k % 2] - 1)) for k in range(4))
             y = net.conv(f"c{i}", y, draw(st.integers(1, 4)), kernel, stride, 1,
                          draw(st.booleans()), pad)  # fmt: skip
         elif kind == "pad":
@@ -127,7 +142,7 @@ def predicting(draw):
         elif kind == "lookup":
             y = net.lookup(f"t{i}", y, "table")
         else:
-            y = net.sliding_pool(kind, f"p{i}", y, kernel, stride, pad)
+            y = _pooled(draw, net, f"p{i}", y)
     return net.finish(net.dense("fc", y, 3))
 
 

@@ -8,11 +8,12 @@ from acclimate_host import twin_net
 from acclimate_host.model import float_run, int8
 from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
+from acclimate_host.model.network import Network
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
 from acclimate_host.model.small import inverted_residual
 from acclimate_host.sparse.finetune import Setting, Tuner
-from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.sparse.scheme import Scheme, full
 from acclimate_host.sparse.simulate import Simulation
 from bench import transfer_tasks as tasks
 
@@ -111,7 +112,24 @@ def test_simulated_gradients_equal_central_differences():
     graph = build.classify(build.pool("p", build.add("a", start, y)), 3)
     network = pretrain(graph, *_noise(40), epochs=1)
     scheme = Scheme(4, (("c0", 2), ("c1", 4), ("c2", 3), ("c3", 6)))
-    run = Simulation(network, scheme)
+    found = _check_slopes(Simulation(network, scheme))
+    assert found["c2.w"].shape == (3, 1, 3, 3) and found["c0.w"].shape == (4, 2, 3, 3)
+
+
+def test_simulated_gradients_through_pools_equal_central_differences():
+    build, random = Builder("net", (2, 9, 7)), np.random.default_rng(2)
+    y = build.conv("c0", build.x, 4, 3, relu=False)
+    y = build.sliding_pool("max_pool", "m", y, 3, (2, 1), (1, 0, 2, 1))
+    y = build.sliding_pool("average_pool", "v", y, (2, 3), 1, (1, 2, 0, 1))
+    y = build.conv("c1", build.pad("n", y, (0, 2, 1, 0)), 4, 3, relu=False)
+    y = build.sliding_pool("max_pool", "g", y, build.tensors[y].shape[1:], 1)
+    graph = build.classify(y, 3)
+    values = {name: random.normal(0, 0.5, tensor.shape).astype(np.float32)
+              for name, tensor in graph.tensors.items() if tensor.kind == "frozen"}  # fmt: skip
+    _check_slopes(Simulation(Network(graph, values), full(graph)))
+
+
+def _check_slopes(run):
     x, label = _noise(1)[0][0], 1
     _, found = run.gradients(x, label)
     random, epsilon = np.random.default_rng(1), 1e-6
@@ -125,7 +143,7 @@ def test_simulated_gradients_equal_central_differences():
                 run.values[name][at] -= sign * epsilon
             slope = (losses[0] - losses[1]) / (2 * epsilon)
             assert gradient[at] == pytest.approx(slope, abs=1e-6), name
-    assert found["c2.w"].shape == (3, 1, 3, 3) and found["c0.w"].shape == (4, 2, 3, 3)
+    return found
 
 
 def _noise(count):

@@ -26,12 +26,12 @@ void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int
     (void)n;
 }
 
-void net_pool_ref(const net_pool_args *k, int is_max) {
+void net_pool_ref(const net_conv_args *k, int is_max) {
     (void)k;
     (void)is_max;
 }
 
-void net_pad_ref(const net_pool_args *k) {
+void net_pad_ref(const net_conv_args *k) {
     (void)k;
 }
 

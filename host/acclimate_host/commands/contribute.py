@@ -77,8 +77,8 @@ def run(args):
     )
     if not trainable(network.graph):
         raise AcclimateError(
-            f"{args.model}: only the classifier gets a gradient, which does not go through max "
-            "pooling and tables; there is nothing to choose"
+            f"{args.model}: only the classifier gets a gradient, which does not go through "
+            "tables; there is nothing to choose"
         )
     tune, validate = _split(parts)
     setting = Setting(args.rate, args.epochs)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Turns the nodes of a step into instructions; one method for each operator."""
 
-import math
-
-from ..model.graph import GraphError, geometry
+from ..model.graph import GraphError
 from ..model.network import clamp_limits
 from .patches import convs_of, patch_regions
+from .pools import average_shift, pool_window
 from .program_format import code
 from .storage import aligned
 
@@ -126,38 +125,23 @@ class Emitter:
             "ADD", rule // 4, self.place(a), self.place(b), self.at(node.outputs[0]), elements
         )
 
-    def _pooled(self, op, node, window, kernel, stride, limits):
+    def _pooled(self, op, node, limits):
         x, y = node.inputs[0], node.outputs[0]
+        window = pool_window(node, self.graph[x].shape, self.graph[y].shape)
         self.write(
-            op, self.place(x), self.at(y), self.graph[x].shape[0], *window, *kernel, *stride,
-            limits[0] + 128, limits[1] + 128,
+            op, self.place(x), self.at(y), *window, limits[0] + 128, limits[1] + 128
         )  # fmt: skip
 
-    def _limits(self, node):
-        return (-128, 127) if self.plan.is_float else clamp_limits(self.forward, node)
-
     def _pool(self, node):
-        height, width = self.graph[node.inputs[0]].shape[1:]
-        window, kernel = (height, width, 1, 1, 0, 0), (height, width)
-        self._pooled("AVERAGE_POOL", node, window, kernel, (1, 1), self._limits(node))
+        limits = (-128, 127) if self.plan.is_float else clamp_limits(self.forward, node)
+        op = "MAX_POOL" if node.op == "max_pool" else "AVERAGE_POOL"
+        self._pooled(op, node, limits)
 
-    def _sliding(self, op, node):
-        shape, x = geometry(node.attrs), self.graph[node.inputs[0]]
-        window = (*x.shape[1:], *self.graph[node.outputs[0]].shape[1:], *shape.pad[:2])
-        self._pooled(op, node, window, shape.kernel, shape.stride, self._limits(node))
-
-    def _average_pool(self, node):
-        self._sliding("AVERAGE_POOL", node)
-
-    def _max_pool(self, node):
-        self._sliding("MAX_POOL", node)
+    _average_pool = _max_pool = _pool
 
     def _pad(self, node):
-        pad, x = node.attrs["pad"], self.forward[node.inputs[0]]
-        top, left = (pad, pad) if isinstance(pad, int) else pad[:2]
-        window = (*x.shape[1:], *self.graph[node.outputs[0]].shape[1:], top, left)
-        fill = 0 if self.plan.is_float else x.zero_point
-        self._pooled("PAD", node, window, (1, 1), (1, 1), (fill, 127))
+        fill = 0 if self.plan.is_float else self.forward[node.inputs[0]].zero_point
+        self._pooled("PAD", node, (fill, 127))
 
     def _lookup(self, node):
         x, table = node.inputs
@@ -287,13 +271,17 @@ class Emitter:
 
     def _pool_gradient(self, node):
         g, y = node.inputs[0], node.outputs[0]
-        channels, height, width = self.graph[y].shape
-        j = int(math.log2(height * width))
-        m = int(2 ** (15 + j) / (height * width) + 0.5)
+        window = pool_window(node, self.graph[y].shape, self.graph[g].shape)
+        is_max = node.op == "max_pool_gradient"
+        x = self.place(node.inputs[1]) if is_max else 2 * self.at(y)
         self.write(
-            "POOL_GRADIENT", self.at(g), self.at(y), height * width, channels, m, 64 - 15 - j,
-            self.slot(g), self.slot(y),
+            "MAX_POOL_GRADIENT" if is_max else "AVERAGE_POOL_GRADIENT", x, self.at(g), self.at(y),
+            *window, self.slot(g), self.slot(y), *self.work(),
+            1 + (0 if is_max or node.op == "pad_gradient" else average_shift(window)),
         )  # fmt: skip
+
+    # Padding is a pool of one element, where that lies inside of the input.
+    _average_pool_gradient = _max_pool_gradient = _pad_gradient = _pool_gradient
 
     def _sum_gradients(self, node):
         a, b = node.inputs

@@ -33,6 +33,9 @@ from .program_format import FORMAT, HEADER, LAYER, OPTIMIZERS, STATE
 from .storage import Buffer, buffers, owner
 
 OPTIMIZER_BYTES = {"PLAIN": 0, "MOMENTUM16": 2, "MOMENTUM8": 1, "ACCUMULATE": 2, "WIDE": 1}
+POOL_GRADIENTS = (
+    "pool_gradient", "average_pool_gradient", "max_pool_gradient", "pad_gradient"
+)  # fmt: skip
 CODE_LIMIT = 65535
 
 
@@ -227,6 +230,9 @@ class Plan:
         layer = self.layers.get(node.attrs.get("layer"))
         if node.op == "input_gradient":
             yield "work", self._gradient_work(layer)
+        elif node.op in POOL_GRADIENTS:
+            _, height, width = self.graph[node.outputs[0]].shape
+            yield "work", 4 * height * width
         elif node.op == "weight_update":
             count = node.attrs.get("split", layer.cin // layer.groups)
             yield "work", 4 if layer.depthwise else 4 * count

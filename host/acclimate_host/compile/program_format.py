@@ -19,7 +19,7 @@ HEADER = Record(
     "P",
     (
         Field("magic", 4, "`ANET`"),
-        Field("format", 1, "version of this table: 2"),
+        Field("format", 1, "version of this table: 3"),
         Field("dtype", 1, "0 int8, 1 float32"),
         Field("optimizer", 1, "see Optimizers"),
         Field("input_zero", 1, "zero point of the input (int8)"),
@@ -121,7 +121,9 @@ class Op:
 
 
 WINDOW = "h w oh ow top left"
-POOL = f"x y channels {WINDOW} kh kw sh sw low high"
+POOLED = f"{WINDOW} kh kw sh sw channels"
+POOL = f"x y {POOLED} low high"
+POOL_GRADIENT = f"x g y {POOLED} slot slot work bytes k"
 OPS = (
     Op("END", 0, "", "ends the code"),
     Op("CONV", 1, f"layer mask x {WINDOW} y work bytes", "convolution or dense layer"),
@@ -143,10 +145,11 @@ OPS = (
     Op("LOSS", 16, "x n g slot work", "section 4"),
     Op("CLAMP_GRADIENT", 17, "g mask y n slot slot", "section 5"),
     Op("INPUT_GRADIENT", 18, f"layer g y {WINDOW} slot slot work bytes", "section 5"),
-    Op("POOL_GRADIENT", 19, "g y pixels channels m k slot slot", "section 5"),
+    Op("AVERAGE_POOL_GRADIENT", 19, POOL_GRADIENT, "section 5, padding too; `x`: y"),
     Op("SUM_GRADIENTS", 20, "a b y n slot slot slot", "section 5"),
     Op("BIAS_UPDATE", 21, "layer g pixels slot v", "section 6"),
     Op("WEIGHT_UPDATE", 22, f"layer x g {WINDOW} slot v work bytes", "section 6"),
+    Op("MAX_POOL_GRADIENT", 23, POOL_GRADIENT, "section 5"),
     Op("PAGE_OUT", 24, "page at n", "stop: the caller writes arena bytes to a page"),
     Op("PAGE_IN", 25, "page at n", "stop: the caller reads a page into the arena"),
     Op("PAGE_KEEP", 27, "page at n", "PAGE_OUT in training, nothing else"),
@@ -155,7 +158,7 @@ OPS = (
 OPTIMIZERS = {"PLAIN": 0, "MOMENTUM16": 1, "MOMENTUM8": 2, "ACCUMULATE": 3, "WIDE": 4}
 STATUS = {"DONE": 0, "MORE": 1, "PAGE": 2, "BAD_CODE": -1, "BAD_PLACE": -2, "NOT_FINITE": -3,
           "NO_KERNEL": -4}  # fmt: skip
-FORMAT = 2
+FORMAT = 3
 
 
 def code(name):

@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 
+from ..model.autodiff import WITHOUT_GRADIENT
 from ..model.graph import GraphError, Node
 
 
@@ -73,9 +74,13 @@ class _Cut:
     def check_reach(self):
         """Refuse a scheme whose layers no gradient reaches."""
         reached = {n.attrs["layer"] for n in self.graph.nodes if n.phase == "update"}
+        blocking = sorted({n.op for n in self.graph.nodes if n.op in WITHOUT_GRADIENT})
+        through = f" through {', '.join(blocking)}" if blocking else ""
         for layer in [*self.channels, *sorted(self.biases)]:
             if layer not in reached:
-                raise GraphError(f"{layer}: no gradient reaches it; train only later layers")
+                raise GraphError(
+                    f"{layer}: no gradient reaches it{through}; train only later layers"
+                )
 
     def wanted(self, node):
         if node.phase != "update" or node.attrs["layer"] not in self._layers():

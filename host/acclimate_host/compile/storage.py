@@ -50,6 +50,8 @@ def _candidates(graph, node):
         return (0,)
     if node.op in ("add", "sum_gradients"):
         return (0, 1)
+    if node.op == "max_pool_gradient":
+        return (1,)  # channel by channel
     if node.op == "conv_add":
         return (len(node.inputs) - 1,)
     if node.op == "conv" and is_depthwise(graph, node):

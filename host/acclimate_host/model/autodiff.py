@@ -10,6 +10,9 @@ from dataclasses import replace
 
 from .graph import GraphError, Node, Tensor
 
+# Forward operators that end the backward pass: tables, and rows of a stream from calls before.
+WITHOUT_GRADIENT = ("lookup", "window")
+
 
 def differentiate(graph, gradient_dtype="int8"):
     """Return `graph` with backward and update nodes for every weight and bias.
@@ -24,8 +27,9 @@ def differentiate(graph, gradient_dtype="int8"):
     step.gradients[losses[0].inputs[0]] = losses[0].outputs[1]
     for node in reversed(graph.nodes):
         if node.phase == "forward" and node.outputs[0] in step.gradients:
-            # Behind an operator without a gradient nothing is trained; `prune` says so.
-            getattr(step, node.op, step.blocked)(node, step.gradients[node.outputs[0]])
+            # In front of an operator without a gradient nothing is trained; `prune` says so.
+            if node.op not in WITHOUT_GRADIENT:
+                getattr(step, node.op)(node, step.gradients[node.outputs[0]])
     return step.finished()
 
 
@@ -84,9 +88,6 @@ class _Step:
                 Node("apply", (name,), (), "update", (target,), {"layer": layer})
             )
 
-    def blocked(self, node, gradient):
-        """Form no gradient of this node's inputs."""
-
     def conv(self, node, gradient):
         y, mask = node.outputs
         gradient = self._run(
@@ -105,7 +106,11 @@ class _Step:
 
     def pool(self, node, gradient):
         x = node.inputs[0]
+        # The largest elements are found again in the input, which therefore stays until then.
+        inputs = (gradient, x) if node.op == "max_pool" else (gradient,)
         self._arrived(x, self._run(
-            "pool_gradient", (gradient,), f"{node.attrs['layer']}.gx", self.graph[x].shape,
+            node.op + "_gradient", inputs, f"{node.attrs['layer']}.gx", self.graph[x].shape,
             self.dtype, node.attrs,
         ))  # fmt: skip
+
+    average_pool = max_pool = pad = pool

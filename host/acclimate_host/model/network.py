@@ -102,7 +102,7 @@ def with_loss(network):
     if graph[logits].elements < 2:
         raise GraphError(f"{graph.name}: one output; a softmax needs two or more")
     made = next((node.op for node in graph.nodes if logits in node.outputs), "no node")
-    if made not in ("conv", "dense", "add", "pool"):
+    if made not in ("conv", "dense", "add", "pool", "average_pool", "max_pool"):
         raise GraphError(f"{graph.name}: its output is made by {made}; a loss needs a layer's")
     label = Tensor("label", (1,), "int32", "label")
     loss = Tensor("loss", (1,), "int32", "loss")

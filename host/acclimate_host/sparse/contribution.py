@@ -87,7 +87,7 @@ class Contributions:
 def trainable(graph):
     """Return the last convolutions of a graph with loss that a gradient reaches.
 
-    None goes through max pooling and tables, so a network may have fewer of them than layers.
+    None goes through tables, so a network may have fewer of them than layers.
     """
     reached = {node.attrs["layer"] for node in differentiate(graph).nodes
                if node.op == "bias_gradient"}  # fmt: skip

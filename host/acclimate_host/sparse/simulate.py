@@ -9,10 +9,10 @@ scaling, and with a store that truncates.
 import numpy as np
 
 from ..model.float_run import FloatRun
-from ..model.graph import GraphError
+from ..model.graph import GraphError, geometry
 from ..model.int8 import Int8Run
 from ..model.network import Network, with_loss
-from ..model.slide import input_gradient, weight_gradient
+from ..model.slide import input_gradient, weight_gradient, windows
 
 STORES = ("stochastic", "nearest", "truncate")
 
@@ -119,6 +119,32 @@ class Simulation:
     def _pool(self, node, made, g, pending, found, deeper):
         shape = made[node.inputs[0]].shape
         _add(pending, node.inputs[0], np.broadcast_to(g / (shape[2] * shape[3]), shape))
+
+    def _average_pool(self, node, made, g, pending, found, deeper):
+        shape = made[node.inputs[0]].shape[1:]
+        ones = np.ones((shape[0], 1, *geometry(node.attrs).kernel))
+        attrs = {**node.attrs, "groups": shape[0]}
+        count = windows(np.ones((1, *shape)), node.attrs).sum(axis=(4, 5))
+        _add(pending, node.inputs[0], input_gradient(g / count, ones, attrs, shape))
+
+    def _max_pool(self, node, made, g, pending, found, deeper):
+        """To the first of the largest in each window."""
+        x, form = made[node.inputs[0]].astype(np.float64), geometry(node.attrs)
+        view = windows(x, node.attrs, -np.inf)
+        first = view.reshape(*view.shape[:4], -1).argmax(axis=4)
+        row, column = np.divmod(first, form.kernel[1])
+        _, channel, top, left = np.indices(first.shape)
+        gx = np.zeros(x.shape[1:])
+        where = (channel, top * form.stride[0] - form.pad[0] + row,
+                 left * form.stride[1] - form.pad[1] + column)  # fmt: skip
+        np.add.at(gx, where, g)
+        _add(pending, node.inputs[0], gx[None])
+
+    def _pad(self, node, made, g, pending, found, deeper):
+        pad = node.attrs["pad"]
+        top, left = (pad, pad) if isinstance(pad, int) else pad[:2]
+        height, width = made[node.inputs[0]].shape[2:]
+        _add(pending, node.inputs[0], g[:, :, top : top + height, left : left + width])
 
     # ---- updates ---------------------------------------------------------------------------
 

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# NOT_ON = {"samd21": "Python files fill 32 KB: test_net_on_32k.py freezes them"}
+# TIMEOUT_S = 120
+"""A gradient through max pooling, average pooling and padding, on every board."""
+
+from acclimate import _native
+
+_native.load("net")  # the largest block first
+
+import net_checks  # noqa: E402
+import net_vectors_pools as v  # noqa: E402
+
+
+def test_predictions_are_the_reference_s():
+    net_checks.check_predictions(v)
+
+
+def test_training_in_front_of_pools_gives_the_reference_s_bytes():
+    net_checks.check_training(v)
