@@ -72,6 +72,7 @@ def test_training_with_a_plan_is_equal_to_the_bit(seed, share):
     ram = int(least + (kept - least) * share) + 60
     found = fit(network, scheme, ram, time_limit=60, gap=0.02)
     assert found.program.arena_bytes <= ram < found.plain_bytes
+    assert 0 < found.added_bytes < 400  # of code, for a small net
     assert evaluate(found.graph, Budget(ram), found.answer.plan).valid
     seen, weights, shelf = trained(found.program, graph)
     assert (seen, weights) == wanted[:2]

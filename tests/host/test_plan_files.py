@@ -33,6 +33,10 @@ def test_a_files_own_limits_hold_unless_others_are_given(tmp_path, capsys):
     assert (graph, budget) == (chain, Budget(12, 6.0, 0)) and claim["energy"] == 5
     assert main(["plan", path, "--ram", "16", "--out", str(out)]) == 0
     assert from_json(json.loads(out.read_text()))[3]["energy"] == 4
+    capsys.readouterr()
+    assert main(["plan", path, "--sweep", "method=poet,dtr", "--out", str(out)]) == 0
+    rows = json.loads(out.read_text())
+    assert [(row["ram_bytes"], row["energy"]) for row in rows] == [(12, 5), (12, 5)]
     assert main(["plan", path, "--deadline", "4s"]) == 2  # no time to compute one again
     assert "the smallest feasible RAM is 16 bytes" in capsys.readouterr().err
 

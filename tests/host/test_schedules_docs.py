@@ -3,6 +3,8 @@
 
 import re
 
+import pytest
+
 from acclimate_host.cli import main
 from acclimate_host.paths import repository
 
@@ -15,8 +17,11 @@ def _shown(command):
     return [line[4:] for line in lines[: lines.index("")]]
 
 
-def test_the_first_plan_is_what_the_command_prints(capsys):
-    command = "acclimate plan linear --board m4 --ram 50%"
+@pytest.mark.parametrize("command", [
+    "acclimate plan linear --board m4 --ram 50%",
+    "acclimate plan linear --sweep ram=45%,60%,100% --sweep method=poet,dtr,capuchin",
+])  # fmt: skip
+def test_plans_are_what_the_commands_print(command, capsys):
     assert main(command.split()[1:]) == 0
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert printed[-len(_shown(command)) :] == _shown(command)

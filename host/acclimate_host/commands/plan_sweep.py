@@ -19,8 +19,8 @@ def run_sweep(args, common, pressed):
 
     :param common: what all tasks share; pressed: says whether Ctrl-C was pressed
     """
-    values = sweep.parse(args.sweep, {"ram": args.ram or "50%", "board": args.board,
-                                      "method": args.method})  # fmt: skip
+    values = sweep.parse(args.sweep, {"ram": args.ram or _usual_ram(args, common),
+                                      "board": args.board, "method": args.method})  # fmt: skip
     todo = sweep.tasks(args.model, values, **common)
     _check(todo)
     with _executor(args, len(todo)) as executor:
@@ -56,6 +56,13 @@ def _groups(rows):
             over = 100 * (row["energy"] / row["full_energy"] - 1)
         found.setdefault(name, {})[row["method"]] = over
     return found, tuple(dict.fromkeys(row["method"] for row in rows))
+
+
+def _usual_ram(args, common):
+    """A problem file's own limit, or half of what keeping everything needs."""
+    if Path(args.model).suffix != ".json":
+        return "50%"
+    return str(sweep.Task(args.model, args.board, **common).posed()[1].ram_bytes)
 
 
 def _check(todo):
