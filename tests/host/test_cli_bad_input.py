@@ -22,6 +22,9 @@ def place(tmp_path, monkeypatch):
     for name, data in (("fleet.key", KEY), ("other.key", OTHER), ("junk", b"junk"),
                        ("one.acap", capsules[0]), ("two.acap", capsules[1])):  # fmt: skip
         (tmp_path / name).write_bytes(data)
+    for name, data in (("blob", b"\xff\0"), ("bad.py", b"x = 1\ny ="),
+                       ("deep.py", b"(" * 9000 + b")" * 9000)):  # fmt: skip
+        (tmp_path / name).write_bytes(data)
     (tmp_path / "folder").mkdir()
     return tmp_path
 
@@ -50,6 +53,17 @@ def place(tmp_path, monkeypatch):
     ("capsule verify junk", "no capsule"),
     ("plan linear --ram much", "RAM 'much'"),
     ("plan nothing", "unknown model 'nothing'"),
+    ("run blob --board desktop", "blob: not text, byte 0 is not UTF-8"),
+    ("run bad.py --board desktop", "bad.py is not Python: line 2"),
+    ("run deep.py --board desktop", "deep.py is not Python"),
+    ("profile --board desktop --power blob", "blob: not text"),
+    ("send junk --mqtt 127.0.0.1:x --topic t", "expected HOST or HOST:PORT"),
+    ("send junk --mqtt 127.0.0.1:0 --topic t", "expected HOST or HOST:PORT"),
+    ("send junk --mqtt :1883 --topic t", "expected HOST or HOST:PORT"),
+    ("send junk --mqtt 127.0.0.1 --topic t --block 0", "blocks of 0 bytes: expected 1 to 65535"),
+    ("send junk --mqtt 127.0.0.1 --topic t --password-file blob", "blob: not text"),
+    ("capsule diff one.acap folder -o made", "folder: Is a directory"),
+    ("flash-capsule one.acap --table no/file", "no/file: No such file"),
     ("compile junk", "expected a .onnx or .tflite file"),
 ])  # fmt: skip
 def test_one_line_names_what_is_wrong(place, capsys, command, words):
@@ -58,6 +72,16 @@ def test_one_line_names_what_is_wrong(place, capsys, command, words):
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
     assert {p: p.read_bytes() for p in place.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("command", [
+    "run junk --board desktop --timeout", "send junk --mqtt h --topic t --rate",
+])  # fmt: skip
+@pytest.mark.parametrize("number", ["nan", "inf", "0", "-1", "1e999", "much"])
+def test_numbers_that_no_wait_or_rate_can_have_are_refused(place, capsys, command, number):
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), number])
+    assert ended.value.code == 2 and number in capsys.readouterr().err
 
 
 @pytest.mark.skipif(why_not("nrf52840") is not None, reason=str(why_not("nrf52840")))

@@ -40,6 +40,8 @@ class Sender:
     """
 
     def __init__(self, data, block_bytes=240, session=None):
+        if not 1 <= block_bytes <= 65535:
+            raise Refused(f"blocks of {block_bytes} bytes: expected 1 to 65535")
         self.data = data
         self.block_bytes = block_bytes
         self.session = secrets.randbelow(65536) if session is None else session

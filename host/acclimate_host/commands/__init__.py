@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The verbs of the command line, one module each, and what they share."""
 
+import argparse
+import math
 import sys
+from pathlib import Path
 
 from acclimate_host.connect import RUNNABLE, open_board
 from acclimate_host.errors import AcclimateError
@@ -46,6 +49,29 @@ def to_number(text):
     return int(text, 0)
 
 
+def to_seconds(text):
+    """Return the seconds in a text: above 0, and at most 31 years, which every wait takes."""
+    value = _to_float(text)
+    if not 0 < value <= 1e9:
+        raise argparse.ArgumentTypeError(f"expected seconds, above 0 to 1e9, got {text!r}")
+    return value
+
+
+def to_positive(text):
+    """Return the number in a text: finite and above 0."""
+    value = _to_float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return value
+
+
+def _to_float(text):
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def progress(text):
     """Show a line that the next one replaces, on a terminal only; empty text clears it."""
     if sys.stdout.isatty():
@@ -59,6 +85,28 @@ def table(rows, heads):
     for row in rows:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         print(line.rstrip())
+
+
+def read_bytes(path):
+    """Return the content of a file that the command line names.
+
+    :raises AcclimateError: it cannot be read
+    """
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise AcclimateError(f"{path}: {error.strerror}") from None
+
+
+def read_text(path):
+    """The same of a file of UTF-8 text.
+
+    :raises AcclimateError: it cannot be read, or is not UTF-8
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise AcclimateError(f"{path}: not text, byte {error.start} is not UTF-8") from None
 
 
 def write_text(path, text):

@@ -9,7 +9,7 @@ from acclimate_host.capsules.build import KINDS, build, read
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.operators import describe, fields_of, operators
 from acclimate_host.capsules.server import read_key
-from acclimate_host.commands import add_board_arguments, open_chosen
+from acclimate_host.commands import add_board_arguments, open_chosen, read_bytes
 from acclimate_host.connect.mpy import ARCHS
 from acclimate_host.errors import AcclimateError, Refused
 
@@ -62,7 +62,7 @@ def _build(args):
         if path is None:
             continue
         sections[name.upper()] = (
-            operators(path, args.arch) if name == "operators" else _load(path)
+            operators(path, args.arch) if name == "operators" else read_bytes(path)
         )
     if args.operators:
         fields = fields_of(sections["OPERATORS"])
@@ -79,15 +79,8 @@ def _build(args):
     return 0
 
 
-def _load(path):
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise AcclimateError(f"{path}: {error.strerror}") from None
-
-
 def _inspect(args):
-    capsule = read(_load(args.capsule))
+    capsule = read(read_bytes(args.capsule))
     values = {
         "kind": capsule.kind, "model": capsule.model, "version": capsule.version,
         "bytes": capsule.total, "arch": capsule.arch, "abi": capsule.abi,
@@ -108,7 +101,7 @@ def _inspect(args):
 
 
 def _verify(args):
-    data = _load(args.capsule)
+    data = read_bytes(args.capsule)
     capsule = read(data)
     if not capsule.intact:
         raise Refused(f"{args.capsule}: integrity: its SHA-256 is not that of its content")
@@ -116,14 +109,14 @@ def _verify(args):
     if args.key is None:
         print("authenticity: not checked; give --key FILE")
         return 0
-    if not capsule.authentic(_load(args.key), data):
+    if not capsule.authentic(read_bytes(args.key), data):
         raise Refused(f"{args.capsule}: authenticity: it was not signed with this key")
     print("authenticity: signed with this key")
     return 0
 
 
 def _diff(args):
-    base, target = _load(args.base), _load(args.target)
+    base, target = read_bytes(args.base), read_bytes(args.target)
     for path, data in ((args.base, base), (args.target, target)):
         if not read(data).intact:
             raise Refused(f"{path}: integrity: its SHA-256 is not that of its content")

@@ -12,6 +12,7 @@ from acclimate_host.commands import (
     add_region_arguments,
     open_chosen,
     progress,
+    read_bytes,
     to_number,
 )
 from acclimate_host.errors import AcclimateError, Refused
@@ -44,10 +45,7 @@ def add_arguments(parser):
 
 
 def run(args):
-    try:
-        capsule = Path(args.capsule).read_bytes()
-    except OSError as error:
-        raise AcclimateError(f"{args.capsule}: {error.strerror}") from None
+    capsule = read_bytes(args.capsule)
     read(capsule)
     key = read_key(args.key) if args.key else None
     if args.table:
@@ -100,11 +98,8 @@ def _write(args, board, capsule, key):
 
 def _prepare(args, capsule, key):
     """Files for an ESP32: a table with a capsule partition, the region, the whole image."""
-    try:
-        table = partitions.read(Path(args.table).read_bytes())
-        firmware = Path(args.firmware).read_bytes() if args.firmware else None
-    except OSError as error:
-        raise AcclimateError(f"{error.filename}: {error.strerror}") from None
+    table = partitions.read(read_bytes(args.table))
+    firmware = read_bytes(args.firmware) if args.firmware else None
     partitions.check(table, args.flash_bytes)
     old = partitions.find(table)
     total = read(capsule).total

@@ -9,6 +9,7 @@ from acclimate_host.commands import (
     add_board_arguments,
     open_chosen,
     progress,
+    read_text,
     table,
     write_text,
 )
@@ -93,11 +94,8 @@ def _power(args):
     found = _description(args)
     volts = args.voltage or (found.value("power.voltage_v") if found else None)
     if args.power:
-        try:
-            text = Path(args.power).read_text()
-        except OSError as error:
-            raise AcclimateError(f"{args.power}: {error.strerror}") from None
-        return mean_power(text, volts), f"mean of {Path(args.power).name}, a power meter's"
+        watts = mean_power(read_text(args.power), volts)
+        return watts, f"mean of {Path(args.power).name}, a power meter's"
     amperes = args.current or (found.value("power.active_current_a") if found else None)
     if volts and amperes:
         return volts * amperes, f"{volts:g} V x {amperes:g} A, of the board file or given"

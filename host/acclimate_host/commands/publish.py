@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """``acclimate publish FOLDER CAPSULE``: offer a signed capsule, and updates where smaller."""
 
-from pathlib import Path
-
 from acclimate_host.capsules.manifest import WHOLE
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.server import read_key
-from acclimate_host.errors import AcclimateError
+from acclimate_host.commands import read_bytes
 
 
 def add_arguments(parser):
@@ -26,12 +24,7 @@ def add_arguments(parser):
 
 
 def run(args):
-    files = []
-    for path in (args.capsule, *args.base):
-        try:
-            files.append(Path(path).read_bytes())
-        except OSError as error:
-            raise AcclimateError(f"{path}: {error.strerror}") from None
+    files = [read_bytes(path) for path in (args.capsule, *args.base)]
     key = read_key(args.key) if args.key else None
     made = Repository(args.folder, key).publish(files[0], args.cohort, args.percent, files[1:])
     print(f"model {made.model}, version {made.version}, for {made.percent} % of {args.cohort}")

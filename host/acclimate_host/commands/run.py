@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """``acclimate run FILE``: run a file on a board and show what it prints as it comes."""
 
+import ast
 import sys
 from pathlib import Path
 
-from acclimate_host.commands import add_board_arguments, open_chosen
+from acclimate_host.commands import add_board_arguments, open_chosen, read_text, to_seconds
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, BoardError
 
@@ -13,7 +14,7 @@ def add_arguments(parser):
     parser.add_argument("file", help="a Python file of this computer")
     add_board_arguments(parser)
     parser.add_argument(
-        "--timeout", type=float, default=600, metavar="SECONDS",
+        "--timeout", type=to_seconds, default=600, metavar="SECONDS",
         help="overall limit (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
@@ -26,6 +27,7 @@ def run(args):
     path = Path(args.file)
     if not path.is_file():
         raise AcclimateError(f"no file {args.file}")
+    _check(path)
     with open_chosen(args) as board:
         if args.board and not args.no_install:
             install(board, sources=(path,), yes=True)
@@ -39,6 +41,15 @@ def run(args):
         except KeyboardInterrupt:
             board.interrupt()
             raise
+
+
+def _check(path):
+    """Raise AcclimateError for what is no Python file; the board has the last word on the rest."""
+    try:
+        ast.parse(read_text(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        at = f"line {error.lineno}: " if getattr(error, "lineno", None) else ""
+        raise AcclimateError(f"{path} is not Python: {at}{getattr(error, 'msg', error)}") from None
 
 
 def _show(data):

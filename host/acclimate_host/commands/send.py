@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """``acclimate send FILE --mqtt HOST --topic TOPIC``: a capsule or update in numbered blocks."""
 
-from pathlib import Path
-
 from acclimate_host.capsules.blocks import Sender
 from acclimate_host.capsules.mqtt import send
-from acclimate_host.commands import progress
+from acclimate_host.commands import progress, read_bytes, read_text, to_positive
 from acclimate_host.errors import AcclimateError
 
 
@@ -20,19 +18,19 @@ def add_arguments(parser):
     parser.add_argument("--password-file", metavar="FILE")
     parser.add_argument("--tls", action="store_true", help="with the system's certificates")
     parser.add_argument(
-        "--rate", type=float, default=2500, metavar="BYTES_PER_S",
+        "--rate", type=to_positive, default=2500, metavar="BYTES_PER_S",
         help="of the line, for the estimate (%(default)s)",
     )  # fmt: skip
 
 
 def run(args):
-    data = _read(args.file)
-    host, _, port = args.mqtt.partition(":")
-    password = _read(args.password_file).decode().strip() if args.password_file else None
+    data = read_bytes(args.file)
+    host, port = _broker(args)
+    password = read_text(args.password_file).strip() if args.password_file else None
     estimate = Sender(data, args.block).estimate_s(args.rate)
     print(f"{len(data):,} bytes, at least {estimate:.0f} s at {args.rate:g} bytes/s")
     packets, seconds = send(
-        data, args.topic, host, int(port or (8883 if args.tls else 1883)),
+        data, args.topic, host, port,
         block_bytes=args.block, user=args.user, password=password, tls=args.tls,
         progress=lambda done, count: progress(f"block {done} of {count}"),
     )  # fmt: skip
@@ -41,8 +39,10 @@ def run(args):
     print(f"verified by the device: {packets} packets, {seconds:.1f} s, {rate:,.0f} bytes/s")
 
 
-def _read(path):
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise AcclimateError(f"{path}: {error.strerror}") from None
+def _broker(args):
+    """Return (host, port) of --mqtt."""
+    host, _, port = args.mqtt.partition(":")
+    port = port or ("8883" if args.tls else "1883")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise AcclimateError(f"--mqtt {args.mqtt}: expected HOST or HOST:PORT, ports 1 to 65535")
+    return host, int(port)
