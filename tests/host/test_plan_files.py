@@ -82,13 +82,14 @@ def test_a_plan_that_is_wrong_or_claims_too_much_is_refused(tmp_path, capsys):
 def test_wear_is_told_and_limited_where_the_store_has_blocks(tmp_path, capsys):
     table = tmp_path / "board.toml"
     text = (Path(__file__).parents[2] / "boards" / "costs" / "m0.toml").read_text()
-    table.write_text(text + '\n[store]\nerase_block_bytes = { value = 64, source = "test" }\n')
+    table.write_text(text + '\n[store]\nerase_block_bytes = { value = 64, source = "test" }\n'
+                     'endurance_cycles = { value = 5000, source = "test" }\n')
     words = ["plan", "linear", "--board", str(table), "--ram", "50%"]
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert "blocks erased in a step" in shown and " of 64 bytes" in shown
     erased = int(shown.split("blocks erased in a step")[1].split()[0])
-    assert erased > 0
+    assert erased > 0 and f"steps that {erased} blocks stand" in shown and "5,000" in shown
     assert main([*words, "--erases", str(erased - 1)]) == 0
     fewer = int(capsys.readouterr().out.split("blocks erased in a step")[1].split()[0])
     assert fewer < erased

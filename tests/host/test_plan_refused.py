@@ -55,6 +55,7 @@ def test_a_bad_problem_is_one_clear_line(nodes, budget, text, tmp_path, capsys):
     (["--order", "free", "--method", "dtr"], "--order is for poet, checkmate, paging_only"),
     (["--ram", "30%", "--formulation", "paper", "--deadline", "1.5x", "--storage", "0"],
      "Algorithm 1 has no plan for"),
+    (["--board", "none.toml"], "no file none.toml"),
     (["--erases", "-1"], "--erases -1: expected 0 or more"),
     (["--erases", "3"], "the cost table names no store.erase_block_bytes"),
     (["--dim", "seq"], "--dim seq: expected NAME=N"), (["--dim", "seq=0"], "N from 1"),

@@ -72,6 +72,7 @@ def test_a_board_on_a_port_is_measured_with_a_store_of_its_own(tmp_path, capsys)
     assert "power.csv" in table.sources["compute_power_w"]
     assert table.sources["pagein.latency_s"].startswith("from acclimate.page_media import SpiRam")
     assert table.figures["store.erase_block_bytes"] == 4096
+    assert table.figures["store.endurance_cycles"] == 10_000
     assert {"operators." + name for name in costs.OPERATORS} <= set(table.figures)
 
 

@@ -145,7 +145,9 @@ def _one(args, task, pressed):
     made = "costs of the file" if Path(args.model).suffix == ".json" else (
         f"{costs.title} ({costs.kind} costs)")  # fmt: skip
     print(f"{args.model} on {made}, {len(graph.nodes)} tensors")
-    table(_rows(graph, budget, outcome), ("", "plan", "keeping all"))
+    rows = _rows(graph, budget, outcome) + _wear(budget, outcome.verdict, costs)
+    rows.append(("optimality", _bound(outcome), ""))
+    table(rows, ("", "plan", "keeping all"))
     _write(args, graph, budget, outcome.plan, _claim(outcome))
     return 0
 
@@ -200,13 +202,6 @@ def _rows(graph, budget, outcome):
     verdict, full = outcome.verdict, whole(graph)
     kinds = [kind for kind, _ in outcome.plan]
     again = kinds.count("compute") - len(graph.nodes)
-    if outcome.lower_bound is None:
-        bound = "-"
-    else:
-        gap = max(0.0, 1 - outcome.lower_bound / verdict.energy) if verdict.energy else 0.0
-        bound = "proven optimal" if outcome.proven else f"at most {100 * gap:.2g} % above optimum"
-    block = budget.erase_block_bytes
-    wear = [("blocks erased in a step", f"{verdict.erased_blocks} of {block:,} bytes", "0")]
     return [
         ("energy, J", f"{verdict.energy:.6g}", f"{full.energy:.6g}"),
         ("time one after the other, s", f"{verdict.serial_time:.6g}", f"{full.serial_time:.6g}"),
@@ -215,9 +210,25 @@ def _rows(graph, budget, outcome):
         ("computed again", str(again), "0"),
         ("pages out / in", f"{kinds.count('pageout')} / {kinds.count('pagein')}", "0 / 0"),
         ("written to storage, bytes", f"{verdict.written_bytes:,}", "0"),
-        *(wear if block else ()),
-        ("optimality", bound, ""),
     ]  # fmt: skip
+
+
+def _bound(outcome):
+    if outcome.lower_bound is None:
+        return "-"
+    energy = outcome.verdict.energy
+    gap = max(0.0, 1 - outcome.lower_bound / energy) if energy else 0.0
+    return "proven optimal" if outcome.proven else f"at most {100 * gap:.2g} % above optimum"
+
+
+def _wear(budget, verdict, costs):
+    """Rows on a page store that is erased in blocks, none without."""
+    block, erased = budget.erase_block_bytes, verdict.erased_blocks
+    rows = [("blocks erased in a step", f"{erased} of {block:,} bytes", "0")] if block else []
+    cycles = costs.figures.get("store.endurance_cycles")
+    if erased and cycles:
+        rows.append((f"steps that {erased} blocks stand", f"{int(cycles):,}", ""))
+    return rows
 
 
 def _shown(limit):

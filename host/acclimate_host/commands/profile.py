@@ -124,9 +124,9 @@ def _table(args, rows, pages, power, how):
         if row.name in OPERATOR_OF:
             figures["operators." + OPERATOR_OF[row.name]] = (row.flop_per_s, f"{row.name}: {mark}")
     found = _description(args)
-    if found and found.value("flash.erase_block_bytes"):
-        figures["store.erase_block_bytes"] = (found.value("flash.erase_block_bytes"),
-                                              f"boards/{found.name}.toml")  # fmt: skip
+    for key in ("erase_block_bytes", "endurance_cycles"):
+        if found and found.value("flash." + key):
+            figures["store." + key] = (found.value("flash." + key), f"boards/{found.name}.toml")
     kind = "estimated" if "estimate" in how else "measured"
     title = found.title if found else (args.port or "board")
     text = table_text(_name(args), title, found.core if found else "", kind, 1, figures)

@@ -95,6 +95,8 @@ def load(name):
     path = costs_folder() / f"{name}.toml"
     if str(name).endswith(".toml"):
         path = path.__class__(name)
+        if not path.is_file():
+            raise CostError(f"no file {name}")
     if not path.is_file():
         raise CostError(f"no cost table {name!r}; there are {', '.join(names())}, or give a .toml")
     try:
