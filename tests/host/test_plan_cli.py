@@ -2,6 +2,7 @@
 """``acclimate plan``: one schedule, sweeps on any executor, pictures, and refusals in one line."""
 
 import json
+import os
 
 import pytest
 
@@ -105,6 +106,16 @@ def test_methods_are_drawn_side_by_side_from_two_processes(tmp_path, capsys):
     assert "no plan fits" in bars.read_text()
     assert main(["plan", "linear", "--bars", str(bars)]) == 2
     assert "--bars draws a sweep" in capsys.readouterr().err
+
+
+def _dies(task):
+    os._exit(9)
+
+
+def test_a_worker_that_dies_is_one_clear_line(monkeypatch, capsys):
+    monkeypatch.setattr(sweep, "solve_task", _dies)
+    assert main(["plan", "linear", "--sweep", "ram=50%,60%", "--workers", "2"]) == 2
+    assert "a worker process died; give fewer" in capsys.readouterr().err
 
 
 def _tasks():

@@ -5,7 +5,7 @@ import json
 import multiprocessing
 import os
 import signal
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,9 +23,12 @@ def run_sweep(args, common, pressed):
                                       "board": args.board, "method": args.method})  # fmt: skip
     todo = sweep.tasks(args.model, values, **common)
     _check(todo)
-    with _executor(args, len(todo)) as executor:
-        rows = sweep.run(todo, executor, lambda done, all: progress(f"{done} of {all} plans"),
-                         pressed)  # fmt: skip
+    try:
+        with _executor(args, len(todo)) as executor:
+            rows = sweep.run(todo, executor, lambda done, all: progress(f"{done} of {all} plans"),
+                             pressed)  # fmt: skip
+    except BrokenExecutor:
+        raise AcclimateError("a worker process died; give fewer --workers more memory") from None
     progress("")
     table([_line(row) for row in rows], ("board", "method", "RAM", "energy", "time, s", "note"))
     if len(rows) < len(todo):
