@@ -201,3 +201,15 @@ def test_a_grouped_layer_with_one_output_a_group_does_not_write_over_its_gradien
             net.train_step(stored(sample(graph, np.random.default_rng(label))), label)
         weights.add(bytes(net.weights()))
     assert len(weights) == 1
+
+
+@pytest.mark.parametrize("fuse_forward", [True, False])
+def test_a_residual_may_begin_at_the_input(fuse_forward):
+    net = Builder("early", (3, 5, 4))
+    graph = net.classify(net.add("a", net.x, net.conv("c0", net.x, 3, 3)), 2)
+    network, x = values_for(graph, 0), sample(graph, np.random.default_rng(0))
+    step = step_of(graph, Scheme(1, (("c0", 2),)), fuse_forward=fuse_forward)
+    program = encode(step, network)
+    net, reference = Net(bytearray(program.code), program.weights), Step(step, network, RATE)
+    net.set_rate(*RATE)
+    assert [net.train_step(stored(x), 1) for _ in range(2)] == [reference(x, 1) for _ in range(2)]

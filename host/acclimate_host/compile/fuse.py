@@ -103,7 +103,8 @@ def _conv_add(graph, node, producer, readers, gone):
         return None
     for name, other in (node.inputs, node.inputs[::-1]):
         made = _sole(graph, name, producer, readers)
-        if made is None or made in gone:
+        # What a convolution adds lies in the arena; the input may stay in the caller's buffer.
+        if made is None or made in gone or graph[other].kind == "input":
             continue
         conv = graph.nodes[made]
         outputs = (node.outputs[0], *conv.outputs[1:])
