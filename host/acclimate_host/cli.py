@@ -78,6 +78,13 @@ def main(argv=None):
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe has seen enough
         return 0
+    except (ValueError, RuntimeError) as error:
+        if not type(error).__module__.startswith("acclimate."):
+            raise
+        if args and args.verbose:
+            traceback.print_exc()
+        print(f"acclimate {verb}: {error}", file=sys.stderr)  # of the device package, run here
+        return AcclimateError.exit_code
     except OSError as error:
         if args and args.verbose:
             traceback.print_exc()

@@ -3,6 +3,7 @@
 
 import pytest
 
+from acclimate.net import NetError
 from acclimate_host.capsules.build import build
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main
@@ -64,6 +65,8 @@ def place(tmp_path, monkeypatch):
     ("send junk --mqtt 127.0.0.1 --topic t --password-file blob", "blob: not text"),
     ("capsule diff one.acap folder -o made", "folder: Is a directory"),
     ("flash-capsule one.acap --table no/file", "no/file: No such file"),
+    ("show mbv2-w0.35 --patches 99999999999999999999", "65535 classes and 100 patches"),
+    ("show mbv2-w0.35 --classes 99999999999999999999", "65535 classes and 100 patches"),
     ("compile junk", "expected a .onnx or .tflite file"),
 ])  # fmt: skip
 def test_one_line_names_what_is_wrong(place, capsys, command, words):
@@ -82,6 +85,22 @@ def test_numbers_that_no_wait_or_rate_can_have_are_refused(place, capsys, comman
     with pytest.raises(SystemExit) as ended:
         main([*command.split(), number])
     assert ended.value.code == 2 and number in capsys.readouterr().err
+
+
+def test_an_error_of_the_device_package_run_here_is_one_line_too(monkeypatch, capsys):
+    def other_release(args):
+        raise NetError("program: format 1; this release runs 2")
+
+    monkeypatch.setattr("acclimate_host.commands.boards.run", other_release)
+    assert main(["boards"]) == 2
+    assert capsys.readouterr().err == "acclimate boards: program: format 1; this release runs 2\n"
+
+
+@pytest.mark.parametrize("size", ["inf", "nan", "1e99", "0", "-4k"])
+def test_sizes_that_no_arena_can_have_are_refused(place, capsys, size):
+    with pytest.raises(SystemExit) as ended:
+        main(["contribute", "net.onnx", "--data", "user.npz", "--memory=" + size])
+    assert ended.value.code == 2 and "expected bytes, such as 100k" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(why_not("nrf52840") is not None, reason=str(why_not("nrf52840")))

@@ -119,7 +119,8 @@ def test_the_bar_shows_how_long_it_will_take():
     ({"labels": np.arange(60)}, "labels: expected 0 to 2, got 0 to 59"),
     ({"labels": np.zeros(59, int)}, "labels: expected 60 whole numbers"),
     ({"x": np.zeros((60, 2, 9, 10))}, "x: expected (count, 2, 10, 10), got (60, 2, 9, 10)"),
-    ({"x": np.full((60, 2, 10, 10), np.nan)}, "x: expected finite numbers"),
+    ({"x": np.full((60, 2, 10, 10), np.nan)}, "x: expected finite real numbers"),
+    ({"x": np.full((60, 2, 10, 10), 1j)}, "x: expected finite real numbers"),
     ({"x_test": np.zeros((1, 2, 10, 10))}, "expected x_test and labels_test, got x_test"),
 ])  # fmt: skip
 def test_wrong_data_is_one_line(folder, capsys, change, words):

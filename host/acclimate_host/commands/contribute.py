@@ -212,10 +212,10 @@ def _ratios(text):
 
 def _bytes(text):
     """Return a number of bytes; k behind it is for KiB."""
-    found = int(float(text.lower().removesuffix("k")) * (1024 if text[-1:] in "kK" else 1))
-    if found < 1:
+    found = float(text.lower().removesuffix("k")) * (1024 if text[-1:] in "kK" else 1)
+    if not 1 <= found < 1 << 40:
         raise argparse.ArgumentTypeError(f"expected bytes, such as 100k, got {text}")
-    return found
+    return int(found)
 
 
 _ratios.__name__, _bytes.__name__ = "shares", "size"  # argparse shows them

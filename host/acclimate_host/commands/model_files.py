@@ -83,8 +83,8 @@ def _part(name, part, x, labels, shape, classes):
     if x.ndim != 4 or x.shape[1:] != shape or not len(x):
         raise AcclimateError(f"{name}: x{part}: expected (count, {', '.join(map(str, shape))}), "
                              f"got {x.shape}")  # fmt: skip
-    if not (np.issubdtype(x.dtype, np.number) and np.isfinite(x).all()):
-        raise AcclimateError(f"{name}: x{part}: expected finite numbers")
+    if not (x.dtype.kind in "biuf" and np.isfinite(x).all()):
+        raise AcclimateError(f"{name}: x{part}: expected finite real numbers")
     if labels.shape != (len(x),) or not np.issubdtype(labels.dtype, np.integer):
         raise AcclimateError(f"{name}: labels{part}: expected {len(x)} whole numbers, "
                              f"got {labels.dtype} {labels.shape}")  # fmt: skip

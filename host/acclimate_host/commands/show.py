@@ -14,6 +14,9 @@ from acclimate_host.plots_graph import graph_picture
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.scheme import Scheme, full, last_layers, published
 
+MOST_CLASSES = 65535
+MOST_PATCHES = 100  # along an edge; a larger input than these boards hold
+
 
 def add_arguments(parser):
     parser.add_argument(
@@ -38,8 +41,11 @@ def add_arguments(parser):
 
 
 def run(args):
-    if args.classes < 1 or args.patches < 1:
-        raise AcclimateError("--classes and --patches must be 1 or more")
+    if not 1 <= args.classes <= MOST_CLASSES or not 1 <= args.patches <= MOST_PATCHES:
+        raise AcclimateError(
+            f"--classes {args.classes}, --patches {args.patches}: expected 1 or more, at most "
+            f"{MOST_CLASSES} classes and {MOST_PATCHES} patches"
+        )
     graph = _graph(args)
     scheme = _scheme(args, graph)
     options = Options(patch_grid=args.patches)

@@ -94,7 +94,10 @@ def quantize(network, samples, percentile=100.0, headroom=0.0):
 
 
 def _checked(network, samples, percentile, headroom):
-    samples = np.asarray(samples, np.float64)
+    samples = np.asarray(samples)
+    if samples.dtype.kind not in "biuf":
+        raise GraphError(f"samples: expected real numbers, got {samples.dtype}")
+    samples = samples.astype(np.float64)
     shape = network.graph[network.input].shape
     if network.quantized:
         raise GraphError(f"{network.graph.name}: quantized already; give the float network")
