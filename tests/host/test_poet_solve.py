@@ -11,8 +11,9 @@ from acclimate_host.poet import solve as solve_module
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import forward_bytes, network_graph
+from acclimate_host.poet.positions import Space
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
-from acclimate_host.poet.smallest import everything_kept, operator_need
+from acclimate_host.poet.smallest import everything_kept, operator_need, refuse, smallest_ram
 from acclimate_host.poet.solve import solve
 from bench.poet_random import compare, problem
 
@@ -96,6 +97,17 @@ def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
         solve(vgg, Budget(need - 1))
     assert caught.value.smallest_ram == need
     assert solve(vgg, Budget(need)).verdict.peak_ram == need
+
+
+def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds():
+    graph = network_graph("resnet18_cifar", "m4")
+    space = Space(paging=False)
+    ram, least = smallest_ram(graph, Budget(1, aux_bytes=0), space, seconds=4)
+    assert operator_need(graph)[0] <= least <= ram <= 1.5 * least < everything_kept(graph) / 4
+    answer = solve(graph, Budget(ram, aux_bytes=0), time_limit=2)
+    assert answer.verdict.valid and answer.verdict.peak_ram <= ram
+    with pytest.raises(Infeasible, match=r"is at most \d+ bytes \(at least \d+\)|is \d+ bytes"):
+        refuse(graph, Budget(1, aux_bytes=0), space, seconds=1)
 
 
 def test_everything_kept_is_enough_for_the_plan_that_only_computes(vgg):

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The smallest RAM with which a plan exists, and the line that says so."""
 
+import math
 import time
 from dataclasses import replace
 
-from . import highs
+from . import greedy, highs
 from .answer import Infeasible
+from .evaluate import evaluate
 from .model import build
+from .planned import tidy, values_of
 from .positions import pageable, positions
+
+_EASY = 30  # nodes up to which the exact search needs no start
 
 
 def operator_need(graph):
@@ -20,28 +25,51 @@ def operator_need(graph):
 
 
 def smallest_ram(graph, budget, space, seconds=20.0):
-    """(bytes, proven): the smallest RAM that some plan within the other limits needs.
+    """(bytes, least): RAM with which some plan keeps the other limits, and what all need at least.
 
-    Bytes are None where no RAM at all helps. When not proven, they are enough but may not be
-    needed.
+    Both are the same where the smallest is proven. Bytes are None where no RAM at all helps.
     """
     least = operator_need(graph)[0]
     unlimited = budget.deadline is None and budget.aux_bytes is None
     unlimited = unlimited and budget.erase_budget is None
     if unlimited and all(pageable(graph, budget, space, i) or not node.ram_bytes
                          for i, node in enumerate(graph.nodes)):  # fmt: skip
-        return least, True
-    if not highs.available():
-        return everything_kept(graph), False
+        return least, least
+    until = time.monotonic() + seconds
+    hard = len(graph.nodes) > _EASY or not highs.available()
+    within = time.monotonic() + (0.3 * seconds if hard else 0.0)
+    plan, ram = _by_greedy(graph, budget, space, least, within)
+    if ram <= least or not highs.available():
+        return ram, least
     wide = replace(budget, ram_bytes=1 << 62)
     model = build(graph, wide, space, positions(graph, wide, space), smallest=True)
-    outcome = highs.minimise(model.program, highs.Watch(time.monotonic() + seconds), 1e-9)
+    start = values_of(model, plan)
+    if start is not None:
+        start[0] = (ram - graph.resident_bytes) / model.unit
+    outcome = highs.minimise(model.program, highs.Watch(until), 1e-9, start)
     if outcome.status == "infeasible":
-        return None, True
-    if outcome.values is None:
-        return everything_kept(graph), False
-    found = graph.resident_bytes + outcome.objective * model.unit
-    return round(found), outcome.status == "optimal"
+        return None, least
+    # what the relaxation says is rounded up with care: its rows have tolerances
+    bound = graph.resident_bytes + math.ceil((outcome.bound - 1e-6) * model.unit)
+    if outcome.values is not None:
+        ram = min(ram, round(graph.resident_bytes + outcome.objective * model.unit))
+    return (ram, ram) if outcome.status == "optimal" else (ram, min(ram, max(least, bound)))
+
+
+def _by_greedy(graph, budget, space, low, until):
+    """(plan, RAM) of the least RAM in which greedy plans were found that keep the other limits."""
+    plan = tidy(graph, [("compute", node.id) for node in graph.nodes])
+    high = everything_kept(graph)
+    while low < high and time.monotonic() < until:
+        limited = replace(budget, ram_bytes=(low + high) // 2)
+        found = None
+        for steps in greedy.plans(graph, limited, space, 12, 0.1 + 0.005 * len(graph.nodes)):
+            verdict = evaluate(graph, limited, tidy(graph, steps), space.clock)
+            if verdict.valid and (found is None or verdict.peak_ram < high):
+                found, high = tidy(graph, steps), verdict.peak_ram
+        plan = found or plan
+        low = low if found else limited.ram_bytes + max(1, (high - low) // 200)
+    return plan, high
 
 
 def everything_kept(graph):
@@ -64,9 +92,10 @@ def refuse(graph, budget, space, seconds=20.0):
     if budget.deadline is not None and least > budget.deadline * (1 + 1e-9):
         raise Infeasible(f"deadline {budget.deadline:.6g} s is impossible; "
                          f"computing every node once takes {least:.6g} s")  # fmt: skip
-    ram, proven = smallest_ram(graph, budget, space, seconds)
+    ram, bound = smallest_ram(graph, budget, space, seconds)
     have = budget.ram_bytes
     if ram is None:
         raise Infeasible(f"no plan keeps the limits with any RAM (have {have} bytes)")
-    word = "the smallest feasible RAM is" if proven else "enough RAM is"
-    raise Infeasible(f"no plan fits {have} bytes of RAM; {word} {ram} bytes", ram, proven)
+    words = f"{ram} bytes" if ram == bound else f"at most {ram} bytes (at least {bound})"
+    raise Infeasible(f"no plan fits {have} bytes of RAM; the smallest feasible RAM is {words}",
+                     ram, ram == bound)  # fmt: skip
