@@ -4,6 +4,7 @@
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,3 +46,19 @@ def device_package():
     import acclimate
 
     return Path(acclimate.__file__).resolve().parent
+
+
+def write_whole(path, data):
+    """Write a file so that it is there in full or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(fresh, 0o644)
+        os.replace(fresh, path)
+    except BaseException:
+        os.unlink(fresh)
+        raise

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Whatever is wrong with a command line: one clear line, an exit code, and nothing is changed."""
 
+import signal
+
 import pytest
 
 from acclimate.net import NetError
 from acclimate_host.capsules.build import build
+from acclimate_host.capsules.keys import write_new
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main
+from acclimate_host.commands import write_bytes
 from acclimate_host.connect import why_not
+from acclimate_host.errors import AcclimateError
 
 KEY, OTHER = bytes(range(32)), bytes(32)
 
@@ -114,3 +119,40 @@ def test_flash_file_that_cannot_be_is_named(place, capsys, flash):
 def test_doctor_reports_a_board_that_is_not_there_as_a_problem(capsys):
     assert main(["doctor", "--port", "/dev/null"]) == 9
     assert "problem cannot open /dev/null" in capsys.readouterr().out
+
+
+@pytest.fixture
+def full(tmp_path):
+    """Bytes that a file of this process may have, as where the disk is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails instead
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, kept)
+
+
+@pytest.mark.parametrize("there", [b"the old one", None])
+def test_what_cannot_be_written_whole_leaves_the_old_file(place, full, there):
+    path = place / "made"
+    if there:
+        path.write_bytes(there)
+    before = sorted(place.iterdir())
+    with pytest.raises(AcclimateError, match="made: File too large"):
+        write_bytes(path, bytes(4096))
+    assert sorted(place.iterdir()) == before
+    assert not there or path.read_bytes() == there
+
+
+def test_a_key_that_cannot_be_written_whole_is_no_key(place, full):
+    with pytest.raises(AcclimateError, match="new.key: File too large"):
+        write_new("new.key")
+    assert not (place / "new.key").exists()
+
+
+def test_a_link_and_a_device_can_be_written(place):
+    (place / "link").symlink_to(place / "target")
+    write_bytes(place / "link", b"new")
+    write_bytes("/dev/null", b"new")
+    assert (place / "link").is_symlink() and (place / "target").read_bytes() == b"new"

@@ -26,8 +26,12 @@ def write_new(path, key=None):
         raise AcclimateError(f"{path} exists: a key is never overwritten") from None
     except OSError as error:
         raise AcclimateError(f"{path}: {error.strerror}") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(KEY_BYTES) if key is None else key)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES) if key is None else key)
+    except OSError as error:
+        os.unlink(path)  # half a key would pass for one that must not be overwritten
+        raise AcclimateError(f"{path}: {error.strerror}") from None
 
 
 def device_key(master, device):

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from acclimate_host.capsules.layout import ENUMS, REPORT
-from acclimate_host.capsules.repository import write_whole
 from acclimate_host.errors import Refused
+from acclimate_host.paths import write_whole
 
 _RECORD = struct.Struct("<4sBBBB7I12s32s32s")
 assert _RECORD.size == REPORT.bytes

@@ -8,9 +8,7 @@ An object is there before a manifest names it, and a manifest is replaced in one
 device sees the old state or the new one.
 """
 
-import os
 import re
-import tempfile
 from pathlib import Path
 
 from acclimate_host.capsules import delta
@@ -18,6 +16,7 @@ from acclimate_host.capsules.build import read
 from acclimate_host.capsules.layout import ENTRIES_MAX, TAG_BYTES
 from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, is_signed, object_name, unpack
 from acclimate_host.errors import Refused
+from acclimate_host.paths import write_whole
 
 _COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
@@ -122,19 +121,3 @@ class Repository:
         if not path.exists():
             write_whole(path, data)
         return Entry(base, len(data), name)
-
-
-def write_whole(path, data):
-    """Write a file so that it is there in full or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(fresh, 0o644)
-        os.replace(fresh, path)
-    except BaseException:
-        os.unlink(fresh)
-        raise

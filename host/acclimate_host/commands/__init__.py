@@ -8,6 +8,7 @@ from pathlib import Path
 
 from acclimate_host.connect import RUNNABLE, open_board
 from acclimate_host.errors import AcclimateError
+from acclimate_host.paths import write_whole
 
 
 def add_board_arguments(parser, needed=True):
@@ -110,12 +111,20 @@ def read_text(path):
 
 
 def write_text(path, text):
-    """Write a file that the command line names.
+    """Write a file of UTF-8 text that the command line names, as `write_bytes` does."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path, data):
+    """Write a file that the command line names; on a full disk the old one stays.
 
     :raises AcclimateError: it cannot be written
     """
+    target = Path(path).resolve()
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        if target.parent.is_dir() and (target.is_file() or not target.exists()):
+            write_whole(target, data)
+        else:
+            Path(path).write_bytes(data)  # a device or a pipe; or the system says what is wrong
     except OSError as error:
         raise AcclimateError(f"{path}: {error.strerror}") from None

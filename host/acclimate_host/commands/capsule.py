@@ -2,14 +2,13 @@
 """``acclimate capsule``: build, inspect, verify, diff and key."""
 
 import json
-from pathlib import Path
 
 from acclimate_host.capsules import keys, region
 from acclimate_host.capsules.build import KINDS, build, read
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.operators import describe, fields_of, operators
 from acclimate_host.capsules.server import read_key
-from acclimate_host.commands import add_board_arguments, open_chosen, read_bytes
+from acclimate_host.commands import add_board_arguments, open_chosen, read_bytes, write_bytes
 from acclimate_host.connect.mpy import ARCHS
 from acclimate_host.errors import AcclimateError, Refused
 
@@ -73,7 +72,7 @@ def _build(args):
         sections, args.kind.upper(), args.model, args.version, temperature=temperature,
         key=read_key(args.key) if args.key else None, **fields,
     )  # fmt: skip
-    Path(args.output).write_bytes(data)
+    write_bytes(args.output, data)
     signed = "signed" if args.key else "not signed: give --key FILE"
     print(f"{args.output}: {len(data)} bytes, version {args.version}, {signed}")
     return 0
@@ -121,7 +120,7 @@ def _diff(args):
         if not read(data).intact:
             raise Refused(f"{path}: integrity: its SHA-256 is not that of its content")
     made = update(base, target)
-    Path(args.output).write_bytes(made)
+    write_bytes(args.output, made)
     share = len(made) / len(target)
     print(f"{args.output}: {len(made)} bytes, the whole capsule has {len(target)} ({share:.0%})")
     if len(made) >= len(target):

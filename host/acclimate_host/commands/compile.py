@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from acclimate_host.commands import table
+from acclimate_host.commands import table, write_bytes
 from acclimate_host.commands.model_files import array, channels_of, imported, stored
 from acclimate_host.compile.encode import OPTIMIZER_BYTES, encode
 from acclimate_host.compile.step import Options, inference_step, training_step
@@ -62,8 +62,8 @@ def run(args):
         program, rows = _within(args, network, scheme, program)
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "net_program").write_bytes(program.code)
-    (folder / "net_weights").write_bytes(program.weights)
+    write_bytes(folder / "net_program", program.code)
+    write_bytes(folder / "net_weights", program.weights)
     layers = ", ".join(node.attrs["layer"] for node in convolutions(network.graph))
     print(f"convolutions, first to last: {layers}")
     table(_sizes(network, program, folder) + rows, ("what", "bytes"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate_host.commands import progress, table
+from acclimate_host.commands import progress, table, write_text
 from acclimate_host.commands.model_files import array, imported, labelled, stored
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.network import with_loss
@@ -89,7 +89,7 @@ def run(args):
         gains = _measured(case, executor, keep, args)
         _print_gains(case.network.graph, gains, args.ratios)
         if args.out:
-            Path(args.out).write_text(to_json(gains) + "\n", encoding="utf-8")
+            write_text(args.out, to_json(gains) + "\n")
         if args.memory:
             _choose(case, network, gains, parts, memory, executor, args)
 

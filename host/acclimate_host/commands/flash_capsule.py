@@ -14,6 +14,7 @@ from acclimate_host.commands import (
     progress,
     read_bytes,
     to_number,
+    write_bytes,
 )
 from acclimate_host.errors import AcclimateError, Refused
 
@@ -112,8 +113,8 @@ def _prepare(args, capsule, key):
     image = region_image(capsule, place.size, partitions.PAGE_BYTES, key)
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "partition-table.bin").write_bytes(partitions.write(made))
-    (folder / "capsule-region.bin").write_bytes(image)
+    write_bytes(folder / "partition-table.bin", partitions.write(made))
+    write_bytes(folder / "capsule-region.bin", image)
     for p in made:
         mark = "  new" if p not in table else ""
         print(f"{p.offset:#9x} {p.size:#9x}  {p.name}{mark}")
@@ -139,5 +140,5 @@ def _uf2(args, capsule, key):
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "capsule-region.uf2"
-    path.write_bytes(flasher.uf2(image, args.start, flasher.UF2_FAMILIES[args.uf2]))
+    write_bytes(path, flasher.uf2(image, args.start, flasher.UF2_FAMILIES[args.uf2]))
     print(f"{path}: copy it to the board's drive")

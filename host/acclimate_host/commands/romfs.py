@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """``acclimate romfs``: the device package as a ROMFS image, in a file or on a board."""
 
-from pathlib import Path
 
 from acclimate_host import boards
-from acclimate_host.commands import add_board_arguments, open_chosen, progress
+from acclimate_host.commands import add_board_arguments, open_chosen, progress, write_bytes
 from acclimate_host.connect import romfs
 from acclimate_host.errors import AcclimateError
 
@@ -24,7 +23,7 @@ def run(args):
     only = [name for name in args.only.split(",") if name] if args.only else None
     if args.output:
         image = romfs.build(args.arch, only, args.pure or args.arch is None)
-        Path(args.output).write_bytes(image)
+        write_bytes(args.output, image)
         print(f"{args.output}: {len(image):,} bytes, bytecode only, as lib/acclimate")
         print(romfs.NATIVE_NOTE if args.arch and not args.pure else "no native modules in it")
         return

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A serial line with a receive buffer, on which every read has a deadline."""
 
+import signal
 import time
 
 from acclimate_host.errors import BoardFault, BoardGone, BoardTimeout
@@ -119,6 +120,8 @@ class Port:
         if any(fault.decode() in message for fault in FAULTS):
             return BoardFault(f"the board crashed: {message.splitlines()[0]}", message)
         text = f"the emulated board ended (status {status})"
+        if status == -signal.SIGBUS:
+            text += "; is the disk with its flash file full?"
         return BoardGone(text + (f": {message.splitlines()[-1]}" if message else ""), status)
 
     def _look_for_fault(self, data):
