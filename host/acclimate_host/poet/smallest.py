@@ -50,7 +50,9 @@ def smallest_ram(graph, budget, space, seconds=20.0):
     if outcome.status == "infeasible":
         return None, least
     # what the relaxation says is rounded up with care: its rows have tolerances
-    bound = graph.resident_bytes + math.ceil((outcome.bound - 1e-6) * model.unit)
+    bound = least
+    if math.isfinite(outcome.bound):
+        bound = graph.resident_bytes + math.ceil((outcome.bound - 1e-6) * model.unit)
     if outcome.values is not None:
         ram = min(ram, round(graph.resident_bytes + outcome.objective * model.unit))
     return (ram, ram) if outcome.status == "optimal" else (ram, min(ram, max(least, bound)))
