@@ -2,18 +2,19 @@
 """The planner's default formulation against the oracle, its refusals and its modes."""
 
 import doctest
+import time
 from dataclasses import replace
 
 import pytest
 
-from acclimate_host.poet import reorder, subsets
+from acclimate_host.poet import reorder, smallest, subsets
 from acclimate_host.poet import solve as solve_module
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import forward_bytes, network_graph
 from acclimate_host.poet.positions import Space
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
-from acclimate_host.poet.smallest import everything_kept, operator_need, refuse, smallest_ram
+from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 from bench.poet_random import compare, problem
 
@@ -102,12 +103,13 @@ def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
 def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds():
     graph = network_graph("resnet18_cifar", "m4")
     space = Space(paging=False)
-    ram, least = smallest_ram(graph, Budget(1, aux_bytes=0), space, seconds=6)
-    assert operator_need(graph)[0] <= least <= ram < everything_kept(graph)
-    answer = solve(graph, Budget(ram, aux_bytes=0), time_limit=5)
-    assert answer.verdict.valid and answer.verdict.peak_ram <= ram
+    budget, need, kept = Budget(1, aux_bytes=0), operator_need(graph)[0], everything_kept(graph)
+    plan, ram = smallest._by_greedy(graph, budget, space, need, time.monotonic() + 6)
+    assert evaluate(graph, replace(budget, ram_bytes=ram), plan).valid and need <= ram < kept
+    ram, least = smallest.smallest_ram(graph, budget, space, seconds=3)
+    assert need <= least <= ram <= kept
     with pytest.raises(Infeasible, match=r"is at most \d+ bytes \(at least \d+\)|is \d+ bytes"):
-        refuse(graph, Budget(1, aux_bytes=0), space, seconds=1)
+        smallest.refuse(graph, budget, space, seconds=1)
 
 
 def test_everything_kept_is_enough_for_the_plan_that_only_computes(vgg):
