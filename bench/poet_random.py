@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.exhaustive import search
 from acclimate_host.poet.problem import Budget, Graph, Node
+from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 
 
@@ -33,6 +34,31 @@ def problem(seed, most=7):
     ram = graph.resident_bytes + rng.randint(int(0.45 * total), total)
     deadline = rng.choice((None, None, least + rng.randint(0, 30)))
     return graph, Budget(ram, deadline, rng.choice((None, None, None, 0, 6)))
+
+
+def training(seed):
+    """(graph, budget) of a chain with skips and its backward pass, for which RAM is short."""
+    rng = random.Random(seed)
+    layers = rng.randint(3, 4)
+    sizes = [rng.randint(1, 4) for _ in range(layers)]
+    nodes = []
+    for i in range(layers):
+        deps = [f"f{i - 1}"] if i else []
+        if i > 1 and rng.random() < 0.3:
+            deps.append(f"f{rng.randint(0, i - 2)}")
+        nodes.append(_node(rng, f"f{i}", deps, sizes[i], True))
+    for i in reversed(range(layers)):
+        deps = [f"f{i}", *([f"f{i - 1}"] if i else []), *([f"b{i + 1}"] if i < layers - 1 else [])]
+        nodes.append(_node(rng, f"b{i}", deps, sizes[i], False))
+    graph = Graph(tuple(nodes), 0)
+    least, most = operator_need(graph)[0], everything_kept(graph)
+    return graph, Budget(rng.randint(least, max(least, most - 1)), None,
+                         rng.choice((None, None, 0, 4)))  # fmt: skip
+
+
+def _node(rng, name, deps, size, forward):
+    costs = [rng.randint(1, 9), rng.randint(1, 9), rng.randint(1, 6), 1, rng.randint(1, 6), 1]
+    return Node(name, tuple(deps), size, rng.choice((0, 0, 1)), *costs, recomputable=forward)
 
 
 @dataclass

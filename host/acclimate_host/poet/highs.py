@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .model import Program
 from .problem import PlanError
 
 try:
@@ -19,6 +20,7 @@ except ImportError:
     highspy = None
 
 INFINITY = math.inf
+BASIC = highspy.HighsBasisStatus.kBasic if highspy else None
 _LARGEST_COST = 100.0  # costs are scaled to this: the tolerances of the solver are absolute
 
 
@@ -31,14 +33,28 @@ class Outcome:
     objective: float
     bound: float
     reduced: object = None
+    dual: object = None
     nodes: int = 0
 
 
 class Watch:
-    """What a running solve looks at: a deadline (time.monotonic) and a wish to stop."""
+    """What a running solve looks at: a deadline (time.monotonic) and a wish to stop.
 
-    def __init__(self, until=math.inf, progress=None):
-        self.until, self.progress, self.stop = until, progress, False
+    within: a watch whose deadline and wish hold for this one too.
+    """
+
+    def __init__(self, until=math.inf, within=None):
+        self.until = until if within is None else min(until, within.until)
+        self.within, self.wished = within, False
+
+    @property
+    def stop(self):
+        """Whether to stop."""
+        return self.wished or (self.within is not None and self.within.stop)
+
+    @stop.setter
+    def stop(self, wished):
+        self.wished = wished
 
     def left(self):
         """Seconds that are left, never negative."""
@@ -99,23 +115,18 @@ class Relaxation:
     def __init__(self, program, watch):
         self.program, self.watch = program, watch
         self.solver, self.scale = _load(program, True)
+        _heed(self.solver, watch)
         self.low = np.array(program.low, dtype=float)
         self.high = np.array(program.high, dtype=float)
 
     def solve(self):
         """Outcome; reduced holds the reduced costs in the units of the costs."""
-        solver = self.solver
-        solver.setOptionValue("time_limit", solver.getRunTime() + min(self.watch.left(), 1e7))
-        _run(solver, self.watch)
-        status = solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return Outcome("infeasible", None, math.inf, math.inf)
-        if status != highspy.HighsModelStatus.kOptimal:
-            return Outcome("stopped", None, math.inf, -math.inf)
-        solution = solver.getSolution()
-        value = solver.getInfo().objective_function_value / self.scale + self.program.offset
-        return Outcome("optimal", np.array(solution.col_value), value, value,
-                       np.array(solution.col_dual) / self.scale)  # fmt: skip
+        outcome = solve_lp(self.solver, self.watch)
+        if outcome.status == "optimal":
+            outcome.bound = outcome.bound / self.scale + self.program.offset
+            outcome.objective = outcome.bound
+            outcome.reduced /= self.scale
+        return outcome
 
     def add(self, rows):
         """Add rows (terms, low, high), terms being (column, coefficient)."""
@@ -143,6 +154,31 @@ class Relaxation:
         return int(np.count_nonzero(self.low[whole] == self.high[whole]))
 
 
+def without_rows(program, watch):
+    """(solver, scale) of a program with continuous columns and no rows yet."""
+    bare = Program(program.cost, program.low, program.high, program.integer)
+    solver, scale = _load(bare, True)
+    _heed(solver, watch)
+    return solver, scale
+
+
+def solve_lp(solver, watch):
+    """Outcome of a linear program in the units of its solver, with its duals."""
+    solver.setOptionValue("time_limit", solver.getRunTime() + min(watch.left(), 1e7))
+    _run(solver, watch)
+    status = solver.getModelStatus()
+    value = solver.getInfo().objective_function_value
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Outcome("infeasible", None, math.inf, math.inf)
+    if status == highspy.HighsModelStatus.kObjectiveBound:
+        return Outcome("cut off", None, math.inf, value)
+    if status != highspy.HighsModelStatus.kOptimal:
+        return Outcome("stopped", None, math.inf, -math.inf)
+    solution = solver.getSolution()
+    return Outcome("optimal", np.array(solution.col_value), value, value,
+                   np.array(solution.col_dual), np.array(solution.row_dual))  # fmt: skip
+
+
 def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=None,
              effort=None):  # fmt: skip
     """Solve the MIP until best - bound <= gap, in the units of the costs."""
@@ -157,6 +193,7 @@ def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=N
         solution.col_value = [float(v) for v in start]
         solver.setSolution(solution)
     target = _Target(program, scale, watch, on_progress)
+    _heed(solver, watch)
     solver.cbMipInterrupt.subscribe(target.look)
     solver.cbMipLogging.subscribe(target.look)
     solver.cbMipImprovingSolution.subscribe(target.keep)
@@ -185,7 +222,7 @@ class _Target:
 
     def look(self, event):
         """Called by the solver now and then."""
-        if self.watch.stop:
+        if self.watch.stop or not self.watch.left():
             event.interrupt()
         now = time.monotonic()
         if self.on_progress is None or now - self.said < 0.5:
@@ -215,9 +252,17 @@ def _outcome(solver, program, scale, target):
                    nodes=info.mip_node_count)  # fmt: skip
 
 
+def _heed(solver, watch):
+    """Let the solver look at the watch while it is in a linear program."""
+    solver.cbSimplexInterrupt.subscribe(
+        lambda event: event.interrupt() if watch.stop or not watch.left() else None)  # fmt: skip
+
+
 def _run(solver, watch):
     """Run in a thread, so that Ctrl-C reaches this one and stops the solver, not the program."""
-    solver.cbSimplexInterrupt.subscribe(lambda e: e.interrupt() if watch.stop else None)
+    if threading.current_thread() is not threading.main_thread():
+        solver.run()
+        return
     ended = threading.Event()
 
     def work():

@@ -26,7 +26,10 @@ INFINITY = float("inf")
 
 @dataclass
 class Program:
-    """Columns (cost, low, high, integer) and rows (low, high, columns, coefficients)."""
+    """Columns (cost, low, high, integer) and rows (low, high, columns, coefficients).
+
+    chain: number of the tensor whose stay in RAM a row hands on from event to event, else -1.
+    """
 
     cost: list = field(default_factory=list)
     low: list = field(default_factory=list)
@@ -35,6 +38,7 @@ class Program:
     row_low: list = field(default_factory=list)
     row_high: list = field(default_factory=list)
     row_start: list = field(default_factory=lambda: [0])
+    chain: list = field(default_factory=list)
     column: list = field(default_factory=list)
     value: list = field(default_factory=list)
     offset: float = 0.0
@@ -47,7 +51,7 @@ class Program:
         self.integer.append(integer)
         return len(self.cost) - 1
 
-    def row(self, terms, low=-INFINITY, high=INFINITY):
+    def row(self, terms, low=-INFINITY, high=INFINITY, chain=-1):
         """Append low <= sum of (column, coefficient) <= high."""
         for column, value in terms:
             self.column.append(column)
@@ -55,6 +59,12 @@ class Program:
         self.row_start.append(len(self.column))
         self.row_low.append(low)
         self.row_high.append(high)
+        self.chain.append(chain)
+
+    def terms(self, number):
+        """(column, coefficient) pairs of a row."""
+        span = slice(self.row_start[number], self.row_start[number + 1])
+        return list(zip(self.column[span], self.value[span], strict=True))
 
 
 @dataclass
@@ -157,7 +167,7 @@ class _Builder:
                 program.row([(page_in, 1), (x, -1)], high=0)
         after = self._stay(i)
         if after is not None and x is not None:
-            program.row([(after, 1), *((c, -k) for c, k in here)], high=0)
+            program.row([(after, 1), *((c, -k) for c, k in here)], high=0, chain=i)
         return Event(i, before, after, page_in)
 
     def _make(self, v, x):
@@ -167,7 +177,7 @@ class _Builder:
         if x is not None:
             program.row([(before, 1), (x, 1)], high=1)
             if after is not None:
-                program.row([(after, 1), (before, -1), (x, -1)], high=0)
+                program.row([(after, 1), (before, -1), (x, -1)], high=0, chain=v)
                 program.row([(after, 1), (x, -1)], low=0)
         return Event(v, before, after, None)
 

@@ -24,6 +24,7 @@ class Root:
         self.relaxation = highs.Relaxation(model.program, watch)
         self.separators = (Separator(model), RamSeparator(model))
         self.pool, self.outcome, self.short = [], None, True
+        self.needed = []  # rows of the program, with its cuts, that have a dual value
         self.took = 0.0  # seconds of computing for the last solve
         self.large = len(model.program.cost) > _LARGE
 
@@ -101,11 +102,16 @@ class Root:
 
     def settle(self):
         """Append the cuts that bind at the end to the program."""
-        values = self.outcome.values
-        for terms, low, high in self.pool:
+        values, program = self.outcome.values, self.model.program
+        dual = np.abs(self.outcome.dual) > _BINDING
+        own = len(program.row_low)
+        self.needed = np.flatnonzero(dual[:own]).tolist()
+        for (terms, low, high), needed in zip(self.pool, dual[own:], strict=False):
             total = sum(value * values[column] for column, value in terms)
             if total < low + _BINDING or total > high - _BINDING:
-                self.model.program.row(terms, low, high)
+                if needed:
+                    self.needed.append(len(program.row_low))
+                program.row(terms, low, high)
         self.pool = []
 
     def supported(self):

@@ -9,6 +9,8 @@
 """
 
 import math
+import multiprocessing
+import os
 import time
 from dataclasses import replace
 
@@ -24,6 +26,7 @@ from .reorder import in_order
 from .root import Root
 from .smallest import operator_need, refuse
 from .transfer import hide
+from .tree import Tree
 
 GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat", "greedy")
@@ -32,13 +35,14 @@ _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S = 120.0  # most seconds for cuts
 _NEAR_GAP, _NEAR_S = 2e-4, 20.0  # plans near the relaxation: only for a gap that is wider
 _WINDOWS, _NARROW_GAP, _NARROW_S = (5, 9), 3e-3, 60.0  # windows likewise
+_COUNTED, _WIDE_GAP = (8_000, 30_000), 2e-3  # columns and gap for the tree over counts
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
 
 def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver="highs",
           formulation="exact", order="given", time_limit=None, gap=GAP, progress=None,
-          window=None, seed=0):  # fmt: skip
+          window=None, seed=0, threads=None):  # fmt: skip
     """Return the Answer; raises Infeasible or PlanError (one line).
 
     paging, recompute: which means a plan may use; without secondary storage (budget.aux_bytes
@@ -48,9 +52,10 @@ def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver=
     a use. formulation: "paper" for the paper's Algorithms 1 and 2, whose plan may break the
     limits when executed: its verdict says so. order: "free" lets first computations come in
     another order than the nodes are given in; answer.order then names it. Ctrl-C returns the
-    best plan found, or raises when there is none yet. solver: all but "greedy" need HiGHS for
-    the relaxation; where it is not there, "greedy", the heuristic that proves nothing, is used,
-    and answer.solver says so.
+    best plan found, or raises when there is none yet. threads: of the search where the gap is
+    wide (None: one per processor, or one in a worker process). solver: all but "greedy" need
+    HiGHS for the relaxation; where it is not there, "greedy", the heuristic that proves
+    nothing, is used, and answer.solver says so.
     """
     if formulation not in FORMULATIONS:
         raise PlanError(f"unknown formulation {formulation!r}; there are exact and paper")
@@ -70,11 +75,12 @@ def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver=
     paging = paging and budget.aux_bytes != 0
     space = Space(paging, recompute, window, rounds, clock)
     if order == "free":
-        return _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed)
-    return _Search(graph, budget, space, solver, time_limit, gap, progress, seed).run()
+        return _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed,
+                             threads)  # fmt: skip
+    return _Search(graph, budget, space, solver, time_limit, gap, progress, seed, threads).run()
 
 
-def _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed):
+def _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed, threads):
     began = time.monotonic()
     if len(graph.nodes) <= orders.MOST_NODES and space.clock == "serial":
         free = graph
@@ -93,7 +99,7 @@ def _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed)
     seconds = min(30.0, (time_limit or 90.0) / 3)
     moved = orders.improve(graph, budget, space, seconds, seed)
     left = None if time_limit is None else max(1.0, time_limit - seconds)
-    answer = _Search(moved, budget, space, solver, left, gap, progress, seed).run()
+    answer = _Search(moved, budget, space, solver, left, gap, progress, seed, threads).run()
     least = sum(node.compute_energy for node in graph.nodes)
     proven = answer.energy - least <= gap * answer.energy
     return replace(answer, lower_bound=least, proven=proven, space="any order",
@@ -116,14 +122,22 @@ def _by_paper(graph, budget, paging, recompute, solver, time_limit):
                   "the paper's Algorithm 1")  # fmt: skip
 
 
+def _processors():
+    """Processors that this process may use; one where it is a worker beside others."""
+    if multiprocessing.parent_process() is not None:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
 class _Search:
-    def __init__(self, graph, budget, space, solver, time_limit, gap, progress, seed):
+    def __init__(self, graph, budget, space, solver, time_limit, gap, progress, seed, threads):
         self.graph, self.budget, self.space = graph, budget, space
         self.solver, self.gap, self.progress, self.seed = solver, gap, progress, seed
+        self.threads = threads or _processors()
         self.began = time.monotonic()
         self.limit = time_limit or 1e9
         self.watch = highs.Watch(self.began + self.limit)
-        self.plan, self.verdict, self.first = None, None, None
+        self.plan, self.verdict, self.first, self.told = None, None, None, 0.0
         self.bound = sum(node.compute_energy for node in graph.nodes)
 
     def run(self):
@@ -234,11 +248,35 @@ class _Search:
         if not root.cut(until, self._energy, self._closed, self._raise):
             return self._none()
         root.settle()
-        if not self._closed():
+        if not self._closed() and self._is_hard(root):
+            self._branch_on_counts(root)
+        elif not self._closed():
             self._narrow(root)
-        if not self._closed():
-            self._branch(root)
+            if not self._closed():
+                self._branch(root)
         return None
+
+    def _is_hard(self, root):
+        """Whether the gap is wide on a model of a size for which the tree over counts is good."""
+        least, most = _COUNTED
+        large = least <= len(root.model.program.cost) <= most
+        return large and self.solver == "highs" and self._gap() > _WIDE_GAP
+
+    def _gap(self):
+        """Relative gap; 0 where there is no plan yet."""
+        return 1 - self.bound / self.verdict.energy if self.plan is not None else 0.0
+
+    def _branch_on_counts(self, root):
+        tree = Tree(root, self.gap, self._energy, self._offer, self._tell)
+        self._raise(tree.run(self.watch, self.threads))
+        self.in_time = True
+        self._say("done")
+
+    def _tell(self, bound):
+        """Progress of a search, every half second."""
+        if time.monotonic() - self.told > 0.5:
+            self.told = time.monotonic()
+            self._say("branch and bound", bound)
 
     def _energy(self):
         """Energy of the best plan, or None."""
@@ -252,16 +290,17 @@ class _Search:
     def _narrow(self, root):
         """Look for better plans near the relaxation, then where nodes are recomputed late."""
         for window in (None, *_WINDOWS):
-            gap = 1 - self.bound / self.verdict.energy if self.plan is not None else 1.0
+            gap = self._gap() if self.plan is not None else 1.0
             least, most = (_NEAR_GAP, _NEAR_S) if window is None else (_NARROW_GAP, _NARROW_S)
             if gap < least or self.solver != "highs" or self.watch.stop:
                 break
             start = values_of(root.model, self.plan) if self.plan is not None else None
-            watch = highs.Watch(time.monotonic() + min(most, 0.15 * self.watch.left()))
+            seconds = min(most, 0.15 * self.watch.left())
+            watch = highs.Watch(time.monotonic() + seconds, self.watch)
             high = root.supported() if window is None else root.narrowed(window)
             outcome = highs.minimise(root.model.program, watch, self.gap * abs(self.bound), start,
                                      root.limits[0], high)  # fmt: skip
-            self.watch.stop = watch.stop
+            self.watch.stop = watch.stop  # Ctrl-C
             if outcome.values is not None and self._offer(plan_of(root.model, outcome.values)):
                 root.tighten(self.verdict.energy)
             self._say("near the relaxation" if window is None else f"window {window}")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""The tree over counts, and the linear program that only has the rows that matter."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from acclimate_host.poet import greedy, highs, tree
+from acclimate_host.poet import solve as solving
+from acclimate_host.poet.exhaustive import search
+from acclimate_host.poet.graphs import forward_bytes, network_graph
+from acclimate_host.poet.model import build
+from acclimate_host.poet.planned import tidy, values_of
+from acclimate_host.poet.positions import Space, positions
+from acclimate_host.poet.problem import Budget
+from acclimate_host.poet.relaxation import Lazy, table_of
+from acclimate_host.poet.root import Root
+from acclimate_host.poet.solve import solve
+from bench.poet_random import differs, training
+
+
+def model_of(graph, budget):
+    space = Space(paging=budget.aux_bytes != 0)
+    return build(graph, budget, space, positions(graph, budget, space))
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """Every gap goes to the tree, and no cuts or good plans come before it."""
+    nodes = []
+    plans, run = greedy.plans, tree.Tree.run
+
+    def counted(self, *arguments):
+        bound = run(self, *arguments)
+        nodes.append(self.nodes)
+        return bound
+
+    monkeypatch.setattr(solving, "_COUNTED", (0, 10**9))
+    monkeypatch.setattr(solving, "_WIDE_GAP", 1e-9)
+    monkeypatch.setattr(Root, "cut", lambda *_: True)
+    monkeypatch.setattr(greedy, "plans", lambda *a: itertools.islice(plans(*a), 1))
+    monkeypatch.setattr(tree.Tree, "run", counted)
+    return nodes
+
+
+@pytest.fixture
+def bare(forced, monkeypatch):
+    """The tree alone: no cuts, and no MIP solver for what is left of a node."""
+    monkeypatch.setattr(Root, "violated", lambda *_: [])
+    monkeypatch.setattr(tree._Worker, "_solved", lambda *_: False)
+    return forced
+
+
+@pytest.mark.parametrize("kind", ["forced", "bare"])
+def test_the_tree_agrees_with_exhaustive_search(kind, request):
+    nodes, faults = request.getfixturevalue(kind), {}
+    for seed in range(120):
+        graph, budget = training(seed)
+        fault = differs(graph, budget, search(graph, budget))
+        if fault:
+            faults[seed] = fault
+    assert not faults
+    assert len(nodes) > 5 and (kind == "forced" or sum(nodes) > 2 * len(nodes))
+
+
+def test_one_thread_finds_the_same_optimum_as_several(forced):
+    for seed in range(60):
+        graph, budget = training(seed)
+        if search(graph, budget) is not None:
+            answers = [solve(graph, budget, threads=threads) for threads in (1, 3)]
+            assert all(answer.proven for answer in answers)
+            assert answers[0].energy == pytest.approx(answers[1].energy, rel=1e-6)
+
+
+@pytest.fixture(scope="module")
+def vgg():
+    graph = network_graph("vgg16_cifar", "m4")
+    return graph, Budget(forward_bytes(graph) // 2)
+
+
+def test_few_rows_give_the_bound_of_all_rows(vgg):
+    model = model_of(*vgg)
+    whole = highs.Relaxation(model.program, highs.Watch()).solve()
+    table, _ = table_of(model.program)
+    lazy = Lazy(model.program, table, [], highs.Watch())
+    outcome = lazy.solve()
+    while lazy.complete(outcome.values):
+        outcome = lazy.solve()
+    assert outcome.bound == pytest.approx(whole.bound, rel=1e-7)
+    assert len(lazy.lines) < len(table) / 2
+
+
+def test_rows_with_the_memory_written_out_hold_for_plans(vgg):
+    graph, budget = vgg
+    model = model_of(graph, budget)
+    table, numbers = table_of(model.program)
+    assert np.count_nonzero(numbers < 0) == len(model.memory)  # only what defines the memory
+    held = 0
+    for steps in greedy.plans(graph, budget, Space(), 30, 2.0, 0):
+        values = values_of(model, tidy(graph, steps))
+        if values is not None:
+            total = table.activity(np.array(values))
+            assert np.all(total >= table.low - 1e-9) and np.all(total <= table.high + 1e-9)
+            held += 1
+    assert held
+
+
+def test_a_limit_on_a_count_holds_and_goes_again(vgg):
+    model = model_of(*vgg)
+    table, _ = table_of(model.program)
+    groups = [columns for _, columns in tree.groups_of(model)]
+    lazy = Lazy(model.program, table, groups, highs.Watch())
+    group = max(range(len(groups)), key=lambda k: len(groups[k]))
+    free = lazy.solve()
+    lazy.place(lazy.low, lazy.high, {group: (2.0, np.inf)})
+    limited = lazy.solve()
+    assert limited.values[groups[group]].sum() >= 2 - 1e-6 and limited.bound >= free.bound
+    lazy.place(lazy.low, lazy.high, {})
+    assert lazy.solve().bound == pytest.approx(free.bound, rel=1e-9)
+
+
+def test_a_fault_in_a_thread_reaches_the_caller(forced, monkeypatch):
+    def split(self, node):
+        raise RuntimeError("worker")
+
+    monkeypatch.setattr(tree._Worker, "split", split)
+    with pytest.raises(RuntimeError, match="worker"):
+        for seed in range(120):
+            graph, budget = training(seed)
+            if search(graph, budget) is not None:
+                solve(graph, budget)
