@@ -7,11 +7,13 @@ import random
 from dataclasses import replace
 
 import pytest
+from test_poet_baselines import chain
 
-from acclimate_host.poet import baselines
+from acclimate_host.poet import baselines, greedy
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.exhaustive import search
+from acclimate_host.poet.planned import tidy
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError, from_json, to_json
 from acclimate_host.poet.solve import solve
 from bench.poet_random import differs, problem
@@ -135,3 +137,9 @@ def test_one_node_and_a_budget_of_nothing():
     with pytest.raises(Infeasible, match="the smallest feasible RAM is 4 bytes"):
         solve(graph, Budget(0))
     assert solve(Graph((Node("a"),)), Budget(0)).energy == 0
+
+
+def test_a_greedy_plan_of_a_very_deep_graph():
+    graph, budget = chain(500), Budget(60)
+    steps = next(greedy.plans(graph, budget, tries=1, seconds=1.0))
+    assert evaluate(graph, budget, tidy(graph, steps)).valid

@@ -56,7 +56,7 @@ class _Walk:
     def fetch(self, i, guard, depth):
         """Bring tensor i back into RAM."""
         node = self.nodes[i]
-        again = self.recompute_cost(i, {}) if self.may_recompute(i) else float("inf")
+        again = self.recompute_cost(i) if self.may_recompute(i) else float("inf")
         if i in self.stored and node.pagein_energy <= again:
             if not self.make_room(node.ram_bytes, guard):
                 return False
@@ -72,25 +72,30 @@ class _Walk:
         """Whether node i may be computed a second time."""
         return self.space.recompute and self.nodes[i].recomputable
 
-    def recompute_cost(self, i, known):
+    def recompute_cost(self, i):
         """Energy to make tensor i from what is in RAM or storage."""
         if i in self.here:
             return 0.0
-        if i not in known:
-            known[i] = float("inf")
-            cost = float("inf")
-            if self.may_recompute(i):
-                cost = self.nodes[i].compute_energy
-                cost += sum(self.back_cost(j, known) for j in self.reads[i])
-            known[i] = cost
-        return known[i]
+        missing, todo = {i}, [i]
+        while todo:
+            v = todo.pop()
+            if self.may_recompute(v):
+                new = [j for j in self.reads[v] if j not in self.here and j not in missing]
+                missing.update(new)
+                todo += new
+        cost = {}
+        for v in sorted(missing):  # what a node reads comes before it
+            cost[v] = float("inf")
+            if self.may_recompute(v):
+                cost[v] = self.nodes[v].compute_energy
+                cost[v] += sum(self.back_cost(j, cost) for j in self.reads[v])
+        return cost[i]
 
-    def back_cost(self, i, known):
-        """Energy to have tensor i in RAM again."""
+    def back_cost(self, i, cost):
+        """Energy to have tensor i in RAM again; cost: of making what is not there."""
         if i in self.here:
             return 0.0
-        again = self.recompute_cost(i, known)
-        return min(again, self.nodes[i].pagein_energy) if i in self.stored else again
+        return min(cost[i], self.nodes[i].pagein_energy) if i in self.stored else cost[i]
 
     def next_use(self, i):
         """Stage of the next first computation that reads tensor i, or None."""
@@ -138,7 +143,7 @@ class _Walk:
         """(energy to bring tensor i back, whether it must be written for that)."""
         node = self.nodes[i]
         self.here.discard(i)
-        again = self.recompute_cost(i, {})
+        again = self.recompute_cost(i)
         self.here.add(i)
         if i in self.stored:
             return min(again, node.pagein_energy), False
@@ -158,19 +163,23 @@ class _Walk:
 
     def drop_dead(self, guard):
         """Free what no later first computation can need, itself or as an ancestor."""
-        for i in [i for i in self.here if i not in guard and not self.wanted(i, set())]:
+        for i in [i for i in self.here if i not in guard and not self.wanted(i)]:
             self.steps.append(("free", i))
             self.here.discard(i)
             self.used -= self.nodes[i].ram_bytes
 
-    def wanted(self, i, seen):
+    def wanted(self, i):
         """Whether tensor i is read later, or by something that may have to be made again."""
-        if self.next_use(i) is not None:
-            return True
-        seen.add(i)
-        return any(j not in seen and j in self.done and j not in self.here
-                   and self.may_recompute(j) and self.wanted(j, seen)
-                   for j in self.uses[i])  # fmt: skip
+        seen, todo = {i}, [i]
+        while todo:
+            v = todo.pop()
+            if self.next_use(v) is not None:
+                return True
+            new = [j for j in self.uses[v] if j not in seen and j in self.done
+                   and j not in self.here and self.may_recompute(j)]  # fmt: skip
+            seen.update(new)
+            todo += new
+        return False
 
 
 class _Draw:
