@@ -394,4 +394,6 @@ def _copy(to, at, source, start, count):
 
 def _zeros(typecode, count):
     """An array of zeros, made without a list that would need four times the memory."""
+    if not count > 0:
+        raise ValueError("sizes: expected 1 or more of each, got room for %s numbers" % count)
     return array(typecode, bytes(count * len(bytes(array(typecode, [0])))))

@@ -99,7 +99,7 @@ class SmallSVM:
             raise MemoryError("arena: expected at least %d bytes, got %d" % (need, len(work)))
         if work is None or not native:  # Python sees words in an array only
             work = array("i", bytes(need))
-        steps = steps or max(1, 60000 // (n * (d + 8)))
+        steps = steps if steps > 0 else max(1, 60000 // (n * (d + 8)))
         rows = array("h", (r if y[r] == low else ~r for r in range(n)))
         par = array("i", self.par)
         par[0] = d

@@ -40,8 +40,10 @@ def _costs(m, counts, classes):
         f = 1.0
         if w == "balanced":
             f = sum(counts) / (len(classes) * counts[i])
-        elif w is not None:
+        elif isinstance(w, dict):
             f = w.get(c, 1.0)
+        elif w is not None:
+            raise ValueError("class_weight: expected a dict, 'balanced' or None, got %r" % (w,))
         if not (f > 0 and f - f == 0):
             raise ValueError("class_weight[%d]: expected a number > 0, got %s" % (c, f))
         out.append(m.C * f)
@@ -262,6 +264,8 @@ class Job:
 
         :param int steps: solver steps in a piece, 1 or more; None: as many as 50 ms allow
         """
+        if not (steps is None or isinstance(steps, int) and 0 < steps < 1 << 30):
+            raise ValueError("steps: expected 1..%d, got %r" % ((1 << 30) - 1, steps))
         k = len(self.shape[0])
         if self.gamma is None:
             yield from self._choose_gamma()

@@ -79,3 +79,26 @@ def test_predict_names_a_wrong_width_and_an_unfitted_model():
     fails(("row", "2", "1"), m.decision, [0])
     fails(("row", "finite"), m.predict, [0, NAN])
     fails(("X", "2", "3"), m.evaluate, [[0, 0, 0]], [0])
+
+
+def test_steps_that_would_never_end_are_refused():
+    for steps in (0, -1, 1 << 64, 0.5, NAN, "1"):
+        model = SVM(kernel="rbf").fit(X, Y)
+        try:
+            for _ in model.fit_steps(X, Y, steps=steps):
+                pass
+        except ValueError as error:
+            assert "steps" in str(error) and "1.." in str(error), error
+        else:
+            raise AssertionError("no error for %r" % (steps,))
+        assert model.predict([0, 1]) == 1
+
+
+def test_class_weight_of_another_type_is_named():
+    for weight in (2, [1, 2], "even"):
+        try:
+            SVM(class_weight=weight).fit(X, Y)
+        except ValueError as error:
+            assert "class_weight" in str(error) and "balanced" in str(error), error
+        else:
+            raise AssertionError("no error for %r" % (weight,))
