@@ -170,3 +170,12 @@ def test_an_unknown_method_is_one_line():
         baselines.run("magic", chain(2), Budget(9))
     graph = Graph((Node("a", ram_bytes=1),))
     assert "no backward pass" in baselines.run("revolve", graph, Budget(9)).fault
+
+
+def test_a_graph_that_is_too_deep_for_a_method_is_a_fault(monkeypatch):
+    def endless(graph, budget, clock):
+        return endless(graph, budget, clock)
+
+    monkeypatch.setitem(baselines.CLOSED, "dtr", endless)
+    outcome = baselines.run("dtr", chain(3), Budget(9))
+    assert outcome.plan is None and outcome.fault == "dtr does not reach so deep: 5 tensors"

@@ -73,6 +73,9 @@ def run(name, graph, budget, clock="serial", **solver_options):
         plan = CLOSED[name](graph, budget, clock=clock)
     except Stuck as stuck:
         return Outcome(name, None, None, str(stuck), time.monotonic() - began)
+    except RecursionError:
+        return Outcome(name, None, None, f"{name} does not reach so deep: {len(graph.nodes)} "
+                       "tensors", time.monotonic() - began)  # fmt: skip
     verdict = evaluate(graph, budget, plan, clock)
     seconds = time.monotonic() - began
     if not verdict.valid:
