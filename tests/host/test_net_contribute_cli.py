@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -161,3 +162,12 @@ def test_results_of_another_setting_are_not_mixed_up(folder, capsys):
     assert main(COMMAND) == 0
     assert main([*COMMAND, "--rate", "0.1"]) != 0
     assert "another network, samples or setting" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("junk", [b"\xff\xfe\0", b"\n", b"[1]", b"[" * 50000, b'{"case": 3}'])
+def test_a_file_that_keeps_something_else_is_named_and_stays(folder, capsys, junk):
+    Path("junk.jsonl").write_bytes(junk)
+    assert main([*COMMAND, "--keep", "junk.jsonl"]) == 2
+    said = capsys.readouterr().err
+    assert "junk.jsonl: results of another network" in said and said.count("\n") == 1
+    assert Path("junk.jsonl").read_bytes() == junk

@@ -171,7 +171,8 @@ class _Kept:
         if self.path is None:
             return
         if self.path.exists() and self.path.stat().st_size:
-            lines = self.path.read_text().splitlines()
+            text = self.path.read_text(encoding="utf-8", errors="replace")
+            lines = text.splitlines()
             if _line(lines[0]).get("case") != fingerprint:
                 raise AcclimateError(
                     f"{self.path}: results of another network, samples or setting; "
@@ -179,9 +180,10 @@ class _Kept:
                 )
             for line in lines[1:]:
                 row = _line(line)  # the last may be cut where the run was stopped
-                if "job" in row:
-                    self.results[row["job"]] = row["accuracy"]
-            if lines and not self.path.read_text().endswith("\n"):
+                job, accuracy = row.get("job"), row.get("accuracy")
+                if isinstance(job, str) and isinstance(accuracy, int | float):
+                    self.results[job] = accuracy
+            if not text.endswith("\n"):
                 self._append("\n")
         else:
             self._append(json.dumps({"case": fingerprint}) + "\n")
@@ -199,7 +201,7 @@ class _Kept:
 def _line(text):
     try:
         row = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return row if isinstance(row, dict) else {}
 
