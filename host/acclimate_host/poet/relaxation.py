@@ -16,7 +16,7 @@ from . import highs
 
 _BROKEN = 1e-6
 _ROUND = 2000  # most rows that come in at once, worst first
-_IDLE = 12  # solves without a dual value, after which a row leaves
+_IDLE = 5  # solves without a dual value, after which a row leaves
 
 
 class Table:
@@ -102,8 +102,8 @@ def table_of(program):
 class Lazy:
     """LP relaxation over a table of rows; column bounds and rows of groups change in between.
 
-    table: rows that hold everywhere, shared by all relaxations that use it. groups: lists of
-    columns, shared too, whose sums this relaxation can limit.
+    table: rows that hold everywhere, shared by all relaxations that use it. groups: (cost,
+    columns) of what this relaxation can limit the sum of, shared too.
     """
 
     def __init__(self, program, table, groups, watch):
@@ -135,7 +135,7 @@ class Lazy:
         if len(at):
             self.solver.changeRowBounds(int(at[0]), low, high)
         else:
-            terms = [(int(column), 1.0) for column in self.groups[group]]
+            terms = [(int(column), 1.0) for column in self.groups[group][1]]
             self._add([(terms, low, high)], [-1 - group])
 
     def solve(self, cutoff=math.inf):

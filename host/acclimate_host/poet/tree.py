@@ -4,9 +4,10 @@
 What a plan costs is decided by how often each tensor is computed again, written and read back,
 not by where. So the tree limits these sums: at most k, or at least k + 1. Every node finds path
 cuts and RAM cuts of its own (they hold everywhere, so all nodes share them) and fixes columns by
-reduced costs. Only rows that matter are in its linear program (see relaxation.Lazy). Threads
-take the open node with the least bound; what is left without a fractional count is a small
-program for the MIP solver.
+reduced costs. Only rows that matter are in its linear program (see relaxation.Lazy). Where the
+dear counts are whole, the tree also decides until which stage they happen (shares). Threads take
+the open node with the least bound; what is left without a fractional count is a small program
+for the MIP solver. Now and then one thread looks for a plan near a node's relaxation (hints).
 """
 
 import heapq
@@ -25,11 +26,12 @@ from .relaxation import Lazy, table_of
 _CUTS = 500  # rows per round and node
 _FEW = 100  # broken rows, from when on new cuts are looked for
 _ROUNDS, _PAYS = 8, 0.002  # so many rounds must close that share of what is open
-_TRIED = 6  # candidates whose two sides are tried out at most
+_TRIED = 4  # candidates whose two sides are tried out at most
 _FRACTION = 1e-4
 _CHEAP = 1e-4  # share of the dearest cost, below which a count is not branched on
 _DEAR = 0.01  # weight of a candidate against the dearest cost, from when it counts
 _MINOR = 0.05  # candidates whose weight is less than this share of the first one's wait
+_HINTS, _LOOKED = 0.2, (2, 4)  # share of the time, and depths, for plans near the relaxation
 _INSIDE = 0.999  # of the gap that is asked for, so that rounding does not reopen it
 _LEAF_S = 20.0  # for the MIP solver on one node
 
@@ -83,6 +85,8 @@ class Tree:
     def __init__(self, root, gap, best, offer, tell):
         self.root, self.gap, self.best, self.offer, self.tell = root, gap, best, offer, tell
         self.groups = groups_of(root.model)
+        self.counts = len(self.groups)  # groups after these are shares of counts
+        self.shares = {}  # (group, how many of its columns): number of the share
         self.table, numbers = table_of(root.model.program)
         self.first = numbers[root.needed]
         low, high = root.limits
@@ -92,6 +96,7 @@ class Tree:
         self.open, self.active, self.bound = [start], {}, start.bound
         self.gains = {}  # (group, up): [sum of gains per unit, how many]
         self.hints = [(start, root.outcome.values)]  # where to look for better plans
+        self.began, self.followed = time.monotonic(), 0.0
         self.change = threading.Condition()
         self.ended, self.fault, self.nodes, self.threads = False, None, 0, 1
 
@@ -132,11 +137,16 @@ class Tree:
             self.change.notify_all()
 
     def _follow(self, worker):
-        """Look for a plan where a hint says, if there is one."""
+        """Look for a plan where a hint says, unless that has taken its share of the time."""
+        now = time.monotonic()
         with self.change:
-            hint = self.hints.pop() if self.hints else None
-        if hint is not None:
-            worker.near(*hint)
+            if not self.hints or self.followed > _HINTS * (now - self.began):
+                return
+            hint = self.hints.pop()
+            self.followed += _LEAF_S  # until it is known, so that one at a time looks
+        worker.near(*hint)
+        with self.change:
+            self.followed += time.monotonic() - now - _LEAF_S
 
     def _next(self, number, watch):
         """The open node with the least bound, or None at the end."""
@@ -165,6 +175,15 @@ class Tree:
         with self.change:
             self.offer(plan_of(self.root.model, values))
 
+    def share(self, group, first):
+        """Number of the group of the first columns of a group: how often until some stage."""
+        with self.change:
+            if (group, first) not in self.shares:
+                cost, columns = self.groups[group]
+                self.shares[group, first] = len(self.groups)
+                self.groups.append((cost, columns[:first]))
+            return self.shares[group, first]
+
     def learn(self, group, up, gain):
         """Note by how much the bound rose per unit that a count was moved."""
         with self.change:
@@ -184,9 +203,8 @@ class _Worker:
     def __init__(self, tree, watch):
         self.tree, self.watch = tree, watch
         self.model = tree.root.model
-        columns = [columns for _, columns in tree.groups]
         self.dearest = max((cost for cost, _ in tree.groups), default=0.0)
-        self.lazy = Lazy(self.model.program, tree.table, columns, watch)
+        self.lazy = Lazy(self.model.program, tree.table, tree.groups, watch)
         self.lazy.bring(np.unique(tree.first[tree.first >= 0]))
 
     def split(self, node):
@@ -207,6 +225,8 @@ class _Worker:
             node.low = self.lazy.low.astype(np.int8)
             node.high = self.lazy.high.astype(np.int8)
             chosen = self._choose(node, outcome, cutoff)
+            if node.depth in _LOOKED:
+                self._hint(node, outcome.values)
             if chosen is not None and (node.tried or not chosen[2]):
                 return self._children(node, *chosen[:2])
             if complete:
@@ -242,14 +262,10 @@ class _Worker:
 
     def _choose(self, node, outcome, cutoff):
         """(group, sum, whether all dear counts are whole) for a branch on a count, or None."""
-        found = []
-        for group, (cost, columns) in enumerate(self.tree.groups):
-            total = float(outcome.values[columns].sum())
-            part = total - math.floor(total)
-            if _FRACTION < part < 1 - _FRACTION:
-                found.append((-cost * min(part, 1 - part), group, total, part))
-        found.sort()
+        found = self._fractional(range(self.tree.counts), outcome.values)
         minor = not found or -found[0][0] < _DEAR * self.dearest
+        if minor:
+            found = sorted(found + self._fractional(self._shares(outcome.values), outcome.values))
         found = [row for row in found if row[0] < _MINOR * found[0][0]]
         room, best, tried = cutoff - outcome.bound, None, 0
         for _, group, total, part in found[: 3 * _TRIED]:
@@ -264,6 +280,30 @@ class _Worker:
             if best is None or score > best[0]:
                 best = (score, group, total, minor)
         return best and best[1:]
+
+    def _fractional(self, groups, values):
+        """(-weight, group, sum, its fraction) of the groups whose sum is no whole number."""
+        found = []
+        for group in groups:
+            cost, columns = self.tree.groups[group]
+            total = float(values[columns].sum())
+            part = total - math.floor(total)
+            if _FRACTION < part < 1 - _FRACTION:
+                found.append((-cost * min(part, 1 - part), group, total, part))
+        return sorted(found)
+
+    def _shares(self, values):
+        """Shares that halve what is done in fractions at several stages, of the dear counts."""
+        found = []
+        for group in range(self.tree.counts):
+            cost, columns = self.tree.groups[group]
+            if cost > _DEAR * self.dearest and len(columns) > 1:
+                sums = np.cumsum(values[columns])
+                parts = np.minimum(sums - np.floor(sums), np.ceil(sums) - sums)
+                first = int(np.argmax(parts))
+                if parts[first] > _FRACTION:
+                    found.append(self.tree.share(group, first + 1))
+        return found
 
     def _try(self, node, group, total, part, bound, cutoff):
         """Gains of the bound per unit on both sides, with the rows that are there."""
@@ -295,8 +335,7 @@ class _Worker:
             self.tree.take(outcome.values)
             return []
         if not node.tried:
-            with self.tree.change:
-                self.tree.hints.append((node, outcome.values))
+            self._hint(node, outcome.values)
         if chosen is None and self._solved(node, *self._bounds(node)):
             return []
         node.tried, children = True, []
@@ -307,6 +346,10 @@ class _Worker:
             low[column] = high[column] = value
             children.append(Node(node.bound, node.depth + 1, low, high, node.limits, tried=True))
         return children
+
+    def _hint(self, node, values):
+        with self.tree.change:
+            self.tree.hints.append((node, values))
 
     def near(self, node, values):
         """Look for a plan that only does what the relaxation does a share of."""
