@@ -23,7 +23,6 @@ from .model import Program
 from .planned import plan_of
 from .relaxation import Lazy, table_of
 
-_CUTS = 500  # rows per round and node
 _FEW = 100  # broken rows, from when on new cuts are looked for
 _ROUNDS, _PAYS = 8, 0.002  # so many rounds must close that share of what is open
 _TRIED = 4  # candidates whose two sides are tried out at most
@@ -251,7 +250,7 @@ class _Worker:
             came = self.lazy.complete(outcome.values)
             if came < _FEW or len(history) % _ROUNDS == 0:
                 with self.tree.table.lock:
-                    rows = self.tree.root.violated(outcome.values)[:_CUTS]
+                    rows = self.tree.root.violated(outcome.values)
                     self.tree.table.add(rows)
                 came += self.lazy.complete(outcome.values)
             if not came:
