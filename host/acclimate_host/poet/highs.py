@@ -110,12 +110,18 @@ def _load(program, relaxed, low=None, high=None):
 
 
 class Relaxation:
-    """The LP relaxation of a program; rows and tighter bounds can be added between solves."""
+    """The LP relaxation of a program; rows and tighter bounds can be added between solves.
 
-    def __init__(self, program, watch):
+    rows: whether it begins with the program's rows or with none.
+    """
+
+    def __init__(self, program, watch, rows=True):
         self.program, self.watch = program, watch
-        self.solver, self.scale = _load(program, True)
+        given = program if rows else Program(program.cost, program.low, program.high,
+                                             program.integer)  # fmt: skip
+        self.solver, self.scale = _load(given, True)
         _heed(self.solver, watch)
+        self.whole = np.array(program.integer, dtype=bool)
         self.low = np.array(program.low, dtype=float)
         self.high = np.array(program.high, dtype=float)
 
@@ -142,7 +148,7 @@ class Relaxation:
 
         Returns how many columns are fixed in all.
         """
-        whole = np.array(self.program.integer, dtype=bool)
+        whole = self.whole
         at_low = whole & (outcome.reduced > room) & (outcome.values < self.low + 0.5)
         at_high = whole & (outcome.reduced < -room) & (outcome.values > self.high - 0.5)
         fresh = np.flatnonzero((at_low | at_high) & (self.low < self.high))
@@ -152,14 +158,6 @@ class Relaxation:
             self.solver.changeColsBounds(len(fresh), fresh.astype(np.int32), self.low[fresh],
                                          self.high[fresh])  # fmt: skip
         return int(np.count_nonzero(self.low[whole] == self.high[whole]))
-
-
-def without_rows(program, watch):
-    """(solver, scale) of a program with continuous columns and no rows yet."""
-    bare = Program(program.cost, program.low, program.high, program.integer)
-    solver, scale = _load(bare, True)
-    _heed(solver, watch)
-    return solver, scale
 
 
 def solve_lp(solver, watch):

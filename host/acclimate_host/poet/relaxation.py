@@ -99,7 +99,7 @@ def table_of(program):
     return table, np.array(numbers, dtype=np.int64)
 
 
-class Lazy:
+class Lazy(highs.Relaxation):
     """LP relaxation over a table of rows; column bounds and rows of groups change in between.
 
     table: rows that hold everywhere, shared by all relaxations that use it. groups: (cost,
@@ -107,14 +107,12 @@ class Lazy:
     """
 
     def __init__(self, program, table, groups, watch):
-        self.program, self.table, self.groups, self.watch = program, table, groups, watch
-        self.whole = np.array(program.integer, dtype=bool)
-        self.low = np.array(program.low, dtype=float)
-        self.high = np.where(self.whole, np.array(program.high, dtype=float), self.low)
+        super().__init__(program, watch, rows=False)
+        self.table, self.groups = table, groups
         self.lines = np.zeros(0, dtype=np.int64)  # number in the table, or -1 - group
         self.idle = np.zeros(0, dtype=np.int64)
         self.limits = {}
-        self.solver, self.scale = highs.without_rows(program, watch)
+        self.high[~self.whole] = self.low[~self.whole]  # no row has the running memory
         number = np.flatnonzero(~self.whole).astype(np.int32)
         self.solver.changeColsBounds(len(number), number, self.low[number], self.high[number])
 
@@ -191,12 +189,7 @@ class Lazy:
             self._add([self.table.row(number) for number in numbers], numbers)
 
     def _add(self, rows, lines):
-        start = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])[:-1].astype(np.int32)
-        index = np.array([column for terms, _, _ in rows for column, _ in terms], dtype=np.int32)
-        value = np.array([value for terms, _, _ in rows for _, value in terms], dtype=float)
-        self.solver.addRows(len(rows), np.array([low for _, low, _ in rows], dtype=float),
-                            np.array([high for _, _, high in rows], dtype=float),
-                            len(index), start, index, value)  # fmt: skip
+        self.add(rows)
         self.lines = np.concatenate([self.lines, np.array(lines, dtype=np.int64)])
         self.idle = np.concatenate([self.idle, np.zeros(len(rows), dtype=np.int64)])
 
@@ -212,18 +205,3 @@ class Lazy:
         basis.row_status = [s for s, out in zip(basis.row_status, gone, strict=True) if not out]
         self.solver.setBasis(basis)
         self.lines, self.idle = self.lines[~gone], self.idle[~gone]
-
-    def tighten(self, outcome, room):
-        """Fix the columns that a plan less than room above the relaxation cannot change.
-
-        Returns how many columns are fixed in all.
-        """
-        at_low = self.whole & (outcome.reduced > room) & (outcome.values < self.low + 0.5)
-        at_high = self.whole & (outcome.reduced < -room) & (outcome.values > self.high - 0.5)
-        fresh = np.flatnonzero((at_low | at_high) & (self.low < self.high))
-        self.high[at_low] = self.low[at_low]
-        self.low[at_high] = self.high[at_high]
-        if len(fresh):
-            self.solver.changeColsBounds(len(fresh), fresh.astype(np.int32), self.low[fresh],
-                                         self.high[fresh])  # fmt: skip
-        return int(np.count_nonzero(self.low[self.whole] == self.high[self.whole]))

@@ -93,6 +93,7 @@ class Tree:
         start = Node(root.outcome.bound, 0, np.where(whole, low, 0).astype(np.int8),
                      np.where(whole, high, 0).astype(np.int8), {})  # fmt: skip
         self.open, self.active, self.bound = [start], {}, start.bound
+        self.floor = math.inf  # least bound of what was closed with a plan that was refused
         self.gains = {}  # (group, up): [sum of gains per unit, how many]
         self.hints = [(start, root.outcome.values)]  # where to look for better plans
         self.began, self.followed = time.monotonic(), 0.0
@@ -166,13 +167,19 @@ class Tree:
                 if child.bound <= self.cutoff():
                     heapq.heappush(self.open, child)
             bounds = [*self.active.values(), *(node.bound for node in self.open[:1])]
-            self.bound = max(self.bound, min([*bounds, self.cutoff()]))
+            self.bound = max(self.bound, min([*bounds, self.cutoff(), self.floor]))
             self.change.notify_all()
 
-    def take(self, values):
-        """Offer the plan that values of the columns describe."""
+    def take(self, values, bound=math.inf):
+        """Offer the plan that values of the columns describe.
+
+        bound: of a node that is closed by it; where the plan is not taken (it is late with its
+        paging beside the computing), no more is proven than that.
+        """
         with self.change:
             self.offer(plan_of(self.root.model, values))
+            if bound < self.cutoff():
+                self.floor = min(self.floor, bound)
 
     def share(self, group, first):
         """Number of the group of the first columns of a group: how often until some stage."""
@@ -331,7 +338,7 @@ class _Worker:
         parts = np.where(self.lazy.whole, np.abs(outcome.values - np.round(outcome.values)), 0.0)
         column = int(np.argmax(parts))
         if parts[column] < _FRACTION:
-            self.tree.take(outcome.values)
+            self.tree.take(outcome.values, outcome.bound)
             return []
         if not node.tried:
             self._hint(node, outcome.values)
@@ -360,12 +367,11 @@ class _Worker:
         watch = highs.Watch(time.monotonic() + _LEAF_S, self.watch)
         program = _limited(self.model.program, self.tree.groups, node.limits)
         found = highs.minimise(program, watch, self.tree.gap * abs(node.bound), None, low, high)
+        node.bound = node.bound if part else max(node.bound, found.bound)
+        closed = not part and found.status != "stopped"
         if found.values is not None:
-            self.tree.take(found.values)
-        if part:
-            return False
-        node.bound = max(node.bound, found.bound)
-        return found.status != "stopped" or node.bound > self.tree.cutoff()
+            self.tree.take(found.values, node.bound if closed else math.inf)
+        return closed or node.bound > self.tree.cutoff()
 
     def _bounds(self, node):
         program, whole = self.model.program, self.lazy.whole
