@@ -48,6 +48,16 @@ def test_a_bad_problem_is_one_clear_line(nodes, budget, text, tmp_path, capsys):
     assert text in refused([path], capsys)
 
 
+@pytest.mark.parametrize("text, told", [
+    ("[" * 100_000, "problem.json: no problem: nested too deeply"),
+    ("{", "problem.json: not JSON: "), ("", "problem.json: not JSON: "),
+])  # fmt: skip
+def test_a_file_that_is_no_json_is_one_clear_line(text, told, tmp_path, capsys):
+    path = tmp_path / "problem.json"
+    path.write_text(text)
+    assert told in refused([path], capsys)
+
+
 @pytest.mark.parametrize("words, text", [
     (["--solver", "magic"], "unknown solver 'magic'; there are highs, cbc, cpsat, greedy"),
     (["--solver", "magic", "--formulation", "paper"], "unknown solver 'magic'"),

@@ -90,7 +90,7 @@ class Reports:
 def _load(path):
     try:
         report = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     known = {*_NUMBERS, "state", "outcome", "reason", "seen"}
     return report if isinstance(report, dict) and known <= report.keys() else None

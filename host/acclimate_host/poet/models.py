@@ -98,6 +98,8 @@ def _json(path):
         return json.loads(path.read_text())
     except FileNotFoundError:
         raise PlanError(f"no file {path}") from None
+    except RecursionError:
+        raise PlanError(f"{path.name}: no problem: nested too deeply") from None
     except (ValueError, OSError) as error:
         raise PlanError(f"{path.name}: not JSON: {error}") from None
 
