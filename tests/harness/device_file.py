@@ -14,6 +14,7 @@ is skipped with that text as reason. Comments at the head of the file may say wh
 import ast
 import hashlib
 import importlib
+import importlib.util
 import re
 import sys
 
@@ -98,7 +99,10 @@ class HostRun:
         if runtime.native:
             for native in file.natives:
                 importlib.import_module("acclimate_host.twin" + native)
-        self.module = importlib.import_module(self.name)
+        # By its path: a test of the host may have the same name, and is not it.
+        spec = importlib.util.spec_from_file_location("device_" + self.name, file.path)
+        self.module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.module)
 
     def call(self, function):
         skipped = getattr(self.module, function)()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Whatever is wrong with a command line: one clear line, an exit code, and nothing is changed."""
 
+import contextlib
 import signal
 
 import pytest
@@ -121,32 +122,34 @@ def test_doctor_reports_a_board_that_is_not_there_as_a_problem(capsys):
     assert "problem cannot open /dev/null" in capsys.readouterr().out
 
 
-@pytest.fixture
-def full(tmp_path):
-    """Bytes that a file of this process may have, as where the disk is full."""
+@contextlib.contextmanager
+def full_disk():
+    """Few bytes that a file may have; only around a write: the report of the tests is a file."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails instead
     resource.setrlimit(resource.RLIMIT_FSIZE, (16, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, kept)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, kept)
 
 
 @pytest.mark.parametrize("there", [b"the old one", None])
-def test_what_cannot_be_written_whole_leaves_the_old_file(place, full, there):
+def test_what_cannot_be_written_whole_leaves_the_old_file(place, there):
     path = place / "made"
     if there:
         path.write_bytes(there)
     before = sorted(place.iterdir())
-    with pytest.raises(AcclimateError, match="made: File too large"):
+    with pytest.raises(AcclimateError, match="made: File too large"), full_disk():
         write_bytes(path, bytes(4096))
     assert sorted(place.iterdir()) == before
     assert not there or path.read_bytes() == there
 
 
-def test_a_key_that_cannot_be_written_whole_is_no_key(place, full):
-    with pytest.raises(AcclimateError, match="new.key: File too large"):
+def test_a_key_that_cannot_be_written_whole_is_no_key(place):
+    with pytest.raises(AcclimateError, match="new.key: File too large"), full_disk():
         write_new("new.key")
     assert not (place / "new.key").exists()
 
