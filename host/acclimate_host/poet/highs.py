@@ -148,16 +148,15 @@ class Relaxation:
 
         Returns how many columns are fixed in all.
         """
-        whole = self.whole
-        at_low = whole & (outcome.reduced > room) & (outcome.values < self.low + 0.5)
-        at_high = whole & (outcome.reduced < -room) & (outcome.values > self.high - 0.5)
+        at_low = self.whole & (outcome.reduced > room) & (outcome.values < self.low + 0.5)
+        at_high = self.whole & (outcome.reduced < -room) & (outcome.values > self.high - 0.5)
         fresh = np.flatnonzero((at_low | at_high) & (self.low < self.high))
         self.high[at_low] = self.low[at_low]
         self.low[at_high] = self.high[at_high]
         if len(fresh):
             self.solver.changeColsBounds(len(fresh), fresh.astype(np.int32), self.low[fresh],
                                          self.high[fresh])  # fmt: skip
-        return int(np.count_nonzero(self.low[whole] == self.high[whole]))
+        return int(np.count_nonzero(self.low[self.whole] == self.high[self.whole]))
 
 
 def solve_lp(solver, watch):

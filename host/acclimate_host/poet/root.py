@@ -117,8 +117,7 @@ class Root:
     def supported(self):
         """Upper limits with which a plan only does what the relaxation does a share of."""
         low, high = self.limits
-        whole = np.array(self.model.program.integer, dtype=bool)
-        return np.where(whole & (self.outcome.values < _BINDING), low, high)
+        return np.where(self.relaxation.whole & (self.outcome.values < _BINDING), low, high)
 
     def narrowed(self, window):
         """Upper limits with which nodes are recomputed only that few stages before a use."""

@@ -89,7 +89,7 @@ class Tree:
         self.table, numbers = table_of(root.model.program)
         self.first = numbers[root.needed]
         low, high = root.limits
-        whole = np.array(root.model.program.integer, dtype=bool)
+        whole = root.relaxation.whole
         start = Node(root.outcome.bound, 0, np.where(whole, low, 0).astype(np.int8),
                      np.where(whole, high, 0).astype(np.int8), {})  # fmt: skip
         self.open, self.active, self.bound = [start], {}, start.bound
