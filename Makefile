@@ -79,6 +79,7 @@ BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
+	@out/venv/bin/ruff format --check --quiet .
 
 clean:
 	rm -rf out

@@ -83,10 +83,15 @@ def observe(update, data, seed, judged_min=1):
         sample.offer(bytes((i & 255, i >> 8)), answer >> 8, answer & 255)
     n = sample.count
     places = [sample.rows[2 * k] | sample.rows[2 * k + 1] << 8 for k in range(n)]
-    answers = [rules.confidence(update.new[i].tolist(), CLASSES, update.new_temperature)
-               for i in places]  # fmt: skip
-    seen = (bytes(sample.predictions[:n]), bytes(a >> 8 for a in answers),
-            bytes(sample.confidences[:n]), bytes(a & 255 for a in answers))  # fmt: skip
+    answers = [
+        rules.confidence(update.new[i].tolist(), CLASSES, update.new_temperature) for i in places
+    ]
+    seen = (
+        bytes(sample.predictions[:n]),
+        bytes(a >> 8 for a in answers),
+        bytes(sample.confidences[:n]),
+        bytes(a & 255 for a in answers),
+    )
     old, new = seen[:2]
     asked = bytearray(CAPACITY)
     differ = rules.disagreements(old, new, n, asked)
@@ -94,14 +99,23 @@ def observe(update, data, seed, judged_min=1):
     judged = ~data.touches(update.rows[places])[update.rows]
     if judged.sum() < judged_min:
         return None
-    before, after = ((m[judged].argmax(1) == update.truth[judged]).mean()
-                     for m in (update.old, update.new))  # fmt: skip
+    before, after = (
+        (m[judged].argmax(1) == update.truth[judged]).mean() for m in (update.old, update.new)
+    )
     return {
-        "user": update.user, "kind": update.kind, "n": n, "prior": update.prior, "seen": seen,
-        "dcg": rules.dcg(old, new, seen[2], n), "ndcg": rules.ndcg(old, new, seen[2], n),
+        "user": update.user,
+        "kind": update.kind,
+        "n": n,
+        "prior": update.prior,
+        "seen": seen,
+        "dcg": rules.dcg(old, new, seen[2], n),
+        "ndcg": rules.ndcg(old, new, seen[2], n),
         "labels": [(int(old[k]), int(new[k]), int(update.truth[places[k]])) for k in order],
-        "before": before, "after": after, "judged": int(judged.sum()), "few": False,
-    }  # fmt: skip
+        "before": before,
+        "after": after,
+        "judged": int(judged.sum()),
+        "few": False,
+    }
 
 
 def is_right(row, accept):
@@ -112,8 +126,10 @@ def is_right(row, accept):
 def counted(row, labels):
     """Return (wins, losses) among the first labels that are asked where the models differ."""
     asked = row["labels"][:labels]
-    return (sum(new == truth for _, new, truth in asked),
-            sum(old == truth for old, _, truth in asked))  # fmt: skip
+    return (
+        sum(new == truth for _, new, truth in asked),
+        sum(old == truth for old, _, truth in asked),
+    )
 
 
 def evidence(row, weights, labels=0):
@@ -173,10 +189,22 @@ def judge(rows):
     """Return {name of the result: {rule: number}}; few_labels are those users apart."""
     rules_of, fitted = policies(rows)
     result = {"fitted_weights": fitted}
-    for few, names in ((False, ("right", "right_if_2_points", "accepted_if_better",
-                                "refused_if_worse", "accepts", "final", "by_kind", "by_seed")),
-                       (True, ("right", "accepted_if_better", "refused_if_worse", "accepts",
-                               "final"))):  # fmt: skip
+    for few, names in (
+        (
+            False,
+            (
+                "right",
+                "right_if_2_points",
+                "accepted_if_better",
+                "refused_if_worse",
+                "accepts",
+                "final",
+                "by_kind",
+                "by_seed",
+            ),
+        ),
+        (True, ("right", "accepted_if_better", "refused_if_worse", "accepts", "final")),
+    ):
         chosen = [row for row in rows if row["few"] == few]
         into = result.setdefault("few_labels", {"updates": len(chosen)}) if few else result
         into |= {name: {} for name in names}
@@ -200,10 +228,11 @@ def _numbers(rows, rule):
         "right_if_2_points": round(float(right[large].mean()), 4),
         "accepted_if_better": round(float(taken[change > 0].mean()), 4),
         "refused_if_worse": round(float((~taken[change < 0]).mean()), 4),
-        "accepts": round(float(np.mean(answers)), 4), "final": round(float(np.mean(final)), 4),
+        "accepts": round(float(np.mean(answers)), 4),
+        "final": round(float(np.mean(final)), 4),
         "by_seed": {int(k): round(float(right[seeds == k].mean()), 3) for k in np.unique(seeds)},
         "by_kind": {k: round(float(right[kinds == k].mean()), 3) for k in KINDS},
-    }  # fmt: skip
+    }
 
 
 def simulate(job, data, per_user):
@@ -233,7 +262,10 @@ def measure(per_user, seeds, workers=None):
     whole = [r for r in rows if not r["few"]]
     change = np.array([r["after"] - r["before"] for r in whole])
     return {
-        "updates": len(whole), "users": len(users), "windows": len(data.y), "seeds": list(seeds),
+        "updates": len(whole),
+        "users": len(users),
+        "windows": len(data.y),
+        "seeds": list(seeds),
         "reservoir": CAPACITY,
         "judged_windows": round(float(np.mean([r["judged"] for r in whole])), 1),
         "mean_old_accuracy": round(float(np.mean([r["before"] for r in whole])), 4),
@@ -243,7 +275,7 @@ def measure(per_user, seeds, workers=None):
         "weights_of_all": list(fitted_weights(rows, evidence, every=True)),
         "weights_of_all_even": list(fitted_weights(whole, evidence, every=True)),
         **judge(rows),
-    }  # fmt: skip
+    }
 
 
 def main(per_user=45):

@@ -53,9 +53,10 @@ def measure():
             decision = int(_run(board, _DECIDE))
         counts = [round(ticks * 1e9 / hz / (1 << _SHIFT)) for ticks in (*offers, decision)]
         result[key] = {
-            "offer": (counts[1] - counts[0]) // 200, "offer_kept": (counts[3] - counts[2]) // 20,
+            "offer": (counts[1] - counts[0]) // 200,
+            "offer_kept": (counts[3] - counts[2]) // 20,
             "decide": counts[4],
-        }  # fmt: skip
+        }
     return result
 
 

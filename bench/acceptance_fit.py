@@ -15,8 +15,9 @@ def fitted_weights(rows, evidence, prior=True, every=False):
     :param prior: False leaves the prior out. :param every: one set, fitted on all users.
     """
     units = np.eye(4, dtype=int)
-    parts = [[evidence(row, tuple(unit), k) for unit in units] for k in (0, *LABELS)
-             for row in rows]  # fmt: skip
+    parts = [
+        [evidence(row, tuple(unit), k) for unit in units] for k in (0, *LABELS) for row in rows
+    ]
     x = np.array(parts, float)
     if not prior:
         x[:, 2] = 0

@@ -62,8 +62,9 @@ class Update:
     def only(self, exercises):
         """Return the same for a user who does nothing else."""
         met = np.isin(self.truth, exercises)
-        return replace(self, rows=self.rows[met], truth=self.truth[met], old=self.old[met],
-                       new=self.new[met])  # fmt: skip
+        return replace(
+            self, rows=self.rows[met], truth=self.truth[met], old=self.old[met], new=self.new[met]
+        )
 
 
 def windows():
@@ -135,7 +136,13 @@ def _update(user, k, kind, server, own, data, models):
     logits = [models.logits(2 * k + new, sx) for new in (0, 1)]
     right = [(z.argmax(1) == sy).mean() for z in logits]
     return Update(
-        user, kind, mine, y, models.logits(2 * k, x), models.logits(2 * k + 1, x),
-        temperature(logits[0], sy), temperature(logits[1], sy),
+        user,
+        kind,
+        mine,
+        y,
+        models.logits(2 * k, x),
+        models.logits(2 * k + 1, x),
+        temperature(logits[0], sy),
+        temperature(logits[1], sy),
         round(255 * (right[1] - right[0])),
-    )  # fmt: skip
+    )

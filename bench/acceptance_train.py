@@ -63,9 +63,11 @@ class Models:
         error /= _BATCH
         back = (error @ w2.transpose(0, 2, 1)) * (hidden > 0)
         return (
-            x.transpose(0, 2, 1) @ back + _DECAY * w1, back.sum(1, keepdims=True),
-            hidden.transpose(0, 2, 1) @ error + _DECAY * w2, error.sum(1, keepdims=True),
-        )  # fmt: skip
+            x.transpose(0, 2, 1) @ back + _DECAY * w1,
+            back.sum(1, keepdims=True),
+            hidden.transpose(0, 2, 1) @ error + _DECAY * w2,
+            error.sum(1, keepdims=True),
+        )
 
 
 def _drawn(draws, shape, variance):

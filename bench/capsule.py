@@ -79,8 +79,9 @@ def tuned_weights(epochs=(1, 3, 10), layers=(128, 64)):
 
 
 def capsule(weights, version):
-    return build({"PROGRAM": bytes(64), "WEIGHTS": weights}, "SVM", 7, version,
-                 key=capsule_board.KEY)  # fmt: skip
+    return build(
+        {"PROGRAM": bytes(64), "WEIGHTS": weights}, "SVM", 7, version, key=capsule_board.KEY
+    )
 
 
 def others(base, target):
@@ -103,7 +104,9 @@ def others(base, target):
             sizes["detools " + compression] = paths[2].stat().st_size
         for compression in ("lzma", "bz2", "zstd"):
             detools.create_patch_filenames(
-                *map(str, paths), compression=compression, patch_type="hdiffpatch",
+                *map(str, paths),
+                compression=compression,
+                patch_type="hdiffpatch",
                 algorithm="hdiffpatch",
             )
             sizes["detools hdiffpatch " + compression] = paths[2].stat().st_size
@@ -120,9 +123,13 @@ def deltas():
         found = others(base, target)
         best = min(value for key, value in found.items() if key.startswith("detools"))
         rows[f"{epochs} epochs"] = {
-            "ours": size, "whole": len(target), **found, "ratio_detools": size / best,
-            "ratio_bsdiff4": size / found["bsdiff4"], "ratio_whole": size / len(target),
-        }  # fmt: skip
+            "ours": size,
+            "whole": len(target),
+            **found,
+            "ratio_detools": size / best,
+            "ratio_bsdiff4": size / found["bsdiff4"],
+            "ratio_whole": size / len(target),
+        }
     worst = {
         key: round(max(row[key] for row in rows.values()), 4)
         for key in ("ratio_detools", "ratio_bsdiff4", "ratio_whole")
@@ -132,8 +139,9 @@ def deltas():
 
 def flash_use():
     """Return (overhead of one capsule, bytes programmed / capsule) of a whole update."""
-    data = build({"PROGRAM": bytes(500), "WEIGHTS": bytes(20_000), "OPERATORS": bytes(2000)},
-                 "SVM", 7, 1)  # fmt: skip
+    data = build(
+        {"PROGRAM": bytes(500), "WEIGHTS": bytes(20_000), "OPERATORS": bytes(2000)}, "SVM", 7, 1
+    )
     flash = NorFlash(64 * 1024, 4096)
     store = Store(flash)
     before = flash.programmed_bytes

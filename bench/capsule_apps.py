@@ -37,8 +37,7 @@ APPLICATIONS = (
     Application("powerblade", 18_930, 1_390, 266_740, 85.2, 31.49, 0.28),
     Application("sportsanalytics", 31_480, 390, 550_530, None, 48.96, 0.44),
     Application("gesturepod", 6_720, 520, 214_910, 69.3, 11.20, 0.10),
-    Application("farmbeats", 5_470, 530, 264_530, 78.2, 9.28, 0.08,
-                (1.7, 2.7), (0.6, 1.0)),
+    Application("farmbeats", 5_470, 530, 264_530, 78.2, 9.28, 0.08, (1.7, 2.7), (0.6, 1.0)),
 )
 _LORA_BYTES = 222  # payload of one message at data rate 5 (EU868, SF7)
 
@@ -94,12 +93,15 @@ def updates(app):
     def with_new(name):
         return update(base, sign({**old, name: new[name]}, 2))
 
-    _, one_range = patch(base, head_bytes(base) + 1000, new["WEIGHTS"][:256],
-                         lambda sections: sign(sections, 2))  # fmt: skip
+    _, one_range = patch(
+        base, head_bytes(base) + 1000, new["WEIGHTS"][:256], lambda sections: sign(sections, 2)
+    )
     return {
-        "full": len(target), "weights_only": len(with_new("WEIGHTS")),
-        "operators_only": len(with_new("OPERATORS")), "patch_of_256_bytes": len(one_range),
-    }  # fmt: skip
+        "full": len(target),
+        "weights_only": len(with_new("WEIGHTS")),
+        "operators_only": len(with_new("OPERATORS")),
+        "patch_of_256_bytes": len(one_range),
+    }
 
 
 def bytes_and_times():
@@ -113,14 +115,17 @@ def bytes_and_times():
             "lte_m_s": {form: round(delay + n / rate, 2) for form, n in sizes.items()},
             "lora_sf7_air_s": {form: round(lora_s(n), 1) for form, n in sizes.items()},
             "paper": {
-                "full_firmware_bytes": app.firmware, "full_firmware_lte_m_s": app.download_s,
-                "weights_bytes": app.weights, "operators_bytes": app.operators,
-                "weights_lte_m_s": app.weights_s, "operators_lte_m_s": app.operators_s,
+                "full_firmware_bytes": app.firmware,
+                "full_firmware_lte_m_s": app.download_s,
+                "weights_bytes": app.weights,
+                "operators_bytes": app.operators,
+                "weights_lte_m_s": app.weights_s,
+                "operators_lte_m_s": app.operators_s,
                 "hash_cycles": round(app.hash_ms * 64_000),
                 "copy_cycles": round(app.copy_ms * 64_000),
                 "full_firmware_lora_sf7_air_s": round(lora_s(app.firmware), 1),
             },
-        }  # fmt: skip
+        }
     return result
 
 
@@ -186,15 +191,17 @@ def on_board(name):
             _, data = capsule(app, 1)
             head = base64.b64encode(data[: head_bytes(data)]).decode()
             pad = -(head_bytes(data) + app.weights) % 4
-            text = board.exec(f"print(repr(app(u('{head}'), {app.weights}, {pad}, "
-                              f"{app.operators})))", 120)  # fmt: skip
+            text = board.exec(
+                f"print(repr(app(u('{head}'), {app.weights}, {pad}, {app.operators})))", 120
+            )
             found = ast.literal_eval(text)
             if isinstance(found, str):
                 result[app.name] = {"refused": found}
                 continue
             verify, activate = (round(ticks * per_tick) for ticks in found)
             result[app.name] = {
-                "verify_instructions": verify, "activate_instructions": activate,
+                "verify_instructions": verify,
+                "activate_instructions": activate,
                 "bytes": len(data),
-            }  # fmt: skip
+            }
     return result

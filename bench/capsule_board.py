@@ -109,11 +109,15 @@ print([run(1024), run(2048)])
 def names_of(name, base, target, end):
     """Return what the programs below need to know of a board and of what lies in its channel."""
     return {
-        "base": base, "target": target, "end": end, "key": KEY,
-        "region": REGION_PAGES[name], "chunk": CHUNK_BYTES[name],
+        "base": base,
+        "target": target,
+        "end": end,
+        "key": KEY,
+        "region": REGION_PAGES[name],
+        "chunk": CHUNK_BYTES[name],
         "imports": "import acclimate.delta, acclimate.rangecoder_native",
         "channel": -(-end // (1024 if name == "samd21" else 4096)),
-    }  # fmt: skip
+    }
 
 
 def measure(name, base, target, update):
@@ -167,9 +171,11 @@ def prepare(board, name, blob, names, more=()):
     """Bring all parts, and the blob into the channel; make the store."""
     install(board, name, more)
     board.soft_reset()
-    board.exec("import qboard\nfrom binascii import a2b_base64 as u\nP = qboard.PAGE_BYTES\n"
-               f"f = qboard.Flash(qboard.RAW_START + {names['region']} * P, "
-               f"{names['channel']} * P)")  # fmt: skip
+    board.exec(
+        "import qboard\nfrom binascii import a2b_base64 as u\nP = qboard.PAGE_BYTES\n"
+        f"f = qboard.Flash(qboard.RAW_START + {names['region']} * P, "
+        f"{names['channel']} * P)"
+    )
     blob += bytes(-len(blob) % 4)
     for at in range(0, len(blob), 256):
         text = base64.b64encode(blob[at : at + 256]).decode()

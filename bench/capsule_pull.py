@@ -18,6 +18,7 @@ from bench import capsule_board
 BUFFER_BYTES = {"samd21": 64, "nrf52840": 512}
 SMALL = ("samd21",)  # too small for the client's updates: whole capsules, in pieces
 
+
 def replies(base, target):
     """Return ((manifest, whole), (manifest, update)): HTTP replies as a server sends them."""
     result = []
@@ -31,10 +32,12 @@ def replies(base, target):
 
 
 def _reply(body):
-    head = ("HTTP/1.1 200 OK\r\ndate: Sat, 28 Nov 2026 10:00:00 GMT\r\nserver: uvicorn\r\n"
-            "content-type: application/octet-stream\r\naccept-ranges: bytes\r\n"
-            f"content-length: {len(body)}\r\n"
-            'etag: "0123456789abcdef0123456789abcdef"\r\nconnection: close\r\n\r\n')  # fmt: skip
+    head = (
+        "HTTP/1.1 200 OK\r\ndate: Sat, 28 Nov 2026 10:00:00 GMT\r\nserver: uvicorn\r\n"
+        "content-type: application/octet-stream\r\naccept-ranges: bytes\r\n"
+        f"content-length: {len(body)}\r\n"
+        'etag: "0123456789abcdef0123456789abcdef"\r\nconnection: close\r\n\r\n'
+    )
     return head.encode() + body
 
 
@@ -55,13 +58,17 @@ def measure(name, base, target):
         board.exec("from pull_replay import Socket, imported, need\nSocket.channel = channel")
         imports = int(board.exec(f"print(imported({is_small}))", 60))
         call = f"{len(base)}, %r, {BUFFER_BYTES[name]}, 8192, {is_small}"
-        peaks = [int(board.exec(f"print(need(store, {call % (places,)}))", 400))
-                 for places in files[: 1 if is_small else 2]]  # fmt: skip
+        peaks = [
+            int(board.exec(f"print(need(store, {call % (places,)}))", 400))
+            for places in files[: 1 if is_small else 2]
+        ]
     kinds = ("whole", "update")
     return {
-        "import_bytes": imports, "buffer_bytes": BUFFER_BYTES[name], "peak_ram_bytes": max(peaks),
+        "import_bytes": imports,
+        "buffer_bytes": BUFFER_BYTES[name],
+        "peak_ram_bytes": max(peaks),
         **{f"peak_ram_{kind}_bytes": peak for kind, peak in zip(kinds, peaks, strict=False)},
-    }  # fmt: skip
+    }
 
 
 @contextlib.contextmanager

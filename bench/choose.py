@@ -55,10 +55,14 @@ def main():
     measured_s = time.monotonic() - began
     began = time.monotonic()
     proxy = from_gradients(case, RATIOS)
-    result = {"classifier_validation": gains.classifier, "biases": gains.biases,
-              "weights": [[*key, value] for key, value in gains.weights.items()],
-              "measured_seconds": measured_s, "proxy_seconds": time.monotonic() - began,
-              "choices": []}  # fmt: skip
+    result = {
+        "classifier_validation": gains.classifier,
+        "biases": gains.biases,
+        "weights": [[*key, value] for key, value in gains.weights.items()],
+        "measured_seconds": measured_s,
+        "proxy_seconds": time.monotonic() - began,
+        "choices": [],
+    }
     graph = case.network.graph
     memory = Memory(graph)
     heads = f"{'budget':>7} {'method':12} {'arena':>7} {'extra':>7} {'gain':>7} {'test':>6}"
@@ -66,19 +70,26 @@ def main():
     for kib in BUDGETS_KIB:
         for choice in choices(graph, gains, proxy, kib * 1024, RATIOS, memory):
             row = {
-                "budget_bytes": kib * 1024, "method": choice.method, "proven": choice.proven,
-                "arena_bytes": choice.arena_bytes, "gain": choice.gain, "tried": choice.tried,
+                "budget_bytes": kib * 1024,
+                "method": choice.method,
+                "proven": choice.proven,
+                "arena_bytes": choice.arena_bytes,
+                "gain": choice.gain,
+                "tried": choice.tried,
                 "extra_bytes": extra_memory(graph, choice.scheme).total_bytes,
                 "test": worth(case.network, choice.scheme, task.tune, task.test, LONG),
                 "seconds": choice.seconds,
-                "bias_layers": choice.scheme.bias_layers, "channels": choice.scheme.channels,
-            }  # fmt: skip
+                "bias_layers": choice.scheme.bias_layers,
+                "channels": choice.scheme.channels,
+            }
             result["choices"].append(row)
             text = " ".join(f"{layer}:{count}" for layer, count in choice.scheme.channels)
-            print(f"{kib:3} KiB {row['method']:12} {row['arena_bytes']:7,} "
-                  f"{row['extra_bytes']:7,} {row['gain']:7.3f} {row['test']:6.3f} "
-                  f"{row['tried']:6} {row['seconds']:6.1f}  b{row['bias_layers']} {text}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{kib:3} KiB {row['method']:12} {row['arena_bytes']:7,} "
+                f"{row['extra_bytes']:7,} {row['gain']:7.3f} {row['test']:6.3f} "
+                f"{row['tried']:6} {row['seconds']:6.1f}  b{row['bias_layers']} {text}",
+                flush=True,
+            )
     print(f"written to {write('choose', result)}")
 
 

@@ -36,10 +36,11 @@ def compiler():
     for name in ("clang-22", "clang"):
         if shutil.which(name):
             done = subprocess.run(
-                [name, "-fsanitize=fuzzer", "-x", "c", "-", "-o", os.devnull], text=True,
+                [name, "-fsanitize=fuzzer", "-x", "c", "-", "-o", os.devnull],
+                text=True,
                 input="int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }",
                 capture_output=True,
-            )  # fmt: skip
+            )
             if done.returncode == 0:
                 return name
     return None
@@ -51,10 +52,22 @@ def build(clang):
     target = built("sanitized", "fuzz_update")
     target.parent.mkdir(parents=True, exist_ok=True)
     files = [*source.glob("*.c"), *(native / "update" / f"{name}.c" for name in _CORE)]
-    command = [clang, "-O2", "-g", "-Wall", "-Wextra", "-Werror",
-               "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all",
-               f"-I{native / 'update'}", f"-I{native / 'common'}", *map(str, files), "-lm", "-o",
-               str(target)]  # fmt: skip
+    command = [
+        clang,
+        "-O2",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=fuzzer,address,undefined",
+        "-fno-sanitize-recover=all",
+        f"-I{native / 'update'}",
+        f"-I{native / 'common'}",
+        *map(str, files),
+        "-lm",
+        "-o",
+        str(target),
+    ]
     subprocess.run(command, check=True)
     return target
 
@@ -66,10 +79,19 @@ def fuzz_core(runs, seed=1):
         return {"left_out": "no clang with libFuzzer (Debian: libclang-rt-22-dev)"}
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [build(clang), f"-runs={runs}", f"-seed={seed}", "-max_len=200", "-verbosity=0",
-             "-print_final_stats=1", f"-artifact_prefix={folder}/", folder],
-            capture_output=True, text=True,
-        )  # fmt: skip
+            [
+                build(clang),
+                f"-runs={runs}",
+                f"-seed={seed}",
+                "-max_len=200",
+                "-verbosity=0",
+                "-print_final_stats=1",
+                f"-artifact_prefix={folder}/",
+                folder,
+            ],
+            capture_output=True,
+            text=True,
+        )
     counts = re.findall(r"^function (\w+) (\d+)", done.stderr, re.MULTILINE)
     return {**_result("core", done), "by_function": {name: int(n) for name, n in counts}}
 
@@ -79,9 +101,11 @@ def fuzz_python(name, runs, seed=1):
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-m", "bench.fuzz_python", name, str(runs), str(seed), folder],
-            capture_output=True, text=True, cwd=repository(),
+            capture_output=True,
+            text=True,
+            cwd=repository(),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(["device", "host", "."])},
-        )  # fmt: skip
+        )
     return _result(name, done)
 
 
@@ -93,9 +117,10 @@ def _result(name, done):
         print(f"{name}: {text[-2500:]}")
     return {
         "inputs": int(count[1]) if count else 0,
-        "crashes": int(done.returncode != 0 and not bad), "accepted_bad": int(bad),
+        "crashes": int(done.returncode != 0 and not bad),
+        "accepted_bad": int(bad),
         "guided": "number_of_executed_units" in text,
-    }  # fmt: skip
+    }
 
 
 def main(share=1.0):
@@ -108,11 +133,14 @@ def main(share=1.0):
         result = {"c": {"core": core.result()}}
         result["python"] = {name: job.result() for name, job in python.items()}
     parts = [*result["c"].values(), *result["python"].values()]
-    totals = {key: sum(part.get(key, 0) for part in parts)
-              for key in ("inputs", "crashes", "accepted_bad")}  # fmt: skip
+    totals = {
+        key: sum(part.get(key, 0) for part in parts)
+        for key in ("inputs", "crashes", "accepted_bad")
+    }
     by_parser = {name: part["inputs"] for name, part in result["python"].items()}
-    by_parser |= {f"c_{name}": count for name, count in result["c"]["core"].get(
-        "by_function", {}).items()}  # fmt: skip
+    by_parser |= {
+        f"c_{name}": count for name, count in result["c"]["core"].get("by_function", {}).items()
+    }
     result = {**totals, "by_parser": by_parser, **result}
     print(write("fuzz", result))
     return 1 if table("fuzz", result, ROWS) else 0

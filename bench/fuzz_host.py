@@ -26,9 +26,12 @@ def of_report(data):
     if form > 63 and len(data) == 112:
         data = data[:80] + hmac.new(KEY, data[:80], "sha256").digest()
     good = (
-        len(data) == 112 and data[:5] == b"AREP\x01" and 1 <= data[5] <= 6 and data[6] <= 4
+        len(data) == 112
+        and data[:5] == b"AREP\x01"
+        and 1 <= data[5] <= 6
+        and data[6] <= 4
         and data[80:] == hmac.new(KEY, data[:80], "sha256").digest()
-    )  # fmt: skip
+    )
     try:
         found = reports.parse(data, KEY)
     except Refused:
@@ -146,8 +149,10 @@ def of_file(data):
     check(found.total == len(data) == int.from_bytes(data[8:12], "little"), "another length")
     intact = hashlib.sha256(data[:32] + data[96:]).digest() == data[32:64]
     check(found.intact == intact, "integrity")
-    check(found.authentic(KEY, data) == (data[64:96] == signed(data)[64:96]) or not intact,
-          "authenticity")  # fmt: skip
+    check(
+        found.authentic(KEY, data) == (data[64:96] == signed(data)[64:96]) or not intact,
+        "authenticity",
+    )
     count = data[6]
     sizes = [int.from_bytes(data[97 + 4 * i : 100 + 4 * i], "little") for i in range(count)]
     check([len(content) for _, content in found.sections] == sizes, "sections")
@@ -162,8 +167,10 @@ def of_manifest_file(data):
     except Refused:
         return
     if found.percent <= 100 and manifest.is_signed(data, KEY) and 1 <= len(found.entries) <= 8:
-        check(found.pack(KEY)[:7] == data[:7] and found.pack(KEY)[8:-32] == data[8:-32],
-              "packed again it is another")  # fmt: skip
+        check(
+            found.pack(KEY)[:7] == data[:7] and found.pack(KEY)[8:-32] == data[8:-32],
+            "packed again it is another",
+        )
 
 
 def of_status(data):
@@ -198,22 +205,28 @@ def seeds(name):
         body = head + b"integrity".ljust(12, b"\0") + TARGET[32:64]
         found = [body + hmac.new(KEY, body, "sha256").digest()]
     elif name == "partitions":
-        table = [partitions.Partition("nvs", 1, 2, 0x9000, 0x6000),
-                 partitions.Partition("factory", 0, 0, 0x10000, 0x1F0000),
-                 partitions.Partition("vfs", 1, 0x81, 0x200000, 0x1C0000)]  # fmt: skip
+        table = [
+            partitions.Partition("nvs", 1, 2, 0x9000, 0x6000),
+            partitions.Partition("factory", 0, 0, 0x10000, 0x1F0000),
+            partitions.Partition("vfs", 1, 0x81, 0x200000, 0x1C0000),
+        ]
         found = [partitions.write(table)[:200], partitions.write(table[:1])[:96]]
     elif name == "mqtt":
         message = b"\x00\x06a/down" + b"\x00\x09" + b"packet"
-        found = [b"\x32" + bytes([len(message)]) + message + b"\xd0\x00",
-                 b"\x30\x0b\x00\x06a/downxyz\x90\x03\x00\x01\x01",
-                 b"\x30\x81\x01" + bytes(129)]  # fmt: skip
+        found = [
+            b"\x32" + bytes([len(message)]) + message + b"\xd0\x00",
+            b"\x30\x0b\x00\x06a/downxyz\x90\x03\x00\x01\x01",
+            b"\x30\x81\x01" + bytes(129),
+        ]
     elif name == "host_capsule":
         found = [TARGET, BASE, capsule(9, b"")]
     elif name == "host_manifest":
         found = [manifest_of(1), manifest_of(8)]
     elif name == "host_status":
-        found = [blocks._summed(struct.pack("<BHBH", 3, 5, state, 2) + rest)
-                 for state, rest in ((1, b"\xff"), (2, b""), (3, b"integrity"))]  # fmt: skip
+        found = [
+            blocks._summed(struct.pack("<BHBH", 3, 5, state, 2) + rest)
+            for state, rest in ((1, b"\xff"), (2, b""), (3, b"integrity"))
+        ]
     else:
         return None
     return [bytes([form]) + data for form in (0, 1, 200, 201) for data in found]

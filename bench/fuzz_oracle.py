@@ -21,8 +21,23 @@ def capsule_is_good(data, key, limit, model=0, kind=0, board=0, device=0, arch=0
     """Tell whether a device with these numbers may take the capsule."""
     if len(data) < 100:
         return False
-    (magic, form, its_kind, count, _, total, its_model, version, its_arch, its_abi, _, its_board,
-     its_device, digest, tag) = _HEAD.unpack_from(data)  # fmt: skip
+    (
+        magic,
+        form,
+        its_kind,
+        count,
+        _,
+        total,
+        its_model,
+        version,
+        its_arch,
+        its_abi,
+        _,
+        its_board,
+        its_device,
+        digest,
+        tag,
+    ) = _HEAD.unpack_from(data)
     if (magic, form, total) != (b"ACAP", 1, len(data)) or not 1 <= count <= 8 or total > limit:
         return False
     if max(its_model, version, its_board, its_device) >= _LIMIT or version <= above:
@@ -40,9 +55,13 @@ def capsule_is_good(data, key, limit, model=0, kind=0, board=0, device=0, arch=0
         return False
     return all(
         not wanted or value in (0, wanted)
-        for value, wanted in ((its_board, board), (its_device, device), (its_arch, arch),
-                              (its_abi, abi))
-    )  # fmt: skip
+        for value, wanted in (
+            (its_board, board),
+            (its_device, device),
+            (its_arch, arch),
+            (its_abi, abi),
+        )
+    )
 
 
 def journal_says(image, page_bytes, slot_pages, most_boots):

@@ -78,12 +78,16 @@ def _input(form, *replies):
 def seeds():
     """Return inputs to start from."""
     made = update(BASE, TARGET)
-    whole, smaller = (Entry(base, len(file), object_name(file)) for base, file in
-                      ((WHOLE, TARGET), (BASE[32:48], made)))  # fmt: skip
+    whole, smaller = (
+        Entry(base, len(file), object_name(file))
+        for base, file in ((WHOLE, TARGET), (BASE[32:48], made))
+    )
     digest = TARGET[32:64]
     assert hashlib.sha256(TARGET[:32] + TARGET[96:]).digest() == digest
-    alone, both = (_reply(Manifest(7, 3, len(TARGET), digest, 100, entries).pack(KEY))
-                   for entries in ((whole,), (whole, smaller)))  # fmt: skip
+    alone, both = (
+        _reply(Manifest(7, 3, len(TARGET), digest, 100, entries).pack(KEY))
+        for entries in ((whole,), (whole, smaller))
+    )
     file, half = _reply(TARGET), len(TARGET) // 2
     start = f"Content-Range: bytes {half}-{len(TARGET) - 1}/{len(TARGET)}"
     rest = _reply(TARGET[half:], "206 Partial Content", start)
@@ -92,8 +96,12 @@ def seeds():
         _input(form, *replies)
         for form in (0, 7, 63, 100, 200)
         for replies in (
-            (alone, file), (both, _reply(made)), (alone, moved, file),
-            (alone, file[: file.index(TARGET[:8]) + half], rest), (_reply(b"", "304 Not"),),
-            (_reply(b"", "503 Busy"), alone, file), (moved, both, _reply(made)),
+            (alone, file),
+            (both, _reply(made)),
+            (alone, moved, file),
+            (alone, file[: file.index(TARGET[:8]) + half], rest),
+            (_reply(b"", "304 Not"),),
+            (_reply(b"", "503 Busy"), alone, file),
+            (moved, both, _reply(made)),
         )
-    ]  # fmt: skip
+    ]

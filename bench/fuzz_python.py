@@ -8,9 +8,24 @@ With `atheris` the search is guided by coverage; without it inputs are mutated b
 import random
 import sys
 
-_WORDS = (b"\0", b"\xff", b"\x01", b"\x7f", b"\x80", b"\xff\xff\xff", b"\0\0\0\0", b"\xff" * 4,
-          b"\r\n", b"chunked", b"Content-Length: ", b"\xff\xff\xff\x3f", b"ACAP", b"AUPD",
-          b"AMAN", b"AJNL")  # fmt: skip
+_WORDS = (
+    b"\0",
+    b"\xff",
+    b"\x01",
+    b"\x7f",
+    b"\x80",
+    b"\xff\xff\xff",
+    b"\0\0\0\0",
+    b"\xff" * 4,
+    b"\r\n",
+    b"chunked",
+    b"Content-Length: ",
+    b"\xff\xff\xff\x3f",
+    b"ACAP",
+    b"AUPD",
+    b"AMAN",
+    b"AJNL",
+)
 
 
 def mutate(data, draw, limit=1600):
@@ -78,8 +93,14 @@ def guided(name, runs, seed, folder):
             return mutate(data, random.Random(number), limit)
         return atheris.Mutate(data, limit)
 
-    options = [f"-runs={runs}", f"-seed={seed}", "-max_len=1600", "-print_final_stats=1",
-               "-verbosity=0", f"-artifact_prefix={folder}/"]  # fmt: skip
+    options = [
+        f"-runs={runs}",
+        f"-seed={seed}",
+        "-max_len=1600",
+        "-print_final_stats=1",
+        "-verbosity=0",
+        f"-artifact_prefix={folder}/",
+    ]
     atheris.Setup([sys.argv[0], *options, str(folder)], one, custom_mutator=change)
     atheris.Fuzz()
 

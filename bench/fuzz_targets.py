@@ -50,8 +50,12 @@ TARGET = capsule(3, bytes((b + (b % 7 == 0)) & 255 for b in range(200)), board=3
 
 
 def _store(data):
-    return Store(NorFlash(_SIZE, PAGE, data=bytearray(data)), Wanted(**NUMBERS, key=KEY),
-                 max_boots=BOOTS, chunk_bytes=64)  # fmt: skip
+    return Store(
+        NorFlash(_SIZE, PAGE, data=bytearray(data)),
+        Wanted(**NUMBERS, key=KEY),
+        max_boots=BOOTS,
+        chunk_bytes=64,
+    )
 
 
 def _first_image():
@@ -121,8 +125,10 @@ def of_journal(data):
         at = 2 * PAGE + _LIMIT
         image = image[:at] + TARGET + image[at + len(TARGET) :]
     store = _store(image)
-    check(store.state in ("empty", "staged", "verified", "trial", "confirmed", "rolled back"),
-          "no state")  # fmt: skip
+    check(
+        store.state in ("empty", "staged", "verified", "trial", "confirmed", "rolled back"),
+        "no state",
+    )
     slots = [image[2 * PAGE + s * _LIMIT :][:_LIMIT] for s in (0, 1)]
     models = [m[: int.from_bytes(m[8:12], "little")] for m in slots]
     models = [m if good(m) else None for m in models]
@@ -242,8 +248,10 @@ def of_blocks(data):
         answer = receiver.take(packet, len(packet))
         answers += answer is not None
         if len(packet) < 5 or zlib.crc32(packet[:-4]) != int.from_bytes(packet[-4:], "little"):
-            check(before == (receiver.session, receiver.state, receiver._next) and not answer,
-                  "a damaged packet was taken")  # fmt: skip
+            check(
+                before == (receiver.session, receiver.state, receiver._next) and not answer,
+                "a damaged packet was taken",
+            )
         if answer:
             whole = zlib.crc32(answer[:-4]) == int.from_bytes(answer[-4:], "little")
             check(whole, "an answer with a wrong sum")
@@ -257,8 +265,12 @@ def of_blocks(data):
 def transfer(data, size=48, order=None):
     """The packets that bring a file in blocks, each after its length."""
     count = -(-len(data) // size)
-    packets = [b"\x01\x05\x00" + len(data).to_bytes(4, "little") + size.to_bytes(2, "little")
-               + data[32:36]]  # fmt: skip
+    packets = [
+        b"\x01\x05\x00"
+        + len(data).to_bytes(4, "little")
+        + size.to_bytes(2, "little")
+        + data[32:36]
+    ]
     for index in order or range(count):
         part = data[index * size :][:size]
         packets.append(b"\x02\x05\x00" + index.to_bytes(2, "little") + part)
@@ -284,11 +296,18 @@ def seeds(name):
     elif name == "journal":
         found = [IMAGE[: 2 * PAGE], _trial_image()[: 2 * PAGE], b"\xff" * 512]
     elif name == "delta":
-        found = [update(BASE, TARGET), update(BASE, capsule(5, b"new" * 90)),
-                 update(BASE, capsule(4, bytes(range(1, 201))))]  # fmt: skip
+        found = [
+            update(BASE, TARGET),
+            update(BASE, capsule(5, b"new" * 90)),
+            update(BASE, capsule(4, bytes(range(1, 201)))),
+        ]
     elif name == "blocks":
-        found = [transfer(TARGET), transfer(update(BASE, TARGET)),
-                 transfer(TARGET, order=(1, 0, 3, 2, 2, 5, 4, 6)), transfer(BASE)]  # fmt: skip
+        found = [
+            transfer(TARGET),
+            transfer(update(BASE, TARGET)),
+            transfer(TARGET, order=(1, 0, 3, 2, 2, 5, 4, 6)),
+            transfer(BASE),
+        ]
     elif name == "manifest":
         found = [manifest_of(1), manifest_of(3), manifest_of(8)]
     else:
@@ -308,9 +327,10 @@ def _trial_image():
 def manifest_of(count):
     entries = b"".join(
         (bytes(16) if not i else BASE[32:48] if i == 1 else bytes([i]) * 16)
-        + (len(TARGET) // (1 + i)).to_bytes(4, "little") + bytes([i]) * 16
+        + (len(TARGET) // (1 + i)).to_bytes(4, "little")
+        + bytes([i]) * 16
         for i in range(count)
-    )  # fmt: skip
+    )
     head = b"AMAN" + bytes((1, count, 100, 0))
     numbers = (MODEL, 3, len(TARGET))
     data = head + b"".join(n.to_bytes(4, "little") for n in numbers) + TARGET[32:64] + entries
@@ -318,14 +338,15 @@ def manifest_of(count):
 
 
 HTTP = [
-    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"x\"\r\n\r\nhello",
+    b'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "x"\r\n\r\nhello',
     b"HTTP/1.1 206 Part\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5\r\n\r\n12345",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\nA\r\n0123456789\r\n"
     b"0\r\n\r\n",
     b"HTTP/1.1 301 Moved\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n",
     b"HTTP/1.0 200 OK\n\nuntil the end",
     b"HTTP/1.1 200 OK\r\nContent-Length:" + b" " * 300 + b"5\r\n\r\nhello and more",
-    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"a" * 300
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    + b"a" * 300
     + b"\r\r\n\r\r\n\r\n",
-    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 304 Not Modified\r\nETag: W/\"1\"\r\n\r\n",
-]  # fmt: skip
+    b'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 304 Not Modified\r\nETag: W/"1"\r\n\r\n',
+]

@@ -73,8 +73,11 @@ def layer(result, key, name, shape, reference):
     result["per_mac"][key][name] = count / shape.macs
     result["ratio_ref"][key][name] = plain / count
     result["runs"][f"{key}.{name}"] = {
-        "shape": str(shape), "macs": shape.macs, "instructions": count, "plain": plain,
-    }  # fmt: skip
+        "shape": str(shape),
+        "macs": shape.macs,
+        "instructions": count,
+        "plain": plain,
+    }
 
 
 def gradient(result, reference):
@@ -91,8 +94,11 @@ def gradient(result, reference):
     result["per_mac"]["m4f"]["pointwise_backward"] = count / BACKWARD.macs
     result["ratio_ref"]["m4f"]["pointwise_backward"] = plain / count
     result["runs"]["m4f.pointwise_backward"] = {
-        "shape": str(BACKWARD), "macs": BACKWARD.macs, "instructions": count, "plain": plain,
-    }  # fmt: skip
+        "shape": str(BACKWARD),
+        "macs": BACKWARD.macs,
+        "instructions": count,
+        "plain": plain,
+    }
 
 
 def overhead(result):
@@ -108,25 +114,33 @@ def overhead(result):
         for image, native in ((program, None), (program, empty), (wide, None))
     )
     macs = sum(
-        graph[node.outputs[0]].elements * graph[node.inputs[1]].elements
+        graph[node.outputs[0]].elements
+        * graph[node.inputs[1]].elements
         // graph[node.inputs[1]].shape[0]
-        for node in graph.nodes if node.op in ("conv", "dense")
-    )  # fmt: skip
+        for node in graph.nodes
+        if node.op in ("conv", "dense")
+    )
     result["overhead"]["mbv2"] = hollow / whole
     result["per_mac"]["m4f"]["mbv2"] = whole / macs
     result["per_mac"]["m4f"]["mbv2_planes16"] = faster / macs
     result["runs"]["m4f.mbv2"] = {
-        "macs": macs, "instructions": whole, "interpreter": hollow,
-        "arena_bytes": program.arena_bytes, "code_bytes": program.code_bytes,
+        "macs": macs,
+        "instructions": whole,
+        "interpreter": hollow,
+        "arena_bytes": program.arena_bytes,
+        "code_bytes": program.code_bytes,
         "planes16": {"instructions": faster, "arena_bytes": wide.arena_bytes},
-    }  # fmt: skip
+    }
 
 
 def main():
     result = {
-        "per_mac": {"m4f": {}, "m0": {}}, "ratio_ref": {"m4f": {}, "m0": {}},
-        "overhead": {}, "size": {}, "runs": {},
-    }  # fmt: skip
+        "per_mac": {"m4f": {}, "m0": {}},
+        "ratio_ref": {"m4f": {}, "m0": {}},
+        "overhead": {},
+        "size": {},
+        "runs": {},
+    }
     for arch in ("armv6m", "armv7emsp", "xtensawin", "x64"):
         if net_board.module(arch).exists():
             result["size"][arch] = net_board.module(arch).stat().st_size

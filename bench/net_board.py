@@ -114,13 +114,20 @@ def instructions(name, program, training=False, native=None, at_once=False):
     data += bytes(-len(data) % 4) + bytes(program.weights)
     field = program.field
     names = {
-        "size": len(data), "arena_bytes": program.arena_bytes, "weights_in": weights_in,
-        "input_bytes": field("input_bytes"), "budget": _ALL if at_once else 1,
-        "weights_bytes": len(program.weights), "weights_at": field("weights"),
-        "state": field("state"), "forward": field("forward"), "output": field("output"),
-        "end": field("forward") + field("training"), "training": int(training),
+        "size": len(data),
+        "arena_bytes": program.arena_bytes,
+        "weights_in": weights_in,
+        "input_bytes": field("input_bytes"),
+        "budget": _ALL if at_once else 1,
+        "weights_bytes": len(program.weights),
+        "weights_at": field("weights"),
+        "state": field("state"),
+        "forward": field("forward"),
+        "output": field("output"),
+        "end": field("forward") + field("training"),
+        "training": int(training),
         "outputs": field("outputs"),
-    }  # fmt: skip
+    }
     path = native or module(ARCH[name])
     (status, steps, checksums), per_tick = _run(name, data, path, _PROGRAM, names)
     if status:
@@ -138,9 +145,11 @@ def plain(name, kind, parts, sizes, native, ratio=0):
     """
     data = b"".join(part + bytes(-len(part) % 4) for part in parts.values())
     names = {
-        "lengths": [len(part) for part in parts.values()], "input_bytes": sizes[0],
-        "outputs": sizes[1], "function": "depthwise" if kind == "depthwise" else "conv",
+        "lengths": [len(part) for part in parts.values()],
+        "input_bytes": sizes[0],
+        "outputs": sizes[1],
+        "function": "depthwise" if kind == "depthwise" else "conv",
         "ratio": ratio,
-    }  # fmt: skip
+    }
     (ticks, checksum), per_tick = _run(name, data, native, _PLAIN, names)
     return round(ticks * per_tick), checksum

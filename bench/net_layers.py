@@ -91,13 +91,27 @@ def plain(network):
     h, w, oh, ow, top, _ = layer.window
     low, high = clamp_limits(graph, node)
     numbers = [
-        h, w, layer.cin, oh, ow, layer.cout, *layer.kernel, layer.stride[0], top,
-        layer.x.zero_point, layer.y.zero_point, low, high, 0,
-    ]  # fmt: skip
+        h,
+        w,
+        layer.cin,
+        oh,
+        ow,
+        layer.cout,
+        *layer.kernel,
+        layer.stride[0],
+        top,
+        layer.x.zero_point,
+        layer.y.zero_point,
+        low,
+        high,
+        0,
+    ]
     weight = layer.ordered(network.values[layer.name + ".w"])
     order = (2, 3, 0, 1) if layer.depthwise else (0, 2, 3, 1)
     return {
-        "layer": array("i", numbers).tobytes(), "w": weight.transpose(order).tobytes(),
+        "layer": array("i", numbers).tobytes(),
+        "w": weight.transpose(order).tobytes(),
         "bias": network.values[layer.name + ".b"].astype("<i4").tobytes(),
-        "multiplier": m.astype("<i4").tobytes(), "shift": shift.astype("i1").tobytes(),
-    }  # fmt: skip
+        "multiplier": m.astype("<i4").tobytes(),
+        "shift": shift.astype("i1").tobytes(),
+    }

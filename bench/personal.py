@@ -15,13 +15,25 @@ from acclimate_host.paths import built
 from bench.common import table, write
 
 ROWS = {
-    "full": [("full.before", None, None), ("full.all_others", None, None),
-             ("full.after", ">=", 0.90), ("full.gain_of_worst_user", None, None)],
-    "small": [("small.before", None, None), ("small.all_others", None, None),
-              ("small.after", ">=", 0.90), ("small.gain_of_worst_user", None, None)],
-    "tiny": [("tiny.before", None, None), ("tiny.all_others", None, None),
-             ("tiny.after", None, None), ("tiny.gain_of_worst_user", None, None)],
-}  # fmt: skip
+    "full": [
+        ("full.before", None, None),
+        ("full.all_others", None, None),
+        ("full.after", ">=", 0.90),
+        ("full.gain_of_worst_user", None, None),
+    ],
+    "small": [
+        ("small.before", None, None),
+        ("small.all_others", None, None),
+        ("small.after", ">=", 0.90),
+        ("small.gain_of_worst_user", None, None),
+    ],
+    "tiny": [
+        ("tiny.before", None, None),
+        ("tiny.all_others", None, None),
+        ("tiny.after", None, None),
+        ("tiny.gain_of_worst_user", None, None),
+    ],
+}
 
 
 def everything_known(one, found, settings):
@@ -49,11 +61,14 @@ def measure(recordings, settings):
             report.share(truths, labels)[2] / 100 for labels in (outcome.before, outcome.after)
         )
         users[user] = {
-            "windows_lived": len(one.stream), "windows_unseen": len(one.unseen),
-            "before": round(before, 4), "after": round(after, 4),
+            "windows_lived": len(one.stream),
+            "windows_unseen": len(one.unseen),
+            "before": round(before, 4),
+            "after": round(after, 4),
             "all_others": round(everything_known(one, found, settings), 4),
-            "kept": kept, "discarded": len(outcome.events) - kept,
-        }  # fmt: skip
+            "kept": kept,
+            "discarded": len(outcome.events) - kept,
+        }
         print(f"  user {user:2d}  {100 * before:3.0f} % -> {100 * after:3.0f} %", flush=True)
     mean = {
         key: round(statistics.mean(u[key] for u in users.values()), 4)
@@ -62,8 +77,11 @@ def measure(recordings, settings):
     worst = min(u["after"] - u["before"] for u in users.values())
     factory = len(settings.exercises) * settings.per_class
     return {
-        "factory_samples": factory, **mean, "gain_of_worst_user": round(worst, 4), "users": users
-    }  # fmt: skip
+        "factory_samples": factory,
+        **mean,
+        "gain_of_worst_user": round(worst, 4),
+        "users": users,
+    }
 
 
 def main():
@@ -71,8 +89,10 @@ def main():
     recordings = watch.load(built("data", "watch.npz"))
     result = {"data": "seglearn 1.2 watch data, windows of 2.56 s, second half of each recording"}
     for settings in (protocol.FULL, protocol.SMALL, protocol.TINY):
-        print(f"{settings.name}: {settings.machine}, {settings.features().width} features, "
-              f"{len(settings.exercises) * settings.per_class} samples")  # fmt: skip
+        print(
+            f"{settings.name}: {settings.machine}, {settings.features().width} features, "
+            f"{len(settings.exercises) * settings.per_class} samples"
+        )
         result[settings.name] = measure(recordings, settings)
     missed = 0
     for name, rows in ROWS.items():

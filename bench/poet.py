@@ -91,23 +91,31 @@ def run_case(case):
     def note(progress):
         if progress.energy is not None and (not history or progress.seconds - history[-1][0] > 1):
             used = round(time.process_time() - cpu, 2)
-            history.append([round(progress.seconds, 2), used, progress.energy,
-                            progress.lower_bound])  # fmt: skip
+            history.append(
+                [round(progress.seconds, 2), used, progress.energy, progress.lower_bound]
+            )
 
     limit = 0.97 * case.seconds * STRETCH  # the solver looks at the clock now and then only
     answer = solve(graph, Budget(ram), time_limit=limit, gap=case.stop, progress=note)
     result = {
-        "seconds": round(answer.seconds, 2), "energy": answer.energy,
-        "lower_bound": answer.lower_bound, "gap": answer.gap, "valid": answer.verdict.valid,
-        "proven": answer.gap <= PROVEN, "cpu_seconds": round(time.process_time() - cpu, 2),
-        "ram_bytes": ram, "raised_to_smallest_feasible": ram > asked,
+        "seconds": round(answer.seconds, 2),
+        "energy": answer.energy,
+        "lower_bound": answer.lower_bound,
+        "gap": answer.gap,
+        "valid": answer.verdict.valid,
+        "proven": answer.gap <= PROVEN,
+        "cpu_seconds": round(time.process_time() - cpu, 2),
+        "ram_bytes": ram,
+        "raised_to_smallest_feasible": ram > asked,
         "everything_kept_bytes": everything_kept(graph),
         "everything_kept_energy": sum(node.compute_energy for node in graph.nodes),
-        "limit_s": limit, "load": round(os.getloadavg()[0], 1),
-    }  # fmt: skip
+        "limit_s": limit,
+        "load": round(os.getloadavg()[0], 1),
+    }
     if case.seconds > 180:
-        history.append([result["seconds"], result["cpu_seconds"], answer.energy,
-                        answer.lower_bound])  # fmt: skip
+        history.append(
+            [result["seconds"], result["cpu_seconds"], answer.energy, answer.lower_bound]
+        )
         for key, clock, most in GAPS_AFTER:
             early = [row for row in history if row[clock] <= most]
             result[key] = 1 - early[-1][3] / early[-1][2] if early else 1.0
@@ -121,11 +129,14 @@ def oracle():
     tally = compare(range(10_000, 10_000 + ORACLE_GRAPHS))
     feasible = tally.problems - tally.infeasible
     return {
-        "graphs": tally.problems, "infeasible": tally.infeasible, "differ": len(tally.faults),
-        "faults": list(tally.faults), "free_order_better": tally.free_order_better / feasible,
+        "graphs": tally.problems,
+        "infeasible": tally.infeasible,
+        "differ": len(tally.faults),
+        "faults": list(tally.faults),
+        "free_order_better": tally.free_order_better / feasible,
         "free_order_fits": tally.free_order_fits / max(tally.infeasible, 1),
         "seconds": round(time.monotonic() - began, 1),
-    }  # fmt: skip
+    }
 
 
 def reference():
@@ -139,10 +150,13 @@ def reference():
         scaled = solve_paper(graph, budget, solver="highs")
         ours = solve(graph, budget, clock="compute")
         result[str(percent)] = {
-            "known": known, "paper_cbc": published.energy, "paper_scaled": scaled.energy,
-            "ours": ours.energy, "ours_over_paper": ours.energy / scaled.energy,
+            "known": known,
+            "paper_cbc": published.energy,
+            "paper_scaled": scaled.energy,
+            "ours": ours.energy,
+            "ours_over_paper": ours.energy / scaled.energy,
             "error": abs(published.energy - known) / known,
-        }  # fmt: skip
+        }
     return result
 
 
@@ -155,9 +169,15 @@ def cbc(net, profile, percent, ours):
     seconds = time.monotonic() - began
     solved = answer.status == "optimal"
     valid = answer.verdict is not None and answer.verdict.valid
-    result = {"status": answer.status, "solved": solved, "seconds": round(seconds, 1),
-              "limit_s": CBC_LIMIT_S, "energy": answer.energy, "valid": valid,
-              "ours_seconds": ours}  # fmt: skip
+    result = {
+        "status": answer.status,
+        "solved": solved,
+        "seconds": round(seconds, 1),
+        "limit_s": CBC_LIMIT_S,
+        "energy": answer.energy,
+        "valid": valid,
+        "ours_seconds": ours,
+    }
     shown = seconds if solved else min(seconds, CBC_LIMIT_S)
     result["ratio" if solved else "ratio_at_least"] = shown / ours
     return result
@@ -173,10 +193,15 @@ def run_cbc(chosen):
             found = stamped(cbc(net, profile, percent, ours))
             result = put(name, found)
             print(name, found["status"], "after", found["seconds"], "s; ours", ours, flush=True)
-    cases = [common.look_up(load(), ".".join(("cbc", net, profile, str(percent))))
-             for net, profile, percent in CBC_CASES]  # fmt: skip
-    ratios = [(case.get("ratio") or case["ratio_at_least"], case["solved"])
-              for case in cases if case and "solved" in case]  # fmt: skip
+    cases = [
+        common.look_up(load(), ".".join(("cbc", net, profile, str(percent))))
+        for net, profile, percent in CBC_CASES
+    ]
+    ratios = [
+        (case.get("ratio") or case["ratio_at_least"], case["solved"])
+        for case in cases
+        if case and "solved" in case
+    ]
     if ratios:
         put("ratio_cbc", max(ratios)[0])
         put("ratio_cbc_is_a_lower_bound", not max(ratios)[1])
@@ -185,8 +210,12 @@ def run_cbc(chosen):
 def inputs():
     """Hash of what a measurement depends on: the planner's sources, cost tables, this file."""
     root = repository()
-    files = [*(root / "host" / "acclimate_host" / "poet").glob("*.py"), root / "bench/poet.py",
-             root / "bench/poet_random.py", *(root / "boards").rglob("costs/*.toml")]  # fmt: skip
+    files = [
+        *(root / "host" / "acclimate_host" / "poet").glob("*.py"),
+        root / "bench/poet.py",
+        root / "bench/poet_random.py",
+        *(root / "boards").rglob("costs/*.toml"),
+    ]
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
@@ -195,8 +224,9 @@ def inputs():
 
 def stamped(found):
     """The result with the commit and the hash of its inputs."""
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=repository(),
-                           capture_output=True, text=True)  # fmt: skip
+    asked = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=repository(), capture_output=True, text=True
+    )
     return dict(found, commit=asked.stdout.strip(), inputs=inputs())
 
 
@@ -236,8 +266,12 @@ def rows():
             found.append((case.name + ".gap_60s", "<=", 3e-3))
             found.append((case.name + ".gap_60_cpu_s", "<=", 3e-3))
             found.append((case.name + ".gap_600s", "<=", 1.2e-3))
-    found += [("oracle.differ", "=", 0), ("oracle.free_order_better", None, None),
-              ("oracle.free_order_fits", None, None), ("ratio_cbc", None, None)]  # fmt: skip
+    found += [
+        ("oracle.differ", "=", 0),
+        ("oracle.free_order_better", None, None),
+        ("oracle.free_order_fits", None, None),
+        ("ratio_cbc", None, None),
+    ]
     for percent in REFERENCE:
         found.append((f"reference.{percent}.error", "<=", 1e-5))
         found.append((f"reference.{percent}.ours_over_paper", "<=", 1 + 1e-6))
@@ -246,6 +280,7 @@ def rows():
 
 def main(wanted=()):
     """Measure the cases whose names start with one of `wanted`; without, what is missing."""
+
     def chosen(name):
         return is_wanted(wanted, name, load())
 

@@ -25,12 +25,25 @@ from bench import common, poet_program, poet_traits
 
 CASES = (
     *(f"resnet18_cifar.{table}.{p}" for table in ("m4", "a72") for p in (15, 30, 50, 20)),
-    "resnet18_cifar.m0.15", "vgg16_cifar.m4.50", "vgg16_cifar.m4.75", "vgg16_cifar.a72.50",
-    "bert.m4.30", "bert.m4.10", "bert.tx2.30", "bert.tx2.10",
-    "linear.m4.50", "linear.m4.60", "linear.m4.75", "linear.a72.50",
-)  # fmt: skip
-AGAINST_POFO = (("resnet18_cifar", "a72"), ("vgg16_cifar", "a72"), ("bert", "a72"),
-                ("resnet18_cifar", "tx2"))  # fmt: skip
+    "resnet18_cifar.m0.15",
+    "vgg16_cifar.m4.50",
+    "vgg16_cifar.m4.75",
+    "vgg16_cifar.a72.50",
+    "bert.m4.30",
+    "bert.m4.10",
+    "bert.tx2.30",
+    "bert.tx2.10",
+    "linear.m4.50",
+    "linear.m4.60",
+    "linear.m4.75",
+    "linear.a72.50",
+)
+AGAINST_POFO = (
+    ("resnet18_cifar", "a72"),
+    ("vgg16_cifar", "a72"),
+    ("bert", "a72"),
+    ("resnet18_cifar", "tx2"),
+)
 GAP = 1e-3
 TARGETS = [
     ("claims.fig3.here.saving", ">=", 0.35),
@@ -69,10 +82,13 @@ def run_case(case, seconds):
         else:
             verdict = outcome.verdict
             entry.update(
-                energy=verdict.energy, time=verdict.serial_time, peak_ram=verdict.peak_ram,
-                over_full=verdict.energy / whole.energy - 1, proven=outcome.proven,
+                energy=verdict.energy,
+                time=verdict.serial_time,
+                peak_ram=verdict.peak_ram,
+                over_full=verdict.energy / whole.energy - 1,
+                proven=outcome.proven,
                 lower_bound=outcome.lower_bound,
-            )  # fmt: skip
+            )
         entries[name] = entry
     return _at_least_the_parts(entries)
 
@@ -98,23 +114,38 @@ def against_pofo(net, table, seconds):
     theirs = baselines.run("pofo", graph, Budget(full(graph).peak_ram * 60 // 100))
     if theirs.plan is None:
         return None
-    timed = replace(graph, nodes=tuple(
-        replace(n, compute_energy=n.compute_time, pagein_energy=n.pagein_time,
-                pageout_energy=n.pageout_time) for n in graph.nodes))  # fmt: skip
+    timed = replace(
+        graph,
+        nodes=tuple(
+            replace(
+                n,
+                compute_energy=n.compute_time,
+                pagein_energy=n.pagein_time,
+                pageout_energy=n.pageout_time,
+            )
+            for n in graph.nodes
+        ),
+    )
     ram = int(theirs.verdict.peak_ram * (1 - 0.083))
     ours = baselines.run("poet", timed, Budget(ram), time_limit=seconds, gap=GAP)
     if ours.plan is None:
         return None
     mine = evaluate(graph, Budget(ram), ours.plan)
-    return {"pofo": (theirs.verdict.serial_time, theirs.verdict.peak_ram),
-            "ours": (mine.serial_time, mine.peak_ram)}  # fmt: skip
+    return {
+        "pofo": (theirs.verdict.serial_time, theirs.verdict.peak_ram),
+        "ours": (mine.serial_time, mine.peak_ram),
+    }
 
 
 def judged(result):
     """Add the claims to a result."""
     runs = {key: entry for key, entry in result["runs"].items()}
-    found = {"fig3": claims.fig3(runs), "fig4": claims.fig4(runs), "fig5": claims.fig5(runs),
-             "memory_2x": claims.halved(runs)}  # fmt: skip
+    found = {
+        "fig3": claims.fig3(runs),
+        "fig4": claims.fig4(runs),
+        "fig5": claims.fig5(runs),
+        "memory_2x": claims.halved(runs),
+    }
     if result.get("pofo"):
         found["table3"] = claims.table3(result["pofo"])
     if result.get("traits"):

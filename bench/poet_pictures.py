@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The pictures of docs/schedules.md, from out/bench/poet_paper.json and one solve.
 
-    python -m bench.poet_pictures docs/images
+python -m bench.poet_pictures docs/images
 """
 
 import json
@@ -41,8 +41,10 @@ def groups(runs, methods, nets):
         net, table, percent = key.rsplit(".", 2)
         if net in nets and int(percent) < 75:
             name = f"{net.removesuffix('_cifar')}\n{table}\n{percent} %"
-            found[name] = {m: 100 * runs[key][m]["over_full"] if "over_full" in runs[key][m]
-                           else None for m in methods}  # fmt: skip
+            found[name] = {
+                m: 100 * runs[key][m]["over_full"] if "over_full" in runs[key][m] else None
+                for m in methods
+            }
     return found
 
 
@@ -54,16 +56,26 @@ def main(folder):
     mine = [row for row in rows(runs, NET) if row["board"] in ("m4", "a72")]
     pareto(folder / "schedules_pareto.png", mine, "ResNet-18")
     methods = ("poet", "checkmate", "paging_only")
-    bars(folder / "schedules_ablation.png", groups(runs, methods, (NET,)), methods,
-         "Both means, or one alone")  # fmt: skip
+    bars(
+        folder / "schedules_ablation.png",
+        groups(runs, methods, (NET,)),
+        methods,
+        "Both means, or one alone",
+    )
     methods, nets = ("poet", "capuchin"), (NET, "vgg16_cifar", "bert", "linear")
-    bars(folder / "schedules_capuchin.png", groups(runs, methods, nets), methods,
-         "Against Capuchin")  # fmt: skip
+    bars(
+        folder / "schedules_capuchin.png", groups(runs, methods, nets), methods, "Against Capuchin"
+    )
     graph = network_graph(NET, TABLE)
     budget = Budget(full(graph).peak_ram * PERCENT // 100)
     plan = baselines.run("poet", graph, budget, time_limit=SECONDS, gap=1e-3).plan
-    schedule(folder / "schedules_plan.png", graph, plan, budget,
-             f"ResNet-18 in {PERCENT} % of the RAM, nRF52840 with an SD card")  # fmt: skip
+    schedule(
+        folder / "schedules_plan.png",
+        graph,
+        plan,
+        budget,
+        f"ResNet-18 in {PERCENT} % of the RAM, nRF52840 with an SD card",
+    )
     for picture in sorted(folder.glob("schedules_*")):
         print(f"{picture} ({picture.stat().st_size} bytes)")
 

@@ -72,12 +72,15 @@ def measure(share=0.6, seconds=60):
     seconds = time.perf_counter() - began
     kinds = [kind for kind, _ in found.answer.plan]
     result = {
-        "plain_code_bytes": plain.code_bytes, "added_bytes": found.added_bytes,
-        "plain_arena_bytes": plain.arena_bytes, "arena_bytes": found.program.arena_bytes,
+        "plain_code_bytes": plain.code_bytes,
+        "added_bytes": found.added_bytes,
+        "plain_arena_bytes": plain.arena_bytes,
+        "arena_bytes": found.program.arena_bytes,
         "computed_again": kinds.count("compute") - len(found.graph.nodes),
-        "pages_out": kinds.count("pageout"), "pages_in": kinds.count("pagein"),
+        "pages_out": kinds.count("pageout"),
+        "pages_in": kinds.count("pagein"),
         "encode_seconds": round(seconds, 3),
-    }  # fmt: skip
+    }
     result.update(_instructions(plain, found.program))
     return result
 
@@ -98,11 +101,17 @@ def _instructions(plain, program):
     added = len(after) - len(before)
     load = [_load(p) for p in (plain, program)]
     more = max(0, load[1] - load[0])
-    return {"instructions_plain": sum(count for _, count in before), "instructions": total,
-            "added_instructions": added, "reading_one": each,
-            "overhead": added * each / total, "load_instructions_plain": load[0],
-            "load_instructions": load[1], "load": more / total,
-            "overhead_with_load": (added * each + more) / total}  # fmt: skip
+    return {
+        "instructions_plain": sum(count for _, count in before),
+        "instructions": total,
+        "added_instructions": added,
+        "reading_one": each,
+        "overhead": added * each / total,
+        "load_instructions_plain": load[0],
+        "load_instructions": load[1],
+        "load": more / total,
+        "overhead_with_load": (added * each + more) / total,
+    }
 
 
 def _load(program):
@@ -111,8 +120,12 @@ def _load(program):
     from bench import net_board, raw_flash
 
     blob = program.code + program.weights
-    names = {"at": raw_flash.START["nrf52840"], "program": len(program.code), "whole": len(blob),
-             "arena": program.arena_bytes}  # fmt: skip
+    names = {
+        "at": raw_flash.START["nrf52840"],
+        "program": len(program.code),
+        "whole": len(blob),
+        "arena": program.arena_bytes,
+    }
     with open_board("nrf52840", icount=net_board.SHIFT) as board:
         board.put_bytes(net_board.module("armv7emsp").read_bytes(), "/_net.mpy")
         board.mkdir("/lib/acclimate")

@@ -23,11 +23,17 @@ def problem(seed, most=7):
             deps = [j for j in range(i) if j == i - 1 or rng.random() < 0.25]
         else:
             deps = [j for j in range(i) if rng.random() < 0.4]
-        nodes.append(Node(
-            f"n{i}", tuple(f"n{j}" for j in deps), rng.randint(1, 5), rng.choice((0, 0, 1, 2)),
-            *(rng.randint(1, 9) for _ in range(6)),
-            recomputable=rng.random() < 0.85, pageable=rng.random() < 0.85,
-        ))  # fmt: skip
+        nodes.append(
+            Node(
+                f"n{i}",
+                tuple(f"n{j}" for j in deps),
+                rng.randint(1, 5),
+                rng.choice((0, 0, 1, 2)),
+                *(rng.randint(1, 9) for _ in range(6)),
+                recomputable=rng.random() < 0.85,
+                pageable=rng.random() < 0.85,
+            )
+        )
     graph = Graph(tuple(nodes), rng.randint(0, 2))
     total = sum(node.ram_bytes for node in nodes)
     least = sum(node.compute_time for node in nodes)
@@ -52,8 +58,9 @@ def training(seed):
         nodes.append(_node(rng, f"b{i}", deps, sizes[i], False))
     graph = Graph(tuple(nodes), 0)
     least, most = operator_need(graph)[0], everything_kept(graph)
-    return graph, Budget(rng.randint(least, max(least, most - 1)), None,
-                         rng.choice((None, None, 0, 4)))  # fmt: skip
+    return graph, Budget(
+        rng.randint(least, max(least, most - 1)), None, rng.choice((None, None, 0, 4))
+    )
 
 
 def _node(rng, name, deps, size, forward):

@@ -18,9 +18,15 @@ def chain(seed, length=7, skip=False):
 
     def costs():
         time, move = rng.uniform(1, 4), rng.uniform(1, 4)
-        return dict(ram_bytes=rng.randint(2, 5), compute_energy=time, compute_time=time,
-                    pagein_energy=move, pagein_time=move, pageout_energy=move,
-                    pageout_time=move)  # fmt: skip
+        return dict(
+            ram_bytes=rng.randint(2, 5),
+            compute_energy=time,
+            compute_time=time,
+            pagein_energy=move,
+            pagein_time=move,
+            pageout_energy=move,
+            pageout_time=move,
+        )
 
     nodes = []
     for i in range(length):
@@ -70,8 +76,9 @@ def traits(name):
                 continue
             slow = _changed(graph, seed, "f", ("compute_time", "compute_energy"))
             found["compute"] |= _plan(name, slow, ram) not in (plan, None)
-            hungry = _changed(graph, seed, "f", ("compute_energy", "pagein_energy",
-                                                 "pageout_energy"))  # fmt: skip
+            hungry = _changed(
+                graph, seed, "f", ("compute_energy", "pagein_energy", "pageout_energy")
+            )
             found["power"] |= _plan(name, hungry, ram) not in (plan, None)
     return found
 

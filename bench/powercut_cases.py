@@ -201,16 +201,27 @@ def cases():
         Case("roll back a confirmed model", _replaced, _roll_back, (OLD, NEW), OLD),
         Case("swap", _with_old, _swap(NEW, NEW), (OLD, NEW), NEW),
         Case("delta apply", _with_old, _swap(UPDATE, NEW), (OLD, NEW), NEW),
-        Case("delta, resume", _update_begun, _swap(BIG_UPDATE, BIG_TUNED), (BIG_OLD, BIG_TUNED),
-             BIG_TUNED),
+        Case(
+            "delta, resume",
+            _update_begun,
+            _swap(BIG_UPDATE, BIG_TUNED),
+            (BIG_OLD, BIG_TUNED),
+            BIG_TUNED,
+        ),
         Case("save", _with_old, _save, (OLD, local), local),
         Case("trial that ends by itself", _expired, _nothing, (OLD, NEW), OLD, 1),
     )
     full = tuple(
-        Case("compaction, " + c.name, _full_journal(c.prepare), c.work, c.allowed, c.final,
-             c.max_boots)
+        Case(
+            "compaction, " + c.name,
+            _full_journal(c.prepare),
+            c.work,
+            c.allowed,
+            c.final,
+            c.max_boots,
+        )
         for c in plain[1:]
-    )  # fmt: skip
+    )
     lost = (
         Case("recovery of a lost journal", _lost_journal, _nothing, (OLD,), OLD),
         Case("new region", lambda flash: None, _nothing, (None,), None),

@@ -14,9 +14,12 @@ from acclimate_host.paths import repository
 from bench import common
 
 _FILES = {
-    "desktop": ("update", "svm"), "desktop-f32": ("update", "svm"),
-    "nrf52840": ("update", "svm"), "samd21": ("update",), "esp32": ("update", "svm"),
-}  # fmt: skip
+    "desktop": ("update", "svm"),
+    "desktop-f32": ("update", "svm"),
+    "nrf52840": ("update", "svm"),
+    "samd21": ("update",),
+    "esp32": ("update", "svm"),
+}
 _TESTS = {
     "update": ("test_every_function_of_update",),
     "svm": ("test_every_function_of_svm", "test_a_small_machine_and_a_network"),
@@ -29,8 +32,11 @@ def run(board_name, part):
     """Return the seconds of one part on one board; raises when a check or the board fails."""
     folder = repository() / "tests" / "device"
     file = folder / f"test_soak_{part}.py"
-    beside = [path for path in (folder / "soak.py", folder / "net_vectors_mlp.py")
-              if path.stem in file.read_text()]  # fmt: skip
+    beside = [
+        path
+        for path in (folder / "soak.py", folder / "net_vectors_mlp.py")
+        if path.stem in file.read_text()
+    ]
     with open_board(board_name) as board:
         arch = board.info().arch
         board.mkdir(board.lib + "/acclimate")
@@ -61,8 +67,11 @@ def main():
                 print(f"{name} {part}: {error}")
     result["failures"] = failures
     rows = [("calls", "=", CALLS), ("failures", "=", 0)]
-    rows += [(f"seconds.{name}.{part}", None, None)
-             for name, parts in result["seconds"].items() for part in parts]  # fmt: skip
+    rows += [
+        (f"seconds.{name}.{part}", None, None)
+        for name, parts in result["seconds"].items()
+        for part in parts
+    ]
     missed = common.table("soak of native functions (seconds of this computer)", result, rows)
     print(f"  wrote {common.write('soak', result)}")
     return 1 if missed else 0

@@ -159,7 +159,7 @@ def memory(result):
         "peak_heap_bytes_gram": gram["peak_heap_bytes"],
         "peak_heap_bytes_with_small_svm": result["steps"]["cases"]["m0"]["peak_heap_bytes"],
         "how": "native code, samples, solver state and garbage; gc.mem_alloc after every 8 solver "
-               "steps, collections off (with small_svm: after every step, collections on)",
+        "steps, collections off (with small_svm: after every step, collections on)",
     }
 
 
@@ -180,9 +180,16 @@ def steps(result):
 
 def main():
     result = {
-        "agree": {}, "objective_gap": {}, "instructions": {}, "predict": {}, "memory": {},
-        "size": {}, "energy": {}, "ratio": {"alg1_10": {}, "alg1_10000": {}}, "runs": {},
-    }  # fmt: skip
+        "agree": {},
+        "objective_gap": {},
+        "instructions": {},
+        "predict": {},
+        "memory": {},
+        "size": {},
+        "energy": {},
+        "ratio": {"alg1_10": {}, "alg1_10000": {}},
+        "runs": {},
+    }
     for arch in ("armv6m", "armv7emsp", "xtensawin", "x64"):
         if native(arch).exists():
             result["size"][arch] = native(arch).stat().st_size

@@ -145,10 +145,17 @@ def train(name, task, native, module, is_float, slots):
     names = {
         "functions": _ONE_FUNCTION if module == "_svm_linear" else _FUNCTIONS,
         "words": words,
-        "module": module, "start": raw_flash.START[name], "x_bytes": len(x), "n": n, "d": task.d,
-        "type": "f" if is_float else "i", "is_float": is_float,
-        "par": list(task.par(is_float)), "total": len(task.x), "test_at": test_at,
-    }  # fmt: skip
+        "module": module,
+        "start": raw_flash.START[name],
+        "x_bytes": len(x),
+        "n": n,
+        "d": task.d,
+        "type": "f" if is_float else "i",
+        "is_float": is_float,
+        "par": list(task.par(is_float)),
+        "total": len(task.x),
+        "test_at": test_at,
+    }
     board = _open(name, blob, native, module)
     try:
         board.exec(_SETUP.format(**names))
@@ -166,9 +173,10 @@ def train(name, task, native, module, is_float, slots):
             "code_heap_bytes": code_bytes,
             "peak_heap_bytes": peak_bytes,
             "predict": instructions(board, row) - instructions(board, none),
-            "agree": float(np.mean(np.array(decisions) == task.reference().predict(
-                task.x[n:] / task.scale))),
-        }  # fmt: skip
+            "agree": float(
+                np.mean(np.array(decisions) == task.reference().predict(task.x[n:] / task.scale))
+            ),
+        }
     finally:
         board.close()
 

@@ -95,8 +95,11 @@ def _blobs(n, d, classes, kind):
     centres = generator.normal(0, 30, (classes, d))
     y = np.arange(n) % classes
     x = centres[y] + generator.normal(0, 25, (n, d))
-    return (np.clip(np.rint(x), -127, 127).astype(kind), y) if kind == np.int8 else (
-        (x / 30).astype(kind), y)  # fmt: skip
+    return (
+        (np.clip(np.rint(x), -127, 127).astype(kind), y)
+        if kind == np.int8
+        else ((x / 30).astype(kind), y)
+    )
 
 
 def cases():
@@ -116,22 +119,53 @@ def cases():
         Case("m4f_thousand_rows", *m4f, "SVM(C=0.0001)", wide, wide_y),
         Case("m4f_float32_rbf", *m4f, "SVM(kernel='rbf', gamma=0.1)", real, real_y, "f"),
         Case("m4f_python", *m4f, "SVM()", x, y, pure=True),
-        Case("m4f_python_rbf", *m4f, "SVM(kernel='rbf', gamma=0.1)", real[:60], real_y[:60], "f",
-             True),
-        Case("m4f_add", *m4f, "SVM(kernel='rbf', gamma=0.001, C=10, budget=80)", x, y,
-             first=_FIRST, steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])"),
-        Case("m4f_python_add", *m4f, "SVM(budget=80)", x, y, pure=True,
-             first=_FIRST, steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])"),
+        Case(
+            "m4f_python_rbf",
+            *m4f,
+            "SVM(kernel='rbf', gamma=0.1)",
+            real[:60],
+            real_y[:60],
+            "f",
+            True,
+        ),
+        Case(
+            "m4f_add",
+            *m4f,
+            "SVM(kernel='rbf', gamma=0.001, C=10, budget=80)",
+            x,
+            y,
+            first=_FIRST,
+            steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])",
+        ),
+        Case(
+            "m4f_python_add",
+            *m4f,
+            "SVM(budget=80)",
+            x,
+            y,
+            pure=True,
+            first=_FIRST,
+            steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])",
+        ),
         Case("m4f_algorithm1", *m4f, "SVM(solver='algorithm1', max_iter=1)", x, y),
-        Case("m0", "samd21", "armv6m", "SmallSVM(arena=ARENA)", x, y, "B",
-             then="from acclimate.svm_small import SmallSVM"),
-    ]  # fmt: skip
+        Case(
+            "m0",
+            "samd21",
+            "armv6m",
+            "SmallSVM(arena=ARENA)",
+            x,
+            y,
+            "B",
+            then="from acclimate.svm_small import SmallSVM",
+        ),
+    ]
 
 
 def _send(board, case):
     """Put the rows and the modules on the board."""
-    names = package.build(case.arch, only=["svm_small" if case.board == "samd21" else "svm"],
-                          pure=case.pure)  # fmt: skip
+    names = package.build(
+        case.arch, only=["svm_small" if case.board == "samd21" else "svm"], pure=case.pure
+    )
     if case.pure:
         names.pop("_manifest.mpy", None)
     board.mkdir(board.lib + "/acclimate")
@@ -147,12 +181,22 @@ def run(case):
     try:
         _send(board, case)
         count = case.x.size * (4 if case.code == "f" else 1)
-        rows = f"bytearray({count})" if case.code == "B" else (
-            f"array('{case.code}', bytes({count}))")  # fmt: skip
+        rows = (
+            f"bytearray({count})"
+            if case.code == "B"
+            else (f"array('{case.code}', bytes({count}))")
+        )
         labels = base64.b64encode(bytes(case.y.tolist())).decode()
-        text = _TRAIN.format(load=case.load, rows=rows, make=case.make, then=case.then,
-                             d=case.x.shape[1], first=case.first, steps=case.steps,
-                             labels=f"a2b_base64('{labels}')")  # fmt: skip
+        text = _TRAIN.format(
+            load=case.load,
+            rows=rows,
+            make=case.make,
+            then=case.then,
+            d=case.x.shape[1],
+            first=case.first,
+            steps=case.steps,
+            labels=f"a2b_base64('{labels}')",
+        )
         lines = board.exec(text, 600).splitlines()
         longest, steps, at, peak, predict = ast.literal_eval(lines[0])
         return {

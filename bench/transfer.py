@@ -35,19 +35,23 @@ KEPT = built("bench", "transfer_jobs.jsonl")
 # Three first-pointwise layers, in part or whole, and the biases from the first of them on.
 SPARSE = Scheme(9, (("c4", 8), ("c7", 16), ("c10", 24)))
 CLASSIFIER = Scheme(0)
-RATES = {"sparse": (0.01, 0.03, 0.06, 0.1), "classifier": (0.03, 0.1, 0.2),
-         "broken": (0.01, 0.03)}  # fmt: skip
+RATES = {"sparse": (0.01, 0.03, 0.06, 0.1), "classifier": (0.03, 0.1, 0.2), "broken": (0.01, 0.03)}
 CALIBRATION = 300
 ROWS = [
-    ("rotated.int8_minus_float", ">=", -0.015), ("classes.int8_minus_float", ">=", -0.015),
+    ("rotated.int8_minus_float", ">=", -0.015),
+    ("classes.int8_minus_float", ">=", -0.015),
     ("rotated.int8_minus_classifier", ">=", 0.20),
-    ("classes.int8_minus_classifier", None, None), ("rotated.truncate", None, None),
-    ("rotated.no_scaling", None, None), ("mnist_rotated.int8_minus_float", None, None),
+    ("classes.int8_minus_classifier", None, None),
+    ("rotated.truncate", None, None),
+    ("rotated.no_scaling", None, None),
+    ("mnist_rotated.int8_minus_float", None, None),
     ("mnist_rotated.int8_minus_classifier", None, None),
-    ("mnist_classes.int8_minus_float", None, None), ("watch.before", None, None),
-    ("watch.int8", None, None), ("watch.int8_minus_float", None, None),
+    ("mnist_classes.int8_minus_float", None, None),
+    ("watch.before", None, None),
+    ("watch.int8", None, None),
+    ("watch.int8_minus_float", None, None),
     ("watch.int8_minus_classifier", None, None),
-]  # fmt: skip
+]
 
 
 def task_of(name, seed):
@@ -77,22 +81,27 @@ def on_twin(network, scheme, task):
 
     def tune(setting):
         tuner.tune(inputs["tune"], task.tune[1], setting)
-        return (tuner.accuracy(inputs["validate"], task.validate[1]),
-                tuner.accuracy(inputs["test"], task.test[1]))  # fmt: skip
+        return (
+            tuner.accuracy(inputs["validate"], task.validate[1]),
+            tuner.accuracy(inputs["test"], task.test[1]),
+        )
 
     return tune
 
 
 def in_numpy(network, scheme, task, **options):
     """As `on_twin`, with numpy."""
+
     def stored(x):
         return network.quantize_input(x) if network.quantized else x
 
     def tune(setting):
         run = Simulation(network, scheme, seed=setting.seed, **options)
         run.tune(stored(task.tune[0]), task.tune[1], setting)
-        return (run.accuracy(stored(task.validate[0]), task.validate[1]),
-                run.accuracy(stored(task.test[0]), task.test[1]))  # fmt: skip
+        return (
+            run.accuracy(stored(task.validate[0]), task.validate[1]),
+            run.accuracy(stored(task.test[0]), task.test[1]),
+        )
 
     return tune
 
@@ -117,8 +126,12 @@ def measure(name, seed, epochs=12):
         found[row], rates[row] = best(tune, RATES[kind], seed)
     tuner = Tuner(small, CLASSIFIER)
     found["before"] = tuner.accuracy(tuner.stored(task.test[0]), task.test[1])
-    print(f"  {name} {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items())
-          + f"  ({time.perf_counter() - start:.0f} s)", flush=True)  # fmt: skip
+    print(
+        f"  {name} {seed}: "
+        + ", ".join(f"{k} {v:.3f}" for k, v in found.items())
+        + f"  ({time.perf_counter() - start:.0f} s)",
+        flush=True,
+    )
     return {"accuracy": found, "rates": rates, "quantized_agreement": report.agreement}
 
 

@@ -51,8 +51,9 @@ def rotated(name, images, labels, seed, base=900, stem_stride=1):
     order = np.random.default_rng(seed).permutation(len(images))
     images, labels = images[order], labels[order]
     graph = inverted_residual(name, images.shape[1:], 10, stem_stride)
-    return _parts(name, graph, (images[:base], labels[:base]), turned(images[base:]),
-                  labels[base:])  # fmt: skip
+    return _parts(
+        name, graph, (images[:base], labels[:base]), turned(images[base:]), labels[base:]
+    )
 
 
 def classes(name, images, labels, seed, stem_stride=1):

@@ -145,16 +145,23 @@ def main(nights=18):
         half = sums[0 if n < nights // 2 else 1]
         for i in range(4):
             half[i] += row[i]
-        print("%5d %5d C | %14d min %3d min | %8d min %3d min  %s" % (
-            n + 1, outside // 1000, row[0], row[1], row[2], row[3], verdict or ""))  # fmt: skip
+        print(
+            "%5d %5d C | %14d min %3d min | %8d min %3d min  %s"
+            % (n + 1, outside // 1000, row[0], row[1], row[2], row[3], verdict or "")
+        )
         gc.collect()
     for name, half, count in (
-        ("First half", sums[0], nights // 2), ("Second half", sums[1], nights - nights // 2)
-    ):  # fmt: skip
-        print("%s: too cold after 7:00 for %d minutes a morning without learning, %d with it;"
-              % (name, half[0] // count, half[2] // count))  # fmt: skip
-        print("  warm before 7:00 for %d minutes without, %d with" % (
-            half[1] // count, half[3] // count))  # fmt: skip
+        ("First half", sums[0], nights // 2),
+        ("Second half", sums[1], nights - nights // 2),
+    ):
+        print(
+            "%s: too cold after 7:00 for %d minutes a morning without learning, %d with it;"
+            % (name, half[0] // count, half[2] // count)
+        )
+        print(
+            "  warm before 7:00 for %d minutes without, %d with"
+            % (half[1] // count, half[3] // count)
+        )
     return sums
 
 

@@ -19,10 +19,15 @@ EPOCHS = 30
 def block(inputs, wide, outputs, stride=1):
     """An inverted residual as in MobileNetV2, without the residual."""
     return nn.Sequential(
-        nn.Conv2d(inputs, wide, 1, bias=False), nn.BatchNorm2d(wide), nn.ReLU6(),
-        nn.Conv2d(wide, wide, 3, stride, 1, groups=wide, bias=False), nn.BatchNorm2d(wide),
-        nn.ReLU6(), nn.Conv2d(wide, outputs, 1, bias=False), nn.BatchNorm2d(outputs),
-    )  # fmt: skip
+        nn.Conv2d(inputs, wide, 1, bias=False),
+        nn.BatchNorm2d(wide),
+        nn.ReLU6(),
+        nn.Conv2d(wide, wide, 3, stride, 1, groups=wide, bias=False),
+        nn.BatchNorm2d(wide),
+        nn.ReLU6(),
+        nn.Conv2d(wide, outputs, 1, bias=False),
+        nn.BatchNorm2d(outputs),
+    )
 
 
 class Net(nn.Module):
@@ -55,9 +60,13 @@ def user_data(x, labels):
     turned = np.ascontiguousarray(1 - np.rot90(x[900:], axes=(2, 3)))
     labels = labels[900:]
     return {
-        "x": turned[:200], "labels": labels[:200], "x_validate": turned[200:300],
-        "labels_validate": labels[200:300], "x_test": turned[300:], "labels_test": labels[300:],
-    }  # fmt: skip
+        "x": turned[:200],
+        "labels": labels[:200],
+        "x_validate": turned[200:300],
+        "labels_validate": labels[200:300],
+        "x_test": turned[300:],
+        "labels_test": labels[300:],
+    }
 
 
 def train(model, x, labels):

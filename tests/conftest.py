@@ -14,9 +14,12 @@ _not_run = {}  # (runtime, reason) -> files, for the summary
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--runtime", action="append", metavar="NAME", choices=runtimes.NAMES,
+        "--runtime",
+        action="append",
+        metavar="NAME",
+        choices=runtimes.NAMES,
         help="run device tests on this runtime only; may be repeated",
-    )  # fmt: skip
+    )
 
 
 def pytest_pycollect_makemodule(module_path, parent):

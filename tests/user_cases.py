@@ -9,11 +9,19 @@ ROOT = Path(__file__).resolve().parents[1]
 INDEX = ROOT / "tests" / "user_cases.toml"
 PAGE = ROOT / "docs" / "user_cases.md"
 PARTS = {
-    "A": "Native modules, versions, installing", "B": "Memory", "C": "Downloads and radio",
-    "D": "Power and flash", "E": "Updates", "F": "ROMFS", "G": "Serial lines", "H": "Numbers",
-    "I": "Support vector machines", "J": "Training networks", "K": "Runtimes and cards",
+    "A": "Native modules, versions, installing",
+    "B": "Memory",
+    "C": "Downloads and radio",
+    "D": "Power and flash",
+    "E": "Updates",
+    "F": "ROMFS",
+    "G": "Serial lines",
+    "H": "Numbers",
+    "I": "Support vector machines",
+    "J": "Training networks",
+    "K": "Runtimes and cards",
     "L": "The planner's solvers",
-}  # fmt: skip
+}
 HEAD = """\
 # User cases
 
@@ -39,8 +47,10 @@ def page():
     for name, case in load().items():
         if name[0] != part:
             part = name[0]
-            lines.append(f"\n## {part}. {PARTS[part]}\n\n| | seen elsewhere | here | tests |\n"
-                         "| --- | --- | --- | --- |")  # fmt: skip
+            lines.append(
+                f"\n## {part}. {PARTS[part]}\n\n| | seen elsewhere | here | tests |\n"
+                "| --- | --- | --- | --- |"
+            )
         reports = ", ".join(_link(report) for report in case.get("reports", ()))
         seen = f"{case['symptom']} ({reports})" if reports else case["symptom"]
         tests = "<br>".join(f"`{test.partition('/')[2]}`" for test in case["tests"])

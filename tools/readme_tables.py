@@ -32,8 +32,11 @@ MODULES = {
     "pager": ("pager*.py", "_pager*.py"),
 }
 ARCHS = {
-    "armv7emsp": "nRF52840", "armv6m": "SAMD21", "xtensawin": "ESP32", "x64": "desktop",
-}  # fmt: skip
+    "armv7emsp": "nRF52840",
+    "armv6m": "SAMD21",
+    "xtensawin": "ESP32",
+    "x64": "desktop",
+}
 # Bench, field in its JSON, what it is, how it is printed.
 MEASURED = (
     (
@@ -160,8 +163,11 @@ def modules_table():
 
 def native_table():
     """Bytes of each native module on each architecture."""
-    lines = ["| native module, bytes | " + " | ".join(
-        f"{board} (`{arch}`)" for arch, board in ARCHS.items()) + " |"]  # fmt: skip
+    lines = [
+        "| native module, bytes | "
+        + " | ".join(f"{board} (`{arch}`)" for arch, board in ARCHS.items())
+        + " |"
+    ]
     lines.append("|---" * (len(ARCHS) + 1) + "|")
     names = sorted({p.stem for arch in ARCHS for p in built("native", arch).glob("_*.mpy")})
     for name in names:
@@ -204,7 +210,7 @@ def svm_table(svm):
     for board, arch, title in (
         ("m4f", "armv7emsp", "nRF52840 (Cortex-M4F)"),
         ("m0", "armv6m_linear", "SAMD21 (Cortex-M0)"),
-    ):  # fmt: skip
+    ):
         c = svm["instructions"][board]
         lines.append(
             f"| {title} | {svm['size'][arch]:,} | {c['iris']:,} | {c['digits']:,} "

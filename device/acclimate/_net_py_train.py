@@ -166,10 +166,14 @@ def _input(run, v):
     if layer.depthwise:
         for c in range(layer.cin):
             sums = [
-                sum([folded(out, c) * layer.weight(c, tap, 0)
-                     for out, tap in _outputs_of(layer, i // layer.w, i % layer.w)])
+                sum(
+                    [
+                        folded(out, c) * layer.weight(c, tap, 0)
+                        for out, tap in _outputs_of(layer, i // layer.w, i % layer.w)
+                    ]
+                )
                 for i in range(pixels)
-            ]  # fmt: skip
+            ]
             block.store(sums, range(gx + c, gx + c + pixels * layer.cin, layer.cin))
     else:
         for i in range(pixels):
@@ -244,9 +248,13 @@ class Rule:
         m, e = (_L_I_MANTISSA, _L_I_EXPONENT) if of_bias else (_L_X_MANTISSA, _L_X_EXPONENT)
         self.p = _state(run, _S_RATE_MANTISSA) * number(program, p + m, 2) >> 14
         self.e = (
-            _state(run, _S_RATE_EXPONENT) + number_signed(program, p + e, 2) - 1
-            + _exponent(run, slot) - number_signed(program, p + _L_EXPONENT, 2) + bits
-        )  # fmt: skip
+            _state(run, _S_RATE_EXPONENT)
+            + number_signed(program, p + e, 2)
+            - 1
+            + _exponent(run, slot)
+            - number_signed(program, p + _L_EXPONENT, 2)
+            + bits
+        )
         self.optimizer = program[_P_OPTIMIZER]
         gathers = self.optimizer == _OPT_ACCUMULATE
         self.mu = 256 if gathers else _state(run, _S_MOMENTUM)

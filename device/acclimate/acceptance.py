@@ -114,8 +114,9 @@ def spread(predictions, n):
     return total
 
 
-def evidence(old, new, old_confidence, new_confidence, n, weights=WEIGHTS, prior=0, wins=0,
-             losses=0):  # fmt: skip
+def evidence(
+    old, new, old_confidence, new_confidence, n, weights=WEIGHTS, prior=0, wins=0, losses=0
+):
     """Return what speaks for the new model; below 0: against it.
 
     :param old: predicted labels of n rows, n > 0; :param old_confidence: calibrated, 0 to 255.
@@ -141,8 +142,9 @@ def decide(found, margin=0):
     return ACCEPT if found > 0 else REJECT
 
 
-def label_free(old, new, old_confidence, new_confidence, n, floor=-ONE, margin=0, prior=0,
-               weights=WEIGHTS):  # fmt: skip
+def label_free(
+    old, new, old_confidence, new_confidence, n, floor=-ONE, margin=0, prior=0, weights=WEIGHTS
+):
     """Decide without labels: by confidence, spread and the server's prior, within a guard.
 
     :param floor: ndcg below it rejects: the models are too far apart. :param margin: evidence
@@ -152,9 +154,7 @@ def label_free(old, new, old_confidence, new_confidence, n, floor=-ONE, margin=0
         return UNDECIDED
     if ndcg(old, new, old_confidence, n) < floor:
         return REJECT
-    return decide(
-        evidence(old, new, old_confidence, new_confidence, n, weights, prior), margin
-    )
+    return decide(evidence(old, new, old_confidence, new_confidence, n, weights, prior), margin)
 
 
 def disagreements(old, new, n, out):

@@ -32,8 +32,19 @@ class Client:
     :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
     """
 
-    def __init__(self, store, url, model=None, cohort="all", device=0, timeout_s=20, wait_s=1,
-                 attempts=5, context=None, buffer_bytes=512):  # fmt: skip
+    def __init__(
+        self,
+        store,
+        url,
+        model=None,
+        cohort="all",
+        device=0,
+        timeout_s=20,
+        wait_s=1,
+        attempts=5,
+        context=None,
+        buffer_bytes=512,
+    ):
         model = store.wanted.model if model is None else model
         self.store = store
         self.url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """CRC-32 (that of zlib) of a buffer, in two halves of 16 bits: no object is allocated.
 
-    crc = bytearray(4)
-    start(crc)
-    update(crc, data, 0, len(data))
-    finish(crc)                      # crc now holds the 4 bytes, little-endian
+crc = bytearray(4)
+start(crc)
+update(crc, data, 0, len(data))
+finish(crc)                      # crc now holds the 4 bytes, little-endian
 """
 
 from acclimate import _native

@@ -243,9 +243,7 @@ class Updater:
             if self._k == self._n:
                 if not self._next_block():
                     return i
-            self._k = decoder.block(
-                self._block, self._block, self._k, self._n, self._window
-            )
+            self._k = decoder.block(self._block, self._block, self._k, self._n, self._window)
             if self._k < self._n:
                 if i == n and self._coded:
                     return i

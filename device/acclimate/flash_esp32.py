@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A data partition of an ESP32 as flash.
 
-    flash = open_esp32("capsule")
+flash = open_esp32("capsule")
 """
 
 from acclimate.flash import BlockFlash, FlashError

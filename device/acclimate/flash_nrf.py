@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Pages of an nRF52's flash, by default those that the firmware and its files leave unused.
 
-    flash = open_nrf()
-    flash = open_nrf(0xC0000, 0x10000)
+flash = open_nrf()
+flash = open_nrf(0xC0000, 0x10000)
 """
 
 from acclimate.flash import BlockFlash, FlashError
@@ -24,6 +24,7 @@ def open_nrf(start=None, size=None, nrf=None):
         start = nrf.unused_flash_start()
         size = nrf.unused_flash_length() // _PAGE * _PAGE
     if size is None or start % _PAGE or size % _PAGE or size < 4 * _PAGE:
-        raise FlashError("nrf: %s bytes at %s: expected four pages of 4096 or more, whole ones"
-                         % (size, start))  # fmt: skip
+        raise FlashError(
+            "nrf: %s bytes at %s: expected four pages of 4096 or more, whole ones" % (size, start)
+        )
     return BlockFlash(nrf.Flash(start=start, len=size))

@@ -46,8 +46,13 @@ def open_flash(path="capsule.bin", size=0):
     def file():
         return FileFlash(path, size)
 
-    for name, make in (("esp32", _esp32), ("nrf", _nrf), ("romfs", _romfs), ("file", file),
-                       ("nvm", _nvm)):  # fmt: skip
+    for name, make in (
+        ("esp32", _esp32),
+        ("nrf", _nrf),
+        ("romfs", _romfs),
+        ("file", file),
+        ("nvm", _nvm),
+    ):
         try:
             return make()
         except (ImportError, OSError, ValueError) as error:

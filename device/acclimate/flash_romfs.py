@@ -23,8 +23,9 @@ def region(segment=0, rom_ioctl=None):
         try:
             from vfs import rom_ioctl
         except ImportError:
-            raise FlashError("this firmware has no ROMFS: it needs MicroPython 1.25 or later, "
-                             "built with it") from None  # fmt: skip
+            raise FlashError(
+                "this firmware has no ROMFS: it needs MicroPython 1.25 or later, built with it"
+            ) from None
     count = rom_ioctl(_NUMBER)
     found = rom_ioctl(_SEGMENT, segment) if 0 <= segment < count else -22
     if isinstance(found, int):

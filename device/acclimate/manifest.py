@@ -117,8 +117,10 @@ class Manifest:
         for i in range(self.bytes[_M_COUNT]):
             at = _M_BYTES + i * _E_BYTES
             whole = not any(self.bytes[at : at + 16])
-            if not whole and (base is None or not digest.same(base, _H_DIGEST, memoryview(
-                    self.bytes)[at + _E_BASE :], 16)):  # fmt: skip
+            if not whole and (
+                base is None
+                or not digest.same(base, _H_DIGEST, memoryview(self.bytes)[at + _E_BASE :], 16)
+            ):
                 continue
             size = number(self.bytes, at + _E_SIZE)
             if size < 0 or (whole and size != self.total):

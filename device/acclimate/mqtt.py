@@ -30,8 +30,9 @@ class Mqtt:
         often, see ``ping``. :param timeout_s: for each answer of the broker.
     """
 
-    def __init__(self, client_id, server, port=1883, user=None, password=None, keepalive_s=60,
-                 timeout_s=10):  # fmt: skip
+    def __init__(
+        self, client_id, server, port=1883, user=None, password=None, keepalive_s=60, timeout_s=10
+    ):
         self._id = client_id
         self._address = server, port
         self._login = user, password

@@ -140,8 +140,10 @@ class Net:
         if status == _NO_KERNEL:
             raise NetError("program: this module trains biases and dense layers only, plainly")
         if status != _DONE:
-            raise NetError("program: damaged, at no multiple of 4, or for another native module "
-                           "release: install again")  # fmt: skip
+            raise NetError(
+                "program: damaged, at no multiple of 4, or for another native module "
+                "release: install again"
+            )
         self.reset(weights, seed)
 
     def _load(self):
@@ -358,10 +360,12 @@ class Net:
 
     def __repr__(self):
         return "Net(%s, %d outputs): %d bytes of arena, %d trained, %s" % (
-            "float32" if self._dtype else "int8", self._classes,
-            _number(self._program, _P_ARENA_BYTES), self.weights_bytes,
+            "float32" if self._dtype else "int8",
+            self._classes,
+            _number(self._program, _P_ARENA_BYTES),
+            self.weights_bytes,
             "trains" if self._end > self._until else "predicts only",
-        )  # fmt: skip
+        )
 
 
 def _mantissa(rate, exponent):

@@ -65,9 +65,12 @@ class Row:
     def __repr__(self):
         share = 100 / max(1, self.values)
         return "layer %s: %d of %d channels dead, %d %% low, %d %% high" % (
-            self.layer, self.dead, self.channels, share * self.at_low + 0.5,
+            self.layer,
+            self.dead,
+            self.channels,
+            share * self.at_low + 0.5,
             share * self.at_high + 0.5,
-        )  # fmt: skip
+        )
 
 
 def report(net, inputs):
@@ -122,9 +125,11 @@ def _look(net, at, rows, order):
     if row is None:
         sums = op == _OP_CONV_ADD  # another tensor was added behind the layer's own limits
         row = rows[v[0]] = Row(
-            order.index(v[0]), channels, -128 if sums else signed(program[record + _L_LOW]),
+            order.index(v[0]),
+            channels,
+            -128 if sums else signed(program[record + _L_LOW]),
             127 if sums else signed(program[record + _L_HIGH]),
-        )  # fmt: skip
+        )
     pitch = pitch or v[6] * channels
     for line in range(v[5]):
         for column in range(v[6]):
@@ -151,6 +156,7 @@ def troubles(net, rows):
                 % (row.layer, high)
             )
     if net.rails > net.moved:
-        found.append("rails: %d changes held back, %d made: lower the rate"
-                     % (net.rails, net.moved))  # fmt: skip
+        found.append(
+            "rails: %d changes held back, %d made: lower the rate" % (net.rails, net.moved)
+        )
     return found

@@ -125,9 +125,7 @@ def check_header(header, implementation=None):
         raise OperatorsError(text % (arch, mine))
     if header[2] & 3 != form >> 8 & 3:
         text = "operators: native ABI %d.%d, this firmware has %d.%d"
-        raise OperatorsError(
-            text % (header[1], header[2] & 3, form & 255, form >> 8 & 3)
-        )
+        raise OperatorsError(text % (header[1], header[2] & 3, form & 255, form >> 8 & 3))
 
 
 def _form(runtime):

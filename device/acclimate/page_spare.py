@@ -50,8 +50,10 @@ class Spare:
         if size < n:
             if self._used + n > len(self._ram):
                 left = len(self._ram) - self._used
-                raise PagerError("page %d: %d bytes, %d of RAM are left; medium: %s"
-                                 % (number, n, left, self.reason))  # fmt: skip
+                raise PagerError(
+                    "page %d: %d bytes, %d of RAM are left; medium: %s"
+                    % (number, n, left, self.reason)
+                )
             start, self._used = self._used, self._used + n
             self._places[number] = (start, n)
         octets.copy(self._ram, start, view, 0, n)
@@ -72,6 +74,9 @@ class Spare:
 
     def __repr__(self):
         return "Spare(%r, %d of %d bytes of RAM): %d pages refused%s" % (
-            self.pager, self._used, len(self._ram), self.failed,
+            self.pager,
+            self._used,
+            len(self._ram),
+            self.failed,
             ": " + self.reason if self.reason else "",
-        )  # fmt: skip
+        )

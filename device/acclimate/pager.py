@@ -61,11 +61,15 @@ class Pager:
             free -= self.blocks - place
             place = 0
         if need > free:
-            raise PagerError("page %d: %d blocks needed, %d left of %d; give a larger region"
-                             % (number, need, max(0, free), self.blocks))  # fmt: skip
+            raise PagerError(
+                "page %d: %d blocks needed, %d left of %d; give a larger region"
+                % (number, need, max(0, free), self.blocks)
+            )
         if self.erase_budget and self.erases + need > self.erase_budget:
-            raise PagerError("page %d: wear: %d of %d erases are used up"
-                             % (number, self.erases, self.erase_budget))  # fmt: skip
+            raise PagerError(
+                "page %d: wear: %d of %d erases are used up"
+                % (number, self.erases, self.erase_budget)
+            )
         if again:
             for known in self._round:
                 self._round[known] = False
@@ -109,9 +113,12 @@ class Pager:
     def __repr__(self):
         left = self.erases_left()
         return "Pager(%d blocks of %d bytes): %d bytes written, %d erases, %s" % (
-            self.blocks, self.block_bytes, self.written_bytes, self.erases,
+            self.blocks,
+            self.block_bytes,
+            self.written_bytes,
+            self.erases,
             "no limit" if left is None else "%d left" % left,
-        )  # fmt: skip
+        )
 
     # ---- the region ------------------------------------------------------------------------
 

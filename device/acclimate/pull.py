@@ -30,8 +30,9 @@ class Pull:
     :param whole_only: take no updates, which need 1.4 KB more of RAM.
     """
 
-    def __init__(self, store, url, etag="", device=0, any_version=False, attempts=5,
-                 whole_only=False):  # fmt: skip
+    def __init__(
+        self, store, url, etag="", device=0, any_version=False, attempts=5, whole_only=False
+    ):
         self.store = store
         self.etag = etag
         self.reason = ""  # why there is nothing to take
@@ -195,8 +196,9 @@ class _Object:
         rest = self.size if reply.status == 200 else self.size - self.have
         if reply.length not in (-1, rest):
             text = "file of %d bytes, the manifest says %d"
-            raise CapsuleError("truncated" if reply.length < rest else "oversized",
-                               text % (reply.length, rest))  # fmt: skip
+            raise CapsuleError(
+                "truncated" if reply.length < rest else "oversized", text % (reply.length, rest)
+            )
 
     def body(self, view, n):
         at = 0

@@ -85,6 +85,9 @@ class Saver:
     def __repr__(self):
         left = self.saves_left() if self.store.active is not None else None
         return "Saver(every %s s): %d saves, %d skipped, %s left today, %d erases in all" % (
-            self.every_s, self.saves, self.skipped, "any" if left is None else left,
+            self.every_s,
+            self.saves,
+            self.skipped,
+            "any" if left is None else left,
             self.store.journal.erases,
-        )  # fmt: skip
+        )

@@ -194,8 +194,14 @@ def _train(m, samples, known, steps):
     classes = bytes(sorted(set(samples.labels)))
     n = len(samples.labels)
     data = (
-        samples.x, samples.code, samples.shift, n, samples.d, classes, m.scaler,
-    )  # fmt: skip
+        samples.x,
+        samples.code,
+        samples.shift,
+        n,
+        samples.d,
+        classes,
+        m.scaler,
+    )
     job = svm_train.Job(m, data, samples.labels, known)
     yield
     yield from job.run(steps)

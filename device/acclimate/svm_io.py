@@ -118,11 +118,28 @@ def _write(m, model, stream):
     out = _Writer(stream)
     out.put(
         struct.pack(
-            HEAD, MAGIC, VERSION, model.kind, ord(model.code), model.shift, model.d, n, total,
-            len(model.classes), m.degree, flags, 0, m.C, gamma, m.coef0, model.gap,
-            model.n_iter, model.n_support, m.budget,
+            HEAD,
+            MAGIC,
+            VERSION,
+            model.kind,
+            ord(model.code),
+            model.shift,
+            model.d,
+            n,
+            total,
+            len(model.classes),
+            m.degree,
+            flags,
+            0,
+            m.C,
+            gamma,
+            m.coef0,
+            model.gap,
+            model.n_iter,
+            model.n_support,
+            m.budget,
         )
-    )  # fmt: skip
+    )
     for piece in _sections(m, model):
         out.put(piece)
     stream.write(struct.pack("<I", out.crc))
@@ -291,10 +308,15 @@ def load(cls, path):
         if stream is not path:
             stream.close()
     m = cls(
-        ("linear", "poly", "rbf")[model.kind], C=f[12], gamma=f[13] or None,
-        degree=f[9], coef0=f[14], budget=f[18], scale=scaler is not None,
+        ("linear", "poly", "rbf")[model.kind],
+        C=f[12],
+        gamma=f[13] or None,
+        degree=f[9],
+        coef0=f[14],
+        budget=f[18],
+        scale=scaler is not None,
         state="fixed" if model.fixed else "float",
-    )  # fmt: skip
+    )
     m._take(model)
     m.scaler = scaler
     if labels is not None:

@@ -24,8 +24,9 @@ def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
     used in place) come from the heap.
     """
     if n < classes or d < 1 or classes < 2:
-        raise ValueError("n, d, classes: expected n >= classes >= 2, d >= 1, got %d, %d, %d"
-                         % (n, d, classes))  # fmt: skip
+        raise ValueError(
+            "n, d, classes: expected n >= classes >= 2, d >= 1, got %d, %d, %d" % (n, d, classes)
+        )
     most = n - classes + 2
     fixed = uses_fixed(state)
     return 4 * svm_model.core_for(fixed).work_words(most, not fixed, most if gram else 2)
@@ -222,9 +223,18 @@ class Job:
         fill = P.fill_fixed if self.fixed else P.fill_float
         m = self.m
         fill(
-            par, d, svm_model.CODES.index(code), kind, self.costs[i], self.costs[j],
-            m.tol, m.max_iter, self.gamma, m.coef0, m.degree,
-        )  # fmt: skip
+            par,
+            d,
+            svm_model.CODES.index(code),
+            kind,
+            self.costs[i],
+            self.costs[j],
+            m.tol,
+            m.max_iter,
+            self.gamma,
+            m.coef0,
+            m.degree,
+        )
         if self.warm is not None:
             self._warm_start(a, b)
         yield

@@ -71,17 +71,33 @@ def _stream(axes, outcome, shares, span):
         kept = verdict == "kept"
         axes.axvline(at, color=KEPT if kept else DROPPED, linewidth=1, alpha=0.45, zorder=1)
         axes.text(
-            at, 105, verdict, ha="center", va="bottom", fontsize=8,
+            at,
+            105,
+            verdict,
+            ha="center",
+            va="bottom",
+            fontsize=8,
             color=KEPT if kept else MUTED,
-        )  # fmt: skip
+        )
     axes.plot(
-        count, running_share(right, span), color=MUTED, linewidth=1.3, zorder=2,
+        count,
+        running_share(right, span),
+        color=MUTED,
+        linewidth=1.3,
+        zorder=2,
         label=f"its own last {span} answers",
-    )  # fmt: skip
+    )
     at = [n for n, _ in shares] + [len(right)]
     height = [share for _, share in shares] + [shares[-1][1]]
-    axes.step(at, height, where="post", color=AFTER, linewidth=2.6, zorder=3,
-              label="later windows that it has not seen")  # fmt: skip
+    axes.step(
+        at,
+        height,
+        where="post",
+        color=AFTER,
+        linewidth=2.6,
+        zorder=3,
+        label="later windows that it has not seen",
+    )
     axes.plot(at[:-1], height[:-1], "o", color=AFTER, markersize=5, zorder=4)
     wrong = [i for i, ok in zip(count, right, strict=True) if not ok]
     axes.plot(wrong, [3] * len(wrong), "|", label="a wrong answer", **tick)
@@ -96,9 +112,7 @@ def _stream(axes, outcome, shares, span):
 
 def _margins(axes, margins):
     """Decision value that speaks for the truth, sorted, before and after."""
-    for values, color, label in zip(
-        margins, (BEFORE, AFTER), ("before", "after"), strict=True
-    ):
+    for values, color, label in zip(margins, (BEFORE, AFTER), ("before", "after"), strict=True):
         ordered = sorted(values)
         share = [100 * (i + 0.5) / len(ordered) for i in range(len(ordered))]
         axes.plot(share, ordered, color=color, linewidth=2.2, label=label)

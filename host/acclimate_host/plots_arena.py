@@ -4,9 +4,15 @@
 from acclimate_host.plots import _pyplot
 
 COLOURS = {
-    "trained": "#2a7f8e", "activation": "#c8553d", "gradient": "#7a5ea8", "mask": "#d9a441",
-    "workspace": "#6b7280", "loss": "#111827", "input": "#b0b7c3", "state": "#4f9d69",
-}  # fmt: skip
+    "trained": "#2a7f8e",
+    "activation": "#c8553d",
+    "gradient": "#7a5ea8",
+    "mask": "#d9a441",
+    "workspace": "#6b7280",
+    "loss": "#111827",
+    "input": "#b0b7c3",
+    "state": "#4f9d69",
+}
 
 
 def arena_map(path, step, title):
@@ -32,10 +38,20 @@ def learning(path, step, title, shares, what):
     _draw(left, step, title)
     right.plot(range(len(shares)), [100 * share for share in shares], "o-", color="#2a7f8e")
     for x, share in enumerate(shares):
-        right.annotate(f"{100 * share:.0f} %", (x, 100 * share), (0, 8),
-                       textcoords="offset points", ha="center")  # fmt: skip
-    right.set(ylim=(0, 108), xticks=range(len(shares)), title=what,
-              xlabel="passes over the samples", ylabel="% right, later windows")  # fmt: skip
+        right.annotate(
+            f"{100 * share:.0f} %",
+            (x, 100 * share),
+            (0, 8),
+            textcoords="offset points",
+            ha="center",
+        )
+    right.set(
+        ylim=(0, 108),
+        xticks=range(len(shares)),
+        title=what,
+        xlabel="passes over the samples",
+        ylabel="% right, later windows",
+    )
     right.grid(alpha=0.3)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
@@ -54,18 +70,27 @@ def _draw(axes, step, title):
         low = step.layout.offsets[buffer.name] / 1024
         axes.add_patch(
             Rectangle(
-                (buffer.first, low), buffer.last + 1 - buffer.first, buffer.size_bytes / 1024,
-                facecolor=COLOURS[kind], edgecolor="white", linewidth=0.3,
+                (buffer.first, low),
+                buffer.last + 1 - buffer.first,
+                buffer.size_bytes / 1024,
+                facecolor=COLOURS[kind],
+                edgecolor="white",
+                linewidth=0.3,
             )
-        )  # fmt: skip
+        )
     axes.set(
-        xlim=(0, len(step.graph.nodes)), ylim=(0, step.layout.size_bytes / 1024 * 1.02),
-        xlabel="node of the step", ylabel="KiB", title=title,
-    )  # fmt: skip
+        xlim=(0, len(step.graph.nodes)),
+        ylim=(0, step.layout.size_bytes / 1024 * 1.02),
+        xlabel="node of the step",
+        ylabel="KiB",
+        title=title,
+    )
     backward = [i for i, node in enumerate(step.graph.nodes) if node.phase == "loss"]
     for position in backward:
         axes.axvline(position, color="#111827", linewidth=0.8, linestyle=":")
     axes.legend(
         handles=[Patch(color=COLOURS[kind], label=kind) for kind in used],
-        loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=len(used),
-    )  # fmt: skip
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.06),
+        ncols=len(used),
+    )

@@ -25,8 +25,11 @@ def graph_picture(path, graph, title):
         f'width="{size[0]}" height="{size[1]}" font-family="sans-serif" font-size="11">',
         f'<rect width="{size[0]}" height="{size[1]}" fill="white"/>',
         f'<text x="{EDGE}" y="20" font-size="14" font-weight="bold">{escape(title)}</text>',
-        *_edges(graph, places), *_boxes(graph, places), "</svg>", "",
-    ]  # fmt: skip
+        *_edges(graph, places),
+        *_boxes(graph, places),
+        "</svg>",
+        "",
+    ]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(parts), encoding="utf-8")
@@ -63,10 +66,14 @@ def _boxes(graph, places):
             under = ("changes " if not node.outputs else "") + under
         name = f"{node.op} {node.attrs.get('layer', '')}".strip()
         colour = "white" if dark else "#111827"
-        yield (f'<rect x="{x}" y="{y}" width="{BOX}" height="{HIGH}" rx="4" '
-               f'fill="{FILLS[node.phase]}" stroke="#9aa1ad"/>')  # fmt: skip
-        yield (f'<text x="{x + 8}" y="{y + 14}" fill="{colour}" font-weight="bold">'
-               f"{escape(name)}</text>")  # fmt: skip
+        yield (
+            f'<rect x="{x}" y="{y}" width="{BOX}" height="{HIGH}" rx="4" '
+            f'fill="{FILLS[node.phase]}" stroke="#9aa1ad"/>'
+        )
+        yield (
+            f'<text x="{x + 8}" y="{y + 14}" fill="{colour}" font-weight="bold">'
+            f"{escape(name)}</text>"
+        )
         yield f'<text x="{x + 8}" y="{y + 28}" fill="{colour}">{escape(under)}</text>'
 
 
@@ -96,5 +103,7 @@ def _edge(graph, name, source, target, places):
         side = x if x == EDGE else x + BOX
         out = side + (-EDGE + 6 if x == EDGE else EDGE - 6)
         line = f"M{side} {y + HIGH / 2} C{out} {y} {out} {to_y + HIGH} {side} {to_y + HIGH / 2}"
-    return (f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="1.3"{dash}>'
-            f"<title>{escape(name)}</title></path>")  # fmt: skip
+    return (
+        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="1.3"{dash}>'
+        f"<title>{escape(name)}</title></path>"
+    )

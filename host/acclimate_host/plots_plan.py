@@ -5,12 +5,17 @@ from .plots import AFTER, BEFORE, MUTED, _pyplot
 from .poet.baselines import TITLES
 
 _LINE = {
-    "poet": (AFTER, "o", "-"), "checkmate": ("#7c6bb0", "s", "--"),
-    "paging_only": ("#d99a2b", "^", "--"), "dtr": (BEFORE, "v", "-"),
-    "capuchin": ("#8b5e3c", "D", ":"), "pofo": ("#4b8b4b", "P", ":"),
-    "chen_sqrt": ("#6b7280", "x", ":"), "chen_greedy": ("#9aa1ad", "+", "-."),
-    "revolve": ("#b0b7c3", "1", ":"), "keep_all": ("#111827", "*", ":"),
-}  # fmt: skip
+    "poet": (AFTER, "o", "-"),
+    "checkmate": ("#7c6bb0", "s", "--"),
+    "paging_only": ("#d99a2b", "^", "--"),
+    "dtr": (BEFORE, "v", "-"),
+    "capuchin": ("#8b5e3c", "D", ":"),
+    "pofo": ("#4b8b4b", "P", ":"),
+    "chen_sqrt": ("#6b7280", "x", ":"),
+    "chen_greedy": ("#9aa1ad", "+", "-."),
+    "revolve": ("#b0b7c3", "1", ":"),
+    "keep_all": ("#111827", "*", ":"),
+}
 _KIND = {"compute": AFTER, "again": BEFORE, "pagein": "#d99a2b", "pageout": "#7c6bb0"}
 _HERE = "#cfe3e6"
 
@@ -35,16 +40,29 @@ def schedule(path, graph, plan, budget, title=""):
         1, 2, figsize=(11, height), layout="constrained", sharey=True, width_ratios=(3, 1)
     )
     for tensor, first, last in spans:
-        left.add_patch(plt.Rectangle((tensor - 0.5, first - 0.5), 1, last - first + 1,
-                                     color=_HERE, linewidth=0))  # fmt: skip
-    names = {"compute": "computed", "again": "computed again", "pagein": "read back",
-             "pageout": "written to storage"}  # fmt: skip
+        left.add_patch(
+            plt.Rectangle(
+                (tensor - 0.5, first - 0.5), 1, last - first + 1, color=_HERE, linewidth=0
+            )
+        )
+    names = {
+        "compute": "computed",
+        "again": "computed again",
+        "pagein": "read back",
+        "pageout": "written to storage",
+    }
     size = max(3, min(22, 3200 / max(steps, len(graph.nodes))))
     for kind, color in _KIND.items():
         at = [(tensor, step) for what, tensor, step in marks if what == kind]
         if at:
-            left.scatter(*zip(*at, strict=True), s=size, color=color, label=names[kind],
-                         marker="s", linewidth=0)  # fmt: skip
+            left.scatter(
+                *zip(*at, strict=True),
+                s=size,
+                color=color,
+                label=names[kind],
+                marker="s",
+                linewidth=0,
+            )
     left.set_xlim(-1, len(graph.nodes))
     left.set_ylim(steps - 0.5, -0.5)
     left.set_xlabel("tensors, in order of their first computation; shaded: in RAM")
@@ -90,20 +108,33 @@ def pareto(path, rows, title=""):
     """
     plt = _pyplot()
     boards = list(dict.fromkeys(row["board"] for row in rows))
-    figure, panels = plt.subplots(1, len(boards), figsize=(2.6 + 4 * len(boards), 4.2),
-                                  layout="constrained", squeeze=False)  # fmt: skip
+    figure, panels = plt.subplots(
+        1, len(boards), figsize=(2.6 + 4 * len(boards), 4.2), layout="constrained", squeeze=False
+    )
     for axes, board in zip(panels[0], boards, strict=True):
         mine = [row for row in rows if row["board"] == board]
         for method in dict.fromkeys(row["method"] for row in mine):
-            points = sorted((100 * row["ram_bytes"] / row["full_ram"],
-                             100 * (row["energy"] / row["full_energy"] - 1))
-                            for row in mine if row["method"] == method and "energy" in row)
+            points = sorted(
+                (
+                    100 * row["ram_bytes"] / row["full_ram"],
+                    100 * (row["energy"] / row["full_energy"] - 1),
+                )
+                for row in mine
+                if row["method"] == method and "energy" in row
+            )
             if not points:
                 continue
             color, marker, line = _LINE[method]
-            axes.plot(*zip(*points, strict=True), marker=marker, linestyle=line, color=color,
-                      markersize=5, linewidth=2 if method == "poet" else 1.2,
-                      label=TITLES[method], zorder=3 if method == "poet" else 2)  # fmt: skip
+            axes.plot(
+                *zip(*points, strict=True),
+                marker=marker,
+                linestyle=line,
+                color=color,
+                markersize=5,
+                linewidth=2 if method == "poet" else 1.2,
+                label=TITLES[method],
+                zorder=3 if method == "poet" else 2,
+            )
         axes.set_title(f"{title} ({board})" if title else board)
         axes.set_xlabel("RAM, % of keeping everything")
         axes.set_ylabel("energy above keeping everything, %")
@@ -127,10 +158,17 @@ def bars(path, groups, methods, title="", label="energy above keeping everything
         places = [i + (k - (len(methods) - 1) / 2) * width for i in range(len(groups))]
         values = [group.get(method) for group in groups.values()]
         color = _LINE[method][0]
-        drawn = axes.bar(places, [max(value or 0, 0) for value in values], width * 0.92,
-                         color=color, label=TITLES[method])  # fmt: skip
-        texts = ["" if value is None else f"{value:.2g}" if value < 99.5
-                 else f"{value:.0f}" for value in values]
+        drawn = axes.bar(
+            places,
+            [max(value or 0, 0) for value in values],
+            width * 0.92,
+            color=color,
+            label=TITLES[method],
+        )
+        texts = [
+            "" if value is None else f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
+            for value in values
+        ]
         axes.bar_label(drawn, texts, fontsize=8, color=MUTED, padding=1)
         missing = [place for place, value in zip(places, values, strict=True) if value is None]
         lacking |= bool(missing)

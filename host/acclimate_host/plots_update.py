@@ -36,9 +36,14 @@ def _shares(axes, story):
         seen.add(name)
         axes.bar(x, share, 0.94, color=_COLORS[name], label=label)
         axes.text(
-            x, share - 3, f"{share:.0f} %\nversion {version}", ha="center", va="top",
-            color="white", fontweight="bold",
-        )  # fmt: skip
+            x,
+            share - 3,
+            f"{share:.0f} %\nversion {version}",
+            ha="center",
+            va="top",
+            color="white",
+            fontweight="bold",
+        )
     for step, what, _ in story.events:
         axes.axvline(step - 0.5, color="#111827", linewidth=1.2, ymax=0.93)
         axes.text(step - 0.5, 101, what, ha="center", fontsize=9, color="#111827")

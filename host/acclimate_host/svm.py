@@ -47,9 +47,11 @@ def import_svm(fitted, sample=None, storage="float32", report=print):
     if not hasattr(fitted, "classes_"):
         raise ValueError("model: expected a fitted model, got one without classes_")
     classes = _labels(fitted.classes_)
-    machine = _from_svc(fitted, classes, storage) if kind == "SVC" else _from_linear(
-        fitted, classes, storage
-    )  # fmt: skip
+    machine = (
+        _from_svc(fitted, classes, storage)
+        if kind == "SVC"
+        else _from_linear(fitted, classes, storage)
+    )
     if sample is not None:
         difference = largest_difference(fitted, machine, sample)
         report(f"{len(sample)} rows, largest difference of decision values: {difference:.1e}")
@@ -110,9 +112,13 @@ def _store(rows, storage, names=None):
 
 def _machine(model, kernel, fitted, gamma):
     machine = SVM(
-        kernel, C=float(fitted.C), gamma=gamma, degree=getattr(fitted, "degree", 3),
-        coef0=float(getattr(fitted, "coef0", 0.0)), state="float",
-    )  # fmt: skip
+        kernel,
+        C=float(fitted.C),
+        gamma=gamma,
+        degree=getattr(fitted, "degree", 3),
+        coef0=float(getattr(fitted, "coef0", 0.0)),
+        state="float",
+    )
     model.converged = not getattr(fitted, "fit_status_", 0)
     model.n_iter = int(np.sum(fitted.n_iter_))
     machine._take(model)
@@ -151,9 +157,18 @@ def _from_svc(fitted, classes, storage):
     gamma = float(fitted._gamma)
     numbers = array("f", bytes(4 * par.PAR_COUNT))
     par.fill_float(
-        numbers, d, CODES.index(code), kind, fitted.C, fitted.C, 1e-3, 1,
-        gamma, float(fitted.coef0), int(fitted.degree),
-    )  # fmt: skip
+        numbers,
+        d,
+        CODES.index(code),
+        kind,
+        fitted.C,
+        fitted.C,
+        1e-3,
+        1,
+        gamma,
+        float(fitted.coef0),
+        int(fitted.degree),
+    )
     # Two classes: scikit-learn turns the signs so that above 0 means the higher label.
     sign = -1.0 if len(classes) == 2 else 1.0
     ends = np.concatenate(([0], np.cumsum(fitted.n_support_)))

@@ -14,10 +14,14 @@ PARS = 9
 
 class _Call(ctypes.Structure):
     _fields_ = [
-        ("program", ctypes.c_void_p), ("input", ctypes.c_void_p), ("arena", ctypes.c_void_p),
-        ("par", ctypes.c_void_p), ("program_bytes", ctypes.c_uint32),
-        ("input_bytes", ctypes.c_uint32), ("arena_bytes", ctypes.c_uint32),
-    ]  # fmt: skip
+        ("program", ctypes.c_void_p),
+        ("input", ctypes.c_void_p),
+        ("arena", ctypes.c_void_p),
+        ("par", ctypes.c_void_p),
+        ("program_bytes", ctypes.c_uint32),
+        ("input_bytes", ctypes.c_uint32),
+        ("arena_bytes", ctypes.c_uint32),
+    ]
 
 
 def _whole(buffer, keep, align=1):

@@ -12,15 +12,20 @@ from acclimate_host.paths import built
 
 class _Sha(ctypes.Structure):
     _fields_ = [
-        ("h", ctypes.c_uint32 * 8), ("w", ctypes.c_uint32 * 16), ("bytes", ctypes.c_uint32),
-    ]  # fmt: skip
+        ("h", ctypes.c_uint32 * 8),
+        ("w", ctypes.c_uint32 * 16),
+        ("bytes", ctypes.c_uint32),
+    ]
 
 
 class _RangeCoder(ctypes.Structure):
     _fields_ = [
-        ("code", ctypes.c_uint32), ("range", ctypes.c_uint32), ("near", ctypes.c_uint32),
-        ("p", ctypes.c_uint16 * 128), ("n", ctypes.c_uint8 * 128),
-    ]  # fmt: skip
+        ("code", ctypes.c_uint32),
+        ("range", ctypes.c_uint32),
+        ("near", ctypes.c_uint32),
+        ("p", ctypes.c_uint16 * 128),
+        ("n", ctypes.c_uint8 * 128),
+    ]
 
 
 def _writable(buffer, size):
@@ -89,9 +94,15 @@ class Twin:
             raise ValueError("count")
         after = ctypes.c_uint32(at)
         place[1] = self._lib.rc_block(
-            _writable(state, self.RC_BYTES), _readable(data, have), have, ctypes.byref(after),
-            _readable(base, n), _writable(out, n), k, n,
-        )  # fmt: skip
+            _writable(state, self.RC_BYTES),
+            _readable(data, have),
+            have,
+            ctypes.byref(after),
+            _readable(base, n),
+            _writable(out, n),
+            k,
+            n,
+        )
         place[0] = after.value
 
 

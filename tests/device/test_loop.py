@@ -225,10 +225,13 @@ def test_a_sample_allocates_nothing():
 
 def test_sizes_that_hold_nothing_are_refused():
     for make in (
-        lambda: Stitcher(3, classes=-1, per_class=3), lambda: Stitcher(3, classes=2, per_class=0),
-        lambda: Stitcher(3, classes=2, per_class=3, held=-1), lambda: Stitcher(0, 2, 3),
-        lambda: Feedback(3, pending=0), lambda: Feedback(-1),
-    ):  # fmt: skip
+        lambda: Stitcher(3, classes=-1, per_class=3),
+        lambda: Stitcher(3, classes=2, per_class=0),
+        lambda: Stitcher(3, classes=2, per_class=3, held=-1),
+        lambda: Stitcher(0, 2, 3),
+        lambda: Feedback(3, pending=0),
+        lambda: Feedback(-1),
+    ):
         try:
             make()
         except ValueError as error:

@@ -68,8 +68,11 @@ def test_signed_rows_come_back_signed():
 
 
 def test_wrong_width_and_capacity_are_refused():
-    for call in (lambda: Reservoir(0, 2), lambda: Reservoir(129, 2),
-                 lambda: Reservoir(1, 2).offer(b"1", 0, 0)):  # fmt: skip
+    for call in (
+        lambda: Reservoir(0, 2),
+        lambda: Reservoir(129, 2),
+        lambda: Reservoir(1, 2).offer(b"1", 0, 0),
+    ):
         try:
             call()
         except ValueError:

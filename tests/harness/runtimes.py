@@ -13,9 +13,20 @@ from acclimate_host.paths import built
 EMULATED = ("nrf52840", "samd21", "esp32")
 # CircuitPython has no such modules, or not on every board; native code nowhere.
 _BLOCKED = (
-    "machine", "uctypes", "vfs", "esp32", "nrf", "samd", "qboard", "hashlib", "json", "re",
-    "binascii", "asyncio", "deflate",
-)  # fmt: skip
+    "machine",
+    "uctypes",
+    "vfs",
+    "esp32",
+    "nrf",
+    "samd",
+    "qboard",
+    "hashlib",
+    "json",
+    "re",
+    "binascii",
+    "asyncio",
+    "deflate",
+)
 LIMITED = f"""
 import builtins
 _real_import = builtins.__import__
@@ -64,13 +75,27 @@ RUNTIMES = (
 # Boards with another firmware: name -> the emulated board. Floats of 30 bits, as in CircuitPython,
 # are tried by the files that compute with them.
 VARIANTS = {"nrf52840-f30": "nrf52840"}
-WITH_FLOATS = ("test_svm_basic", "test_svm_scaler", "test_svm_io", "test_svm_fixed",
-               "test_svm_small_same", "test_loop", "test_acceptance", "test_features")  # fmt: skip
+WITH_FLOATS = (
+    "test_svm_basic",
+    "test_svm_scaler",
+    "test_svm_io",
+    "test_svm_fixed",
+    "test_svm_small_same",
+    "test_loop",
+    "test_acceptance",
+    "test_features",
+)
 NAMES = tuple(runtime.name for runtime in RUNTIMES)
 # The same file needs both variants only if it uses native code at all.
 ONLY_WITH_NATIVE = ("cpython-twin", "desktop-native", "nrf52840-pure", "samd21-pure", "esp32-pure")
-ARCHS = {"desktop": "x64", "desktop-f32": "x64", "nrf52840": "armv7emsp", "samd21": "armv6m",
-         "esp32": "xtensawin", "nrf52840-f30": "armv7emsp"}  # fmt: skip
+ARCHS = {
+    "desktop": "x64",
+    "desktop-f32": "x64",
+    "nrf52840": "armv7emsp",
+    "samd21": "armv6m",
+    "esp32": "xtensawin",
+    "nrf52840-f30": "armv7emsp",
+}
 
 
 def unavailable(runtime, natives=()):

@@ -30,8 +30,13 @@ def arena_of(program):
     arena[at : at + len(program.weights)] = program.weights
     state = program.field("state")
     mantissa, exponent = cases.RATE
-    values = {"seed": 5, "rate_mantissa": mantissa, "rate_exponent": exponent, "momentum": 230,
-              "move": 1}  # fmt: skip
+    values = {
+        "seed": 5,
+        "rate_mantissa": mantissa,
+        "rate_exponent": exponent,
+        "momentum": 230,
+        "move": 1,
+    }
     for name, value in values.items():
         where = state + STATE.offset(name)
         arena[where : where + 4] = (value & 0xFFFFFFFF).to_bytes(4, "little")

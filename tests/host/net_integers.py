@@ -175,8 +175,7 @@ class Step:
 
     def _max_pool_gradient(self, node):
         pad = geometry(node.attrs).pad
-        x = np.pad(self.made[node.inputs[1]], ((0, 0), pad[::2], pad[1::2]),
-                   constant_values=-1000)  # fmt: skip
+        x = np.pad(self.made[node.inputs[1]], ((0, 0), pad[::2], pad[1::2]), constant_values=-1000)
 
         def share(c, where, inside):
             flags = np.zeros(inside.shape, int)
@@ -186,8 +185,11 @@ class Step:
         self._pooled(node, share, 0)
 
     def _layer(self, name):
-        node = next(n for n in self.network.graph.nodes if n.attrs.get("layer") == name
-                    and n.op in ("conv", "dense"))  # fmt: skip
+        node = next(
+            n
+            for n in self.network.graph.nodes
+            if n.attrs.get("layer") == name and n.op in ("conv", "dense")
+        )
         x, weight = (self.network.graph[n] for n in node.inputs[:2])
         scales = np.broadcast_to(np.asarray(weight.scale, np.float64), weight.shape[:1])
         ew = math.ceil(math.log2(scales.max()))
@@ -209,8 +211,14 @@ class Step:
         while terms * 128 * (((127 << 15) >> t) + 1) >= 2**31:
             t += 1
         h = (g * np.array(r)[:, None, None] + (1 << (t - 1))) >> t
-        sums = np.zeros((shape[0], shape[1] + pad[0] + pad[2] + kernel[0],
-                         shape[2] + pad[1] + pad[3] + kernel[1]), np.int64)  # fmt: skip
+        sums = np.zeros(
+            (
+                shape[0],
+                shape[1] + pad[0] + pad[2] + kernel[0],
+                shape[2] + pad[1] + pad[3] + kernel[1],
+            ),
+            np.int64,
+        )
         out, depth = len(weight) // groups, weight.shape[1]
         for c, row, column in np.argwhere(h).tolist():
             top, left = row * stride[0], column * stride[1]
@@ -295,9 +303,10 @@ class Step:
             for i, row, column in order:
                 key = (layer.inputs[1], c, i, row, column)
                 flat[c, i, row, column] = self._moved(
-                    key, int(flat[c, i, row, column]),
+                    key,
+                    int(flat[c, i, row, column]),
                     self._random(sums[c, i, row, column], *factor),
-                )  # fmt: skip
+                )
 
     @staticmethod
     def _order(layer, x, shape, depthwise, count):
@@ -307,8 +316,12 @@ class Step:
             inputs = np.arange(x.elements).reshape(x.shape).transpose(1, 2, 0).ravel().tolist()
         elif count is not None and not depthwise:
             inputs = inputs[:count]
-        return [(i, row, column) for row in range(shape[2]) for column in range(shape[3])
-                for i in inputs]  # fmt: skip
+        return [
+            (i, row, column)
+            for row in range(shape[2])
+            for column in range(shape[3])
+            for i in inputs
+        ]
 
     def _weight_sums(self, x, layer, g, groups, shape, weight_shape):
         (kernel, stride, pad), real = shape, self.made[layer.inputs[0]] - x.zero_point

@@ -14,10 +14,16 @@ from acclimate_host.compile.rows import pack_rows
 from acclimate_host.paths import repository
 
 SOURCES = (
-    "conv.c", "elements.c", "conv_fast.c", "depthwise_fast.c",
-    "store.c", "dot.c", "dot_dsp.c", "gradient.c",
+    "conv.c",
+    "elements.c",
+    "conv_fast.c",
+    "depthwise_fast.c",
+    "store.c",
+    "dot.c",
+    "dot_dsp.c",
+    "gradient.c",
     "net_rows.c",
-)  # fmt: skip
+)
 EXPORTS = """
 #include "net_work.h"
 uint32_t conv_work(const net_conv_args *k) { return net_conv_work(k); }
@@ -36,26 +42,42 @@ class AddRule(Structure):
 
 class ConvArgs(Structure):
     _fields_ = [
-        ("x", POINTER(c_int8)), ("y", POINTER(c_int8)), ("mask", POINTER(c_uint8)),
-        ("w", POINTER(c_int8)), ("wt", POINTER(c_int8)),
-        ("bias", POINTER(c_int32)), ("multiplier", POINTER(c_int32)), ("shift", POINTER(c_int8)),
-        ("add", POINTER(AddRule)), ("other", POINTER(c_int8)),
-        ("work", POINTER(c_int16)), ("work_bytes", c_uint32),
-        ("x_pitch", c_int32), ("y_pitch", c_int32),
+        ("x", POINTER(c_int8)),
+        ("y", POINTER(c_int8)),
+        ("mask", POINTER(c_uint8)),
+        ("w", POINTER(c_int8)),
+        ("wt", POINTER(c_int8)),
+        ("bias", POINTER(c_int32)),
+        ("multiplier", POINTER(c_int32)),
+        ("shift", POINTER(c_int8)),
+        ("add", POINTER(AddRule)),
+        ("other", POINTER(c_int8)),
+        ("work", POINTER(c_int16)),
+        ("work_bytes", c_uint32),
+        ("x_pitch", c_int32),
+        ("y_pitch", c_int32),
         *((name, c_uint16) for name in ("x_step", "y_step", "h", "w_in", "oh", "ow")),
-        ("pad_top", c_int16), ("pad_left", c_int16),
-        *((name, c_uint16) for name in ("kh", "kw", "stride_h", "stride_w",
-            "cin", "cout", "groups", "split")),
+        ("pad_top", c_int16),
+        ("pad_left", c_int16),
+        *(
+            (name, c_uint16)
+            for name in ("kh", "kw", "stride_h", "stride_w", "cin", "cout", "groups", "split")
+        ),
         *((name, c_int8) for name in ("zero_x", "zero_y", "low", "high")),
-    ]  # fmt: skip
+    ]
 
 
 class GradientArgs(Structure):
     _fields_ = [
-        ("layer", POINTER(ConvArgs)), ("g", POINTER(c_int8)), ("gx", POINTER(c_int8)),
-        ("ratio", POINTER(c_uint16)), ("work", POINTER(c_int32)), ("work_bytes", c_uint32),
-        ("fold", c_uint8), ("pools", c_uint8),
-    ]  # fmt: skip
+        ("layer", POINTER(ConvArgs)),
+        ("g", POINTER(c_int8)),
+        ("gx", POINTER(c_int8)),
+        ("ratio", POINTER(c_uint16)),
+        ("work", POINTER(c_int32)),
+        ("work_bytes", c_uint32),
+        ("fold", c_uint8),
+        ("pools", c_uint8),
+    ]
 
 
 def build(folder, dsp, flags=()):
@@ -119,12 +141,23 @@ def _numbers(rng, depthwise):
     oh = max(1, (h + pad_top + int(rng.integers(0, kh)) - kh) // sh + 1)
     ow = max(1, (w + pad_left + int(rng.integers(0, kw)) - kw) // sw + 1)
     return {
-        "h": h, "w_in": w, "cin": cin, "oh": oh, "ow": ow, "cout": cout, "groups": groups,
-        "split": split, "kh": kh, "kw": kw, "stride_h": sh, "stride_w": sw,
-        "pad_top": pad_top, "pad_left": pad_left,
+        "h": h,
+        "w_in": w,
+        "cin": cin,
+        "oh": oh,
+        "ow": ow,
+        "cout": cout,
+        "groups": groups,
+        "split": split,
+        "kh": kh,
+        "kw": kw,
+        "stride_h": sh,
+        "stride_w": sw,
+        "pad_top": pad_top,
+        "pad_left": pad_left,
         "zero_x": int(rng.choice([-128, 127, int(rng.integers(-128, 128))])),
         "zero_y": int(rng.choice([-128, int(rng.integers(-128, 128))])),
-    }  # fmt: skip
+    }
 
 
 def _int8(rng, shape, extremes):
@@ -152,8 +185,14 @@ def random_case(rng, depthwise):
     """Return a convolution at random: any shape, a third of them with extreme values."""
     n, extremes = _numbers(rng, depthwise), rng.random() < 0.33
     x_step, y_step = (n[c] + int(rng.integers(0, 3)) for c in ("cin", "cout"))
-    n |= {"x_step": x_step, "y_step": y_step, "x_pitch": n["w_in"] * x_step + 3,
-          "y_pitch": n["ow"] * y_step + 2, "low": -128, "high": 127}  # fmt: skip
+    n |= {
+        "x_step": x_step,
+        "y_step": y_step,
+        "x_pitch": n["w_in"] * x_step + 3,
+        "y_pitch": n["ow"] * y_step + 2,
+        "low": -128,
+        "high": 127,
+    }
     if rng.random() < 0.4:
         n["low"], n["high"] = sorted(int(v) for v in rng.integers(-128, 128, 2))
     w, wt = weights(rng, n, extremes)
@@ -161,18 +200,24 @@ def random_case(rng, depthwise):
     most = 1 << 30 if extremes else 1 << 14
     outputs = n["oh"] * n["y_pitch"]
     arrays = {
-        "x": _int8(rng, n["h"] * n["x_pitch"], extremes), "w": w, "wt": wt,
+        "x": _int8(rng, n["h"] * n["x_pitch"], extremes),
+        "w": w,
+        "wt": wt,
         "bias": rng.integers(-most, most, n["cout"]).astype(np.int32),
-        "multiplier": multiplier, "shift": shift,
+        "multiplier": multiplier,
+        "shift": shift,
         "other": _int8(rng, outputs, extremes),
-    }  # fmt: skip
+    }
     if rng.random() < 0.4:
         arrays["mask"] = np.zeros(-(-n["oh"] * n["ow"] * n["cout"] // 8), np.uint8)
     rule = None
     if rng.random() < 0.3:
         scales = multipliers(rng, 3, False)
-        rule = {"multiplier": scales[0].tolist(), "shift": (scales[1] - 4).tolist(),
-                "zero": rng.integers(-128, 128, 3).tolist()}  # fmt: skip
+        rule = {
+            "multiplier": scales[0].tolist(),
+            "shift": (scales[1] - 4).tolist(),
+            "zero": rng.integers(-128, 128, 3).tolist(),
+        }
     first, end = 0, n["cout"]
     if rng.random() < 0.3:
         first, end = sorted(int(v) for v in rng.integers(0, n["cout"] + 1, 2))

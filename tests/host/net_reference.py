@@ -95,8 +95,10 @@ def inside(attrs, shape, at):
     """Return the slices of a window of a pool that lie inside of an input of a shape."""
     form = geometry(attrs)
     starts = [at[i] * form.stride[i] - form.pad[i] for i in (0, 1)]
-    return tuple(slice(max(start, 0), min(start + form.kernel[i], shape[1 + i]))
-                 for i, start in enumerate(starts))  # fmt: skip
+    return tuple(
+        slice(max(start, 0), min(start + form.kernel[i], shape[1 + i]))
+        for i, start in enumerate(starts)
+    )
 
 
 def pooled(attrs, shape, to, x):

@@ -60,8 +60,9 @@ def vectors(case):
     graph, scheme, optimizer = case()
     network = values_for(graph, SEED)
     step = step_of(graph, scheme)
-    program, reference = encode(step, network, optimizer), Step(
-        step, network, RATE, SEED, optimizer
+    program, reference = (
+        encode(step, network, optimizer),
+        Step(step, network, RATE, SEED, optimizer),
     )
     random = np.random.default_rng(SEED)
     inputs = [sample(graph, random) for _ in range(STEPS)]
@@ -70,12 +71,18 @@ def vectors(case):
     shares = [reference(x, label) for x, label in zip(inputs, labels, strict=True)]
     values = {k: reference.values[k].astype(v.dtype) for k, v in network.values.items()}
     return {
-        "PROGRAM": program.code, "WEIGHTS": program.weights, "RATE": RATE, "SEED": SEED,
-        "INPUTS": [bytes(stored(x)) for x in inputs], "LABELS": labels,
-        "OUTPUTS": [row.astype(np.int8).tobytes() for row in outputs], "SHARES": shares,
+        "PROGRAM": program.code,
+        "WEIGHTS": program.weights,
+        "RATE": RATE,
+        "SEED": SEED,
+        "INPUTS": [bytes(stored(x)) for x in inputs],
+        "LABELS": labels,
+        "OUTPUTS": [row.astype(np.int8).tobytes() for row in outputs],
+        "SHARES": shares,
         "TRAINED": encode(step, replace(network, values=values), optimizer).weights,
-        "MOVED": reference.moved, "RAILS": reference.rails,
-    }  # fmt: skip
+        "MOVED": reference.moved,
+        "RAILS": reference.rails,
+    }
 
 
 def floating(graph):
@@ -92,11 +99,14 @@ def floating(graph):
     net_reference.Run(step.graph, values)
     trained = {k: values[k].astype(np.float32) for k in network.values}
     return {
-        "PROGRAM": program.code, "WEIGHTS": program.weights, "RATE": net_reference.RATE,
-        "INPUT": np.ascontiguousarray(x.transpose(1, 2, 0)).tobytes(), "LABEL": 2,
+        "PROGRAM": program.code,
+        "WEIGHTS": program.weights,
+        "RATE": net_reference.RATE,
+        "INPUT": np.ascontiguousarray(x.transpose(1, 2, 0)).tobytes(),
+        "LABEL": 2,
         "OUTPUTS": values["fc.y"].astype("<f4").tobytes(),
         "TRAINED": encode(step, Network(graph, trained)).weights,
-    }  # fmt: skip
+    }
 
 
 def _lines(value, indent):
@@ -122,9 +132,13 @@ def text(case):
 
 
 CASES = {
-    "mlp": mlp, "biases": biases, "weights": weights, "pools": pools,
-    "float": lambda: floating(small()), "float_pools": lambda: floating(pools()[0]),
-}  # fmt: skip
+    "mlp": mlp,
+    "biases": biases,
+    "weights": weights,
+    "pools": pools,
+    "float": lambda: floating(small()),
+    "float_pools": lambda: floating(pools()[0]),
+}
 
 
 def path(name):

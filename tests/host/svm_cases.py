@@ -12,8 +12,26 @@ CODES = "bBhf"
 class Fit:
     """A trained binary machine with its buffers."""
 
-    def __init__(self, core, x, rows, d, xtype, kernel, is_float, *, c=1.0, eps=1e-3, gamma=0.01,
-                 coef0=1.0, degree=3, slots=2, iters=1000, cap=20000, warm=None):  # fmt: skip
+    def __init__(
+        self,
+        core,
+        x,
+        rows,
+        d,
+        xtype,
+        kernel,
+        is_float,
+        *,
+        c=1.0,
+        eps=1e-3,
+        gamma=0.01,
+        coef0=1.0,
+        degree=3,
+        slots=2,
+        iters=1000,
+        cap=20000,
+        warm=None,
+    ):
         self.core, self.x, self.d, self.xtype = core, array(CODES[xtype], x), d, xtype
         self.rows = array("h", rows)
         code = "f" if is_float else "i"

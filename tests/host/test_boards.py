@@ -10,14 +10,19 @@ from acclimate_host.boards import DescriptionError
 from acclimate_host.connect import RUNNABLE
 
 GOOD = {
-    "name": "x", "title": "X", "kind": "board", "core": "Cortex-M4F", "arch": "armv7emsp",
-    "fpu": True, "clock_hz": {"value": 64000000, "source": "s"},
+    "name": "x",
+    "title": "X",
+    "kind": "board",
+    "core": "Cortex-M4F",
+    "arch": "armv7emsp",
+    "fpu": True,
+    "clock_hz": {"value": 64000000, "source": "s"},
     "flash": {
         "bytes": {"value": 8192, "source": "s"},
         "erase_block_bytes": {"value": 4096, "source": "s"},
     },
     "runtime": [{"name": "micropython", "native": "yes", "has_sha256": True, "source": "s"}],
-}  # fmt: skip
+}
 
 
 def test_all_descriptions_are_valid_and_every_figure_has_a_source():
@@ -86,11 +91,18 @@ def change(**values):
         (change(clock_hz={"value": 5, "source": "s"}), "clock_hz is 5, outside"),
         (change(clock_hz={"value": 64000000, "source": ""}), "clock_hz.source"),
         (change(colour={"value": 1, "source": "s"}), "colour is not known"),
-        (change(flash={"bytes": {"value": 5000, "source": "s"},
-                       "erase_block_bytes": {"value": 4096, "source": "s"}}), "no multiple"),
+        (
+            change(
+                flash={
+                    "bytes": {"value": 5000, "source": "s"},
+                    "erase_block_bytes": {"value": 4096, "source": "s"},
+                }
+            ),
+            "no multiple",
+        ),
         (change(runtime=[{"name": "micropython"}]), "runtime.has_sha256 is missing"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named(data, text):
     with pytest.raises(DescriptionError, match=text):
         boards.parse(data, "x.toml")

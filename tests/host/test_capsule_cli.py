@@ -99,4 +99,5 @@ def test_a_key_given_to_a_board_is_the_one_its_store_uses(files, name, capsys):
     with open_board(name, **options) as board:
         region.give_key(board, device_key((files / "key").read_bytes(), 17))
         assert board.get_bytes(region.key_path(board)) == device_key(
-            (files / "key").read_bytes(), 17)  # fmt: skip
+            (files / "key").read_bytes(), 17
+        )

@@ -220,9 +220,11 @@ def test_what_has_nothing_in_common_with_the_base_costs_no_more_than_itself():
     sections = {"PROGRAM": base[:900], "WEIGHTS": BASE_WEIGHTS}
     first, second = (
         build({**sections, **new}, "SVM", cases.MODEL, version, key=cases.KEY)
-        for version, new in ((1, {}), (2, {"PROGRAM": other[:900],
-                                           "WEIGHTS": cases.tuned(BASE_WEIGHTS, 3)}))
-    )  # fmt: skip
+        for version, new in (
+            (1, {}),
+            (2, {"PROGRAM": other[:900], "WEIGHTS": cases.tuned(BASE_WEIGHTS, 3)}),
+        )
+    )
     store.swap_capsule(first)
     apply(store, update(first, second))
     assert cases.active(store) == second

@@ -154,9 +154,9 @@ def test_nginx_serves_the_repository(repository, kept, tmp_path):
     repository.publish(second)
     port = _free_port()
     config = tmp_path / "nginx.conf"
-    config.write_text(_NGINX.format(
-        port=port, folder=tmp_path, served=repository.folder, user=getpass.getuser()
-    ))
+    config.write_text(
+        _NGINX.format(port=port, folder=tmp_path, served=repository.folder, user=getpass.getuser())
+    )
     process = subprocess.Popen([NGINX, "-c", str(config), "-p", str(tmp_path)])
     try:
         url = f"http://127.0.0.1:{port}"

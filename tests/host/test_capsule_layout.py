@@ -6,9 +6,11 @@ import pytest
 from acclimate_host.capsules import layout
 
 
-@pytest.mark.parametrize("path,found,wanted", list(layout.GENERATED.targets()), ids=lambda value: (
-    value.name if hasattr(value, "name") else ""
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "path,found,wanted",
+    list(layout.GENERATED.targets()),
+    ids=lambda value: value.name if hasattr(value, "name") else "",
+)
 def test_generated_text_is_up_to_date(path, found, wanted):
     assert found == wanted, "run python -m acclimate_host.capsules.layout"
 

@@ -92,9 +92,13 @@ def test_a_model_arrives_over_a_real_broker(broker, board, loss):
     device.start()
     draw = random.Random(4)
     packets, _ = send(
-        new, TOPIC, port=broker, block_bytes=128, timeout_s=0.4,
+        new,
+        TOPIC,
+        port=broker,
+        block_bytes=128,
+        timeout_s=0.4,
         drop=lambda packet: draw.random() < loss,
-    )  # fmt: skip
+    )
     device.join(60)
     assert device.output.split() == ["True"]
     assert packets >= len(new) // 128
@@ -110,9 +114,7 @@ def test_a_refusal_reaches_the_sender(broker, board):
     device = Device(board, broker)
     device.start()
     with pytest.raises(Refused, match="authenticity"):
-        send(
-            cases.capsule(2, key=bytes(32)), TOPIC, port=broker, block_bytes=128, timeout_s=0.4
-        )
+        send(cases.capsule(2, key=bytes(32)), TOPIC, port=broker, block_bytes=128, timeout_s=0.4)
     device.join(60)
     assert device.output.split() == ["False", "authenticity"]
 

@@ -91,9 +91,11 @@ def test_versions_rise_and_scikit_learn_is_imported(server):
     server.export()
     server.model = SVC(kernel="linear").fit(X, Y)
     capsule = read(server.save())
-    assert capsule.version == 2 and capsule.kind == "SVM" and capsule.authentic(
-        cases.KEY, server.capsule
-    )  # fmt: skip
+    assert (
+        capsule.version == 2
+        and capsule.kind == "SVM"
+        and capsule.authentic(cases.KEY, server.capsule)
+    )
     assert len(server.export().entries) >= 1
 
 
@@ -164,8 +166,10 @@ def test_a_board_takes_it_over_the_cable_and_later_only_the_difference(tmp_path)
         board.soft_reset()
         board.exec(setup)
         want = dict(read(server.capsule).sections)["WEIGHTS"]
-        found = board.exec("from acclimate.capsule import WEIGHTS; v=store.view(WEIGHTS)\n"
-                           "print(store.state, bytes(v[:8]).hex(), len(v))")  # fmt: skip
+        found = board.exec(
+            "from acclimate.capsule import WEIGHTS; v=store.view(WEIGHTS)\n"
+            "print(store.state, bytes(v[:8]).hex(), len(v))"
+        )
         assert found.split() == ["confirmed", want[:8].hex(), "6000"]
         with pytest.raises(Refused, match="new region layout"):
             push(board, cases.capsule(9, bytes(20000)), setup=setup)

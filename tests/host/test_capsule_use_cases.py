@@ -21,8 +21,9 @@ def test_a_thousand_resets_at_random_moments_never_lose_the_model():
     version, allowed = 1, {cases.capsule(1)}
     for _ in range(1000):
         medium = NorFlash(medium.size, medium.erase_bytes, data=medium.data)
-        medium.cut_after(draw.randrange(1, 400), draw.choice(ERASE_TORN + PROGRAM_TORN),
-                         draw.randrange(1, 999))  # fmt: skip
+        medium.cut_after(
+            draw.randrange(1, 400), draw.choice(ERASE_TORN + PROGRAM_TORN), draw.randrange(1, 999)
+        )
         try:
             store = cases.store(medium)
             assert cases.active(store) in allowed

@@ -22,59 +22,71 @@ KEY, OTHER = bytes(range(32)), bytes(32)
 def place(tmp_path, monkeypatch):
     """A working folder with a signed repository, keys, a capsule, junk and a folder."""
     monkeypatch.chdir(tmp_path)
-    capsules = [
-        build({"WEIGHTS": bytes([v]) * 64}, "DATA", 7, v, key=KEY) for v in (1, 2)
-    ]  # fmt: skip
+    capsules = [build({"WEIGHTS": bytes([v]) * 64}, "DATA", 7, v, key=KEY) for v in (1, 2)]
     Repository("shop", KEY).publish(capsules[0])
-    for name, data in (("fleet.key", KEY), ("other.key", OTHER), ("junk", b"junk"),
-                       ("one.acap", capsules[0]), ("two.acap", capsules[1])):  # fmt: skip
+    for name, data in (
+        ("fleet.key", KEY),
+        ("other.key", OTHER),
+        ("junk", b"junk"),
+        ("one.acap", capsules[0]),
+        ("two.acap", capsules[1]),
+    ):
         (tmp_path / name).write_bytes(data)
-    for name, data in (("blob", b"\xff\0"), ("bad.py", b"x = 1\ny ="),
-                       ("deep.py", b"(" * 9000 + b")" * 9000)):  # fmt: skip
+    for name, data in (
+        ("blob", b"\xff\0"),
+        ("bad.py", b"x = 1\ny ="),
+        ("deep.py", b"(" * 9000 + b")" * 9000),
+    ):
         (tmp_path / name).write_bytes(data)
     (tmp_path / "folder").mkdir()
     return tmp_path
 
 
-@pytest.mark.parametrize("command, words", [
-    ("boards nowhere", "no board 'nowhere'"),
-    ("install --board nowhere", "nowhere: not one of desktop"),
-    ("install --board desktop --only ,", "--only ',': expected names"),
-    ("install --drive folder", "no boot_out.txt"),
-    ("publish junk two.acap", "junk"),
-    ("publish shop junk", "no capsule"),
-    ("publish shop folder", "folder: Is a directory"),
-    ("publish shop two.acap --key other.key", "authenticity"),
-    ("publish shop two.acap", "signed until now: give the key"),
-    ("publish shop two.acap --key fleet.key --percent 101", "percent 101: 0 to 100"),
-    ("publish shop two.acap --key fleet.key --cohort ../x", "cohort '../x'"),
-    ("fleet folder", "no repository; acclimate publish makes one"),
-    ("fleet shop --percent 50", "name the model with --model"),
-    ("fleet shop --percent 50 --model 8", "nothing is published"),
-    ("fleet shop --percent 50 --model 7", "signed until now: give the key"),
-    ("fleet shop --percent 50 --model 7 --key other.key", "not signed with this key"),
-    ("serve folder", "no repository; acclimate publish makes one"),
-    ("serve shop --port 70000", "--port 70000: expected 0 to 65535"),
-    ("serve shop --key junk", "junk: key of 4 bytes: 16 to 64"),
-    ("capsule build -o no/such/x --model 7 --version 1 --weights junk", "no/such/x"),
-    ("capsule verify junk", "no capsule"),
-    ("plan linear --ram much", "RAM 'much'"),
-    ("plan nothing", "unknown model 'nothing'"),
-    ("run blob --board desktop", "blob: not text, byte 0 is not UTF-8"),
-    ("run bad.py --board desktop", "bad.py is not Python: line 2"),
-    ("run deep.py --board desktop", "deep.py is not Python"),
-    ("profile --board desktop --power blob", "blob: not text"),
-    ("send junk --mqtt 127.0.0.1:x --topic t", "expected HOST or HOST:PORT"),
-    ("send junk --mqtt 127.0.0.1:0 --topic t", "expected HOST or HOST:PORT"),
-    ("send junk --mqtt :1883 --topic t", "expected HOST or HOST:PORT"),
-    ("send junk --mqtt 127.0.0.1 --topic t --block 0", "blocks of 0 bytes: expected 1 to 65535"),
-    ("send junk --mqtt 127.0.0.1 --topic t --password-file blob", "blob: not text"),
-    ("capsule diff one.acap folder -o made", "folder: Is a directory"),
-    ("flash-capsule one.acap --table no/file", "no/file: No such file"),
-    ("show mbv2-w0.35 --patches 99999999999999999999", "65535 classes and 100 patches"),
-    ("show mbv2-w0.35 --classes 99999999999999999999", "65535 classes and 100 patches"),
-    ("compile junk", "expected a .onnx or .tflite file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        ("boards nowhere", "no board 'nowhere'"),
+        ("install --board nowhere", "nowhere: not one of desktop"),
+        ("install --board desktop --only ,", "--only ',': expected names"),
+        ("install --drive folder", "no boot_out.txt"),
+        ("publish junk two.acap", "junk"),
+        ("publish shop junk", "no capsule"),
+        ("publish shop folder", "folder: Is a directory"),
+        ("publish shop two.acap --key other.key", "authenticity"),
+        ("publish shop two.acap", "signed until now: give the key"),
+        ("publish shop two.acap --key fleet.key --percent 101", "percent 101: 0 to 100"),
+        ("publish shop two.acap --key fleet.key --cohort ../x", "cohort '../x'"),
+        ("fleet folder", "no repository; acclimate publish makes one"),
+        ("fleet shop --percent 50", "name the model with --model"),
+        ("fleet shop --percent 50 --model 8", "nothing is published"),
+        ("fleet shop --percent 50 --model 7", "signed until now: give the key"),
+        ("fleet shop --percent 50 --model 7 --key other.key", "not signed with this key"),
+        ("serve folder", "no repository; acclimate publish makes one"),
+        ("serve shop --port 70000", "--port 70000: expected 0 to 65535"),
+        ("serve shop --key junk", "junk: key of 4 bytes: 16 to 64"),
+        ("capsule build -o no/such/x --model 7 --version 1 --weights junk", "no/such/x"),
+        ("capsule verify junk", "no capsule"),
+        ("plan linear --ram much", "RAM 'much'"),
+        ("plan nothing", "unknown model 'nothing'"),
+        ("run blob --board desktop", "blob: not text, byte 0 is not UTF-8"),
+        ("run bad.py --board desktop", "bad.py is not Python: line 2"),
+        ("run deep.py --board desktop", "deep.py is not Python"),
+        ("profile --board desktop --power blob", "blob: not text"),
+        ("send junk --mqtt 127.0.0.1:x --topic t", "expected HOST or HOST:PORT"),
+        ("send junk --mqtt 127.0.0.1:0 --topic t", "expected HOST or HOST:PORT"),
+        ("send junk --mqtt :1883 --topic t", "expected HOST or HOST:PORT"),
+        (
+            "send junk --mqtt 127.0.0.1 --topic t --block 0",
+            "blocks of 0 bytes: expected 1 to 65535",
+        ),
+        ("send junk --mqtt 127.0.0.1 --topic t --password-file blob", "blob: not text"),
+        ("capsule diff one.acap folder -o made", "folder: Is a directory"),
+        ("flash-capsule one.acap --table no/file", "no/file: No such file"),
+        ("show mbv2-w0.35 --patches 99999999999999999999", "65535 classes and 100 patches"),
+        ("show mbv2-w0.35 --classes 99999999999999999999", "65535 classes and 100 patches"),
+        ("compile junk", "expected a .onnx or .tflite file"),
+    ],
+)
 def test_one_line_names_what_is_wrong(place, capsys, command, words):
     before = {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
     assert main(command.split()) in (2, 6, 7)
@@ -83,9 +95,13 @@ def test_one_line_names_what_is_wrong(place, capsys, command, words):
     assert {p: p.read_bytes() for p in place.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.parametrize("command", [
-    "run junk --board desktop --timeout", "send junk --mqtt h --topic t --rate",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run junk --board desktop --timeout",
+        "send junk --mqtt h --topic t --rate",
+    ],
+)
 @pytest.mark.parametrize("number", ["nan", "inf", "0", "-1", "1e999", "much"])
 def test_numbers_that_no_wait_or_rate_can_have_are_refused(place, capsys, command, number):
     with pytest.raises(SystemExit) as ended:

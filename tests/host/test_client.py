@@ -203,32 +203,46 @@ BAD = {
     "shorter, in chunks": (lambda r, b: web.chunked(b[:-1]), CapsuleError, "truncated"),
     "another file": (lambda r, b: web.reply(cases.capsule(3)), CapsuleError, "integrity"),
     "flipped bit": (
-        lambda r, b: web.reply(b[:-1] + bytes([b[-1] ^ 1])), CapsuleError, "integrity",
+        lambda r, b: web.reply(b[:-1] + bytes([b[-1] ^ 1])),
+        CapsuleError,
+        "integrity",
     ),
     "redirect to nowhere": (
-        lambda r, b: web.reply(b"", "302 Found", "Location: ftp://h/x"), HttpError, "redirect: u",
+        lambda r, b: web.reply(b"", "302 Found", "Location: ftp://h/x"),
+        HttpError,
+        "redirect: u",
     ),
     "missing": (lambda r, b: web.reply(b"", "404 Not Found"), HttpError, "404"),
     "error": (lambda r, b: web.reply(b"", "503 Busy"), HttpError, "503"),
     "packed": (lambda r, b: web.reply(b, "200 OK", "Content-Encoding: gzip"), HttpError, "gzip"),
     "two lengths": (
-        lambda r, b: web.reply(b, "200 OK", "Content-Length: 5"), HttpError, "two lengths",
+        lambda r, b: web.reply(b, "200 OK", "Content-Length: 5"),
+        HttpError,
+        "two lengths",
     ),
     "chunked and sized": (
-        lambda r, b: web.reply(b, "200 OK", "Transfer-Encoding: chunked"), HttpError, "chunked",
+        lambda r, b: web.reply(b, "200 OK", "Transfer-Encoding: chunked"),
+        HttpError,
+        "chunked",
     ),
     "bad chunk": (
-        lambda r, b: web.chunked(b).replace(b"64;note", b"-4;note"), HttpError, "chunk size",
+        lambda r, b: web.chunked(b).replace(b"64;note", b"-4;note"),
+        HttpError,
+        "chunk size",
     ),
     "negative length": (lambda r, b: web.reply(b, length=-4), HttpError, "content-length"),
     "huge length": (lambda r, b: web.reply(b, length=1 << 40), HttpError, "content-length"),
     "endless headers": (
-        lambda r, b: web.reply(b, "200 OK", *["X: " + "y" * 90] * 200), HttpError, "headers",
+        lambda r, b: web.reply(b, "200 OK", *["X: " + "y" * 90] * 200),
+        HttpError,
+        "headers",
     ),
     "wrong part": (
-        lambda r, b: web.reply(b, "206 Partial", "Content-Range: bytes 5-9/10"), HttpError, "part",
+        lambda r, b: web.reply(b, "206 Partial", "Content-Range: bytes 5-9/10"),
+        HttpError,
+        "part",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -323,4 +337,3 @@ def test_repository_refuses_old_versions_and_wrong_keys_and_names(repository):
     with pytest.raises(Exception, match="cohort"):
         repository.publish(cases.capsule(3), cohort="../up")
     assert unpack(repository.manifest_path(cases.MODEL).read_bytes()).version == 2
-

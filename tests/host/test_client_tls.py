@@ -24,11 +24,29 @@ def certificates(tmp_path_factory):
     for name in ("good", "other"):
         key, certificate = folder / f"{name}.key", folder / f"{name}.pem"
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-days", "365", "-subj", "/CN=localhost", "-addext",
-             "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
-            check=True, capture_output=True,
-        )  # fmt: skip
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "365",
+                "-subj",
+                "/CN=localhost",
+                "-addext",
+                "subjectAltName=DNS:localhost",
+                "-keyout",
+                key,
+                "-out",
+                certificate,
+            ],
+            check=True,
+            capture_output=True,
+        )
         made.append((certificate, key))
     return made
 
@@ -130,7 +148,10 @@ def test_micropython_checks_the_certificate(served, certificates, driver, known)
         install(board, only=["client", "nor", "store", "delta"], yes=True)
         board.soft_reset()
         code = _PULL.format(
-            key=cases.KEY, certificate=der, url=served.url,
-            is_async=driver != "blocking", is_late="at once" in driver,
-        )  # fmt: skip
+            key=cases.KEY,
+            certificate=der,
+            url=served.url,
+            is_async=driver != "blocking",
+            is_late="at once" in driver,
+        )
         assert board.exec(code, 60) == ("Refused\n" if known else "True verified\n")

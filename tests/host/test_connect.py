@@ -67,9 +67,11 @@ def test_files_survive_the_way_there_and_back(runtime, tmp_path):
 
 def test_the_board_says_what_it_is(runtime):
     arch, bits = {
-        "desktop": ("x64", 64), "nrf52840": ("armv7emsp", 32), "samd21": ("armv6m", 32),
+        "desktop": ("x64", 64),
+        "nrf52840": ("armv7emsp", 32),
+        "samd21": ("armv6m", 32),
         "esp32": ("xtensawin", 32),
-    }[runtime.name]  # fmt: skip
+    }[runtime.name]
     info = runtime.info()
     assert (info.runtime, info.arch, info.float_bits) == ("micropython", arch, bits)
     assert info.mpy_version == 6

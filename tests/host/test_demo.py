@@ -74,9 +74,14 @@ def test_picture_is_written(session, tmp_path):
     margins = [0.1 * i - 1 for i in range(count)]
     path = tmp_path / "demo.png"
     personalisation(
-        path, outcome, [w.truth for w in session.unseen], (margins, margins), [(0, 50.0)],
-        [watch.EXERCISES[e] for e in SETTINGS.exercises], ("Title", "where"),
-    )  # fmt: skip
+        path,
+        outcome,
+        [w.truth for w in session.unseen],
+        (margins, margins),
+        [(0, 50.0)],
+        [watch.EXERCISES[e] for e in SETTINGS.exercises],
+        ("Title", "where"),
+    )
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

@@ -40,8 +40,11 @@ def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
         story = UpdateDemo(board, found, protocol.FULL, USER, lines.append).run()
     assert [version for _, version, _ in story.shares] == [1, 1, 1, 3, 4, 3]
     assert [what for _, what, _ in story.events] == [
-        "reject", "power cut", "accept", "rolled back",
-    ]  # fmt: skip
+        "reject",
+        "power cut",
+        "accept",
+        "rolled back",
+    ]
     before, after = story.shares[0][2], story.shares[-1][2]
     assert after > before + 10 and f"{LABELS} labels" in story.events[0][2]
     sent = {version: count for version, (_, count) in story.capsules.items()}

@@ -171,8 +171,11 @@ def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
     code += "print(all(flipped(i) for i in range(len(good))))\nprint(refused(good))"
     answers = desktop.exec(code, timeout_s=60).split()
     assert [answer for answer in answers if answer in ("True", "False")] == [
-        "True", "False", "True", "False",
-    ]  # fmt: skip
+        "True",
+        "False",
+        "True",
+        "False",
+    ]
     count = len(package.natives("x64")[name].read_bytes()) * 2
     assert (time.monotonic() - started) / count < 1
 

@@ -11,10 +11,10 @@ USES = {
     "nrf52840": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
     "esp32": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
     "samd21": "from acclimate.svm_small import SmallSVM\n"
-              "m = SmallSVM(arena=bytearray(400))\n"
-              "m.fit(bytearray(b'\\x00\\x04'), bytearray(b'\\x00\\x01'))\n"
-              "print(m.predict(bytearray(b'\\x03')))",
-}  # fmt: skip
+    "m = SmallSVM(arena=bytearray(400))\n"
+    "m.fit(bytearray(b'\\x00\\x04'), bytearray(b'\\x00\\x01'))\n"
+    "print(m.predict(bytearray(b'\\x03')))",
+}
 
 
 @pytest.mark.parametrize("name", USES)

@@ -69,18 +69,26 @@ def on_twin(case):
     first = net.predict(x)
     shares = net.train_step(x, 3), net.train_step(x, 3)
     return (
-        first, shares, net.moved, net.rails, zlib.crc32(net.weights()),
-        zlib.crc32(net.outputs()), program.arena_bytes,
-    )  # fmt: skip
+        first,
+        shares,
+        net.moved,
+        net.rails,
+        zlib.crc32(net.weights()),
+        zlib.crc32(net.outputs()),
+        program.arena_bytes,
+    )
 
 
 def on_board(case, board):
     program, x = case
     blob = program.code + program.weights + bytes(x)
     values = {
-        "program": len(program.code), "weights": len(program.weights), "input": len(x),
-        "image": len(program.code) + len(program.weights), "pages": -(-len(blob) // 4096),
-    }  # fmt: skip
+        "program": len(program.code),
+        "weights": len(program.weights),
+        "input": len(x),
+        "image": len(program.code) + len(program.weights),
+        "pages": -(-len(blob) // 4096),
+    }
     board.put_bytes(built("native", "armv7emsp", "_net.mpy").read_bytes(), "/_net.mpy")
     board.mkdir("/lib/acclimate")
     for file, data in package.build("armv7emsp", ["net", "crc"], pure=True).items():

@@ -49,8 +49,9 @@ def case():
     network = pretrain(graph_of(), x[:80], labels[:80], epochs=6, batch=16)
     small = with_loss(quantize(network, x[:80])[0])
     turned = np.rot90(x, axes=(2, 3))
-    return Case(small, (turned[80:100], labels[80:100]), (turned[100:], labels[100:]),
-                Setting(0.05, 1))  # fmt: skip
+    return Case(
+        small, (turned[80:100], labels[80:100]), (turned[100:], labels[100:]), Setting(0.05, 1)
+    )
 
 
 def test_reordered_channels_give_the_same_outputs_and_come_largest_first(case):
@@ -60,8 +61,9 @@ def test_reordered_channels_give_the_same_outputs_and_come_largest_first(case):
     assert any((network.values[k] != v).any() for k, v in case.network.values.items())
     scale = np.asarray(network.graph["c4.w"].scale)[:, None, None, None]
     size = np.abs(network.values["c4.w"] * scale).sum(axis=(0, 2, 3))
-    depthwise = np.abs(network.values["c3.w"]
-                       * np.asarray(network.graph["c3.w"].scale)[:, None, None, None])
+    depthwise = np.abs(
+        network.values["c3.w"] * np.asarray(network.graph["c3.w"].scale)[:, None, None, None]
+    )
     both = size / size.max() + depthwise.sum(axis=(1, 2, 3)) / depthwise.sum(axis=(1, 2, 3)).max()
     assert (np.diff(both) <= 1e-12).all()
 
@@ -89,10 +91,18 @@ def test_any_executor_gives_the_same_contributions(case, pool):
 @needs_twin
 def test_a_dask_cluster_of_two_processes_gives_the_same_contributions(case, tmp_path):
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-        host="127.0.0.1", local_directory=str(tmp_path), silence_logs=50,
-    ) as cluster, distributed.Client(cluster.scheduler_address) as client:  # fmt: skip
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            host="127.0.0.1",
+            local_directory=str(tmp_path),
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster.scheduler_address) as client,
+    ):
         assert len(client.scheduler_info()["workers"]) == 2
         found = measure(case, client.get_executor(), ratios=(1.0,))
     assert found == measure(case, _Here(), ratios=(1.0,))
@@ -206,8 +216,10 @@ def test_search_and_last_layers_fit_and_never_beat_the_exact_choice(memory):
     graph, gains = memory.graph, random_contributions(memory.graph, 9)
     budget = int(np.median(list(memory.known.values())))
     best = exact(graph, gains, budget, RATIOS, memory, limit=3000)
-    for other in (evolve(graph, gains, budget, RATIOS, memory),
-                  last_layers_that_fit(graph, gains, budget, RATIOS, memory)):  # fmt: skip
+    for other in (
+        evolve(graph, gains, budget, RATIOS, memory),
+        last_layers_that_fit(graph, gains, budget, RATIOS, memory),
+    ):
         assert other.arena_bytes <= budget and other.gain <= best.gain + 1e-9
     again = evolve(graph, gains, budget, RATIOS, memory)
     assert again.scheme == evolve(graph, gains, budget, RATIOS, memory).scheme

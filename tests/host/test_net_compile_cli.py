@@ -87,8 +87,9 @@ def test_a_step_that_is_too_large_is_planned_and_trains_to_the_same_bits(folder,
     twin_net.register()
     results = []
     for name in ("plain", "planned"):
-        code, weights = ((folder / name / file).read_bytes()
-                         for file in ("net_program", "net_weights"))  # fmt: skip
+        code, weights = (
+            (folder / name / file).read_bytes() for file in ("net_program", "net_weights")
+        )
         net = Net(code, weights, seed=3, pager=Shelf())
         net.set_rate(0.02)
         x = bytes(i * 7 & 255 for i in range(net.input_bytes))
@@ -110,20 +111,26 @@ def test_channels_and_optimizer_are_passed_on(tmp_path, monkeypatch, capsys):
     assert "note: the file's input is (height, width, channels)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["none.onnx"], "none.onnx: no such file"),
-    (["x.npy"], "expected a .onnx or .tflite file"),
-    (["net.onnx"], "--samples gives their ranges"),
-    (["net.onnx", "--samples", "net.onnx"], "expected a .npy of numbers"),
-    (["net.onnx", "--samples", "x.npy", "--channels", "c1"], "expected LAYER:COUNT"),
-    (["net.onnx", "--samples", "x.npy", "--channels", "c9:1"], "no convolution 'c9'"),
-    (["net.onnx", "--samples", "x.npy", "--biases", "99"], "bias_layers is 99"),
-    (["net.onnx", "--samples", "x.npy", "--ram", "50%"], "with k, m or g"),
-    (["net.onnx", "--samples", "x.npy", "--ram", "9k", "--predict-only"], "nothing to plan"),
-    (["net.onnx", "--samples", "x.npy", "--time-limit", "0"], "more than 0 seconds"),
-    (["net.onnx", "--samples", "x.npy", "--ram", "1k", "--board", "zz"], "no cost table or board"),
-    (["net.onnx", "--samples", "x.npy", "--headroom", "9"], "headroom: expected 0 to 4"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["none.onnx"], "none.onnx: no such file"),
+        (["x.npy"], "expected a .onnx or .tflite file"),
+        (["net.onnx"], "--samples gives their ranges"),
+        (["net.onnx", "--samples", "net.onnx"], "expected a .npy of numbers"),
+        (["net.onnx", "--samples", "x.npy", "--channels", "c1"], "expected LAYER:COUNT"),
+        (["net.onnx", "--samples", "x.npy", "--channels", "c9:1"], "no convolution 'c9'"),
+        (["net.onnx", "--samples", "x.npy", "--biases", "99"], "bias_layers is 99"),
+        (["net.onnx", "--samples", "x.npy", "--ram", "50%"], "with k, m or g"),
+        (["net.onnx", "--samples", "x.npy", "--ram", "9k", "--predict-only"], "nothing to plan"),
+        (["net.onnx", "--samples", "x.npy", "--time-limit", "0"], "more than 0 seconds"),
+        (
+            ["net.onnx", "--samples", "x.npy", "--ram", "1k", "--board", "zz"],
+            "no cost table or board",
+        ),
+        (["net.onnx", "--samples", "x.npy", "--headroom", "9"], "headroom: expected 0 to 4"),
+    ],
+)
 def test_what_cannot_be_done_is_said_in_one_line(folder, capsys, arguments, words):
     assert main(["compile", *arguments]) != 0
     error = capsys.readouterr().err

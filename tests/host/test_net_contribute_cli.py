@@ -100,14 +100,21 @@ def test_a_dask_cluster_of_two_processes_gives_what_two_workers_here_give(folder
     assert main([*COMMAND, "--keep", "here.jsonl"]) == 0
     here = capsys.readouterr().out
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-        host="127.0.0.1", local_directory=str(folder), silence_logs=50,
-    ) as cluster:  # fmt: skip
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+        local_directory=str(folder),
+        silence_logs=50,
+    ) as cluster:
         address = cluster.scheduler_address
         assert main([*COMMAND, "--keep", "there.jsonl", "--dask", address]) == 0
     assert capsys.readouterr().out == here
-    ours, theirs = ({row.get("job"): row.get("accuracy") for row in lines(folder / name)}
-                    for name in ("here.jsonl", "there.jsonl"))  # fmt: skip
+    ours, theirs = (
+        {row.get("job"): row.get("accuracy") for row in lines(folder / name)}
+        for name in ("here.jsonl", "there.jsonl")
+    )
     assert ours == theirs
 
 
@@ -116,14 +123,17 @@ def test_the_bar_shows_how_long_it_will_take():
     assert bar(20, 40, 65.2) == f"[{'#' * 12}{'-' * 12}] 20 of 40 fine-tunes, about 1:05 left"
 
 
-@pytest.mark.parametrize("change, words", [
-    ({"labels": np.arange(60)}, "labels: expected 0 to 2, got 0 to 59"),
-    ({"labels": np.zeros(59, int)}, "labels: expected 60 whole numbers"),
-    ({"x": np.zeros((60, 2, 9, 10))}, "x: expected (count, 2, 10, 10), got (60, 2, 9, 10)"),
-    ({"x": np.full((60, 2, 10, 10), np.nan)}, "x: expected finite real numbers"),
-    ({"x": np.full((60, 2, 10, 10), 1j)}, "x: expected finite real numbers"),
-    ({"x_test": np.zeros((1, 2, 10, 10))}, "expected x_test and labels_test, got x_test"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"labels": np.arange(60)}, "labels: expected 0 to 2, got 0 to 59"),
+        ({"labels": np.zeros(59, int)}, "labels: expected 60 whole numbers"),
+        ({"x": np.zeros((60, 2, 9, 10))}, "x: expected (count, 2, 10, 10), got (60, 2, 9, 10)"),
+        ({"x": np.full((60, 2, 10, 10), np.nan)}, "x: expected finite real numbers"),
+        ({"x": np.full((60, 2, 10, 10), 1j)}, "x: expected finite real numbers"),
+        ({"x_test": np.zeros((1, 2, 10, 10))}, "expected x_test and labels_test, got x_test"),
+    ],
+)
 def test_wrong_data_is_one_line(folder, capsys, change, words):
     np.savez("d.npz", **(dict(np.load("d.npz")) | change))
     assert main(COMMAND) != 0

@@ -50,8 +50,11 @@ def torch_page(tmp_path, monkeypatch):
     shutil.copy(file, "net.onnx")
     names = {"np": np, "load_digits": load_digits}
     source = ast.parse((repository() / "examples" / "network_from_torch.py").read_text())
-    kept = [node for node in source.body
-            if isinstance(node, ast.FunctionDef) and node.name in ("digits", "user_data")]
+    kept = [
+        node
+        for node in source.body
+        if isinstance(node, ast.FunctionDef) and node.name in ("digits", "user_data")
+    ]
     exec(compile(ast.Module(kept, []), "network_from_torch.py", "exec"), names)
     x, labels = names["digits"]()
     np.save("samples.npy", x[:300])
@@ -73,13 +76,17 @@ def test_the_page_from_pytorch_leads_to_a_net_that_learns(torch_page, capsys, mo
     assert main(commands[1].split()) == 0
     twin_net.register()
     monkeypatch.chdir("build")
-    pairs = [(image.ravel().tolist(), int(label))
-             for image, label in zip(user["x"], user["labels"], strict=True)]
+    pairs = [
+        (image.ravel().tolist(), int(label))
+        for image, label in zip(user["x"], user["labels"], strict=True)
+    ]
     names = {"feedback": 3 * pairs}
     exec(code, names)
     net, x = names["net"], names["x"]
-    samples = [(bytes(net.quantize(image.ravel().tolist(), x)), int(label))
-               for image, label in zip(user["x_test"], user["labels_test"], strict=True)]
+    samples = [
+        (bytes(net.quantize(image.ravel().tolist(), x)), int(label))
+        for image, label in zip(user["x_test"], user["labels_test"], strict=True)
+    ]
     assert net.evaluate(samples) > 0.5
     with pytest.raises(ValueError, match="number 3 is nan"):
         net.quantize([0.0, 0.0, 0.0, float("nan")], x)

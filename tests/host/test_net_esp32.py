@@ -72,10 +72,14 @@ def compared(board, kind, program, inputs, labels, rate):
     board.put_bytes(program.weights, "/w")
     board.put_bytes(b"".join(inputs), "/x")
     values = {
-        "kind": kind.__name__, "program": len(program.code), "weights": len(program.weights),
-        "rate": ", ".join(map(str, rate)), "input": len(inputs[0]), "count": len(inputs),
+        "kind": kind.__name__,
+        "program": len(program.code),
+        "weights": len(program.weights),
+        "rate": ", ".join(map(str, rate)),
+        "input": len(inputs[0]),
+        "count": len(inputs),
         "labels": labels,
-    }  # fmt: skip
+    }
     board.soft_reset()
     found = ast.literal_eval(board.exec(_STEPS + _ON_BOARD.format(**values), 60))
     net = kind(bytearray(program.code), program.weights, seed=7)
@@ -104,12 +108,16 @@ def test_a_float32_network_gives_the_twin_s_numbers(board):
     network = Network(graph, {k: v.astype(np.float32) for k, v in values.items()})
     program = encode(step_of(graph, schemes(graph)[0]), network)
     random, shape = np.random.default_rng(3), graph["x"].shape
-    inputs = [np.ascontiguousarray(np.moveaxis(random.normal(0, 1, shape), 0, 2)).astype("<f4")
-              .tobytes() for _ in range(2)]  # fmt: skip
+    inputs = [
+        np.ascontiguousarray(np.moveaxis(random.normal(0, 1, shape), 0, 2)).astype("<f4").tobytes()
+        for _ in range(2)
+    ]
     found, wanted = compared(board, FloatNet, program, inputs, [0, 1], (0.01,))
     for ours, theirs in ((found[1], wanted[1]), (found[-1], wanted[-1])):
         ours, theirs = (np.frombuffer(data, "<f4") for data in (ours, theirs))
         assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-5)
-    losses = [[struct.unpack("<f", struct.pack("<I", bits))[0] for bits in row[2:4]]
-              for row in (found, wanted)]  # fmt: skip
+    losses = [
+        [struct.unpack("<f", struct.pack("<I", bits))[0] for bits in row[2:4]]
+        for row in (found, wanted)
+    ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)

@@ -68,11 +68,12 @@ def test_the_largest_sums_come_out_whole(library, taps):
         w, wt = kernels.weights(rng, case.numbers, False)
         case.arrays = {
             "x": np.full(edge * edge * 2048, value, np.int8),
-            "w": np.full_like(w, weight), "wt": np.full_like(wt, weight),
+            "w": np.full_like(w, weight),
+            "wt": np.full_like(wt, weight),
             "bias": np.full(3, sign * (1 << 30), np.int32),
             "multiplier": np.array([1 << 30, (1 << 31) - 1, 0x5A5A5A5A], np.int32),
             "shift": np.array([-24, -25, 0], np.int8),
-        }  # fmt: skip
+        }
         same(library, case)
 
 

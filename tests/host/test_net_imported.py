@@ -60,9 +60,9 @@ def test_program_predicts_what_numpy_computes(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["tflite spatial", "onnx residual", "onnx channels last", "onnx signal",
-             "every operator"],
-)  # fmt: skip
+    "name",
+    ["tflite spatial", "onnx residual", "onnx channels last", "onnx signal", "every operator"],
+)
 def test_imported_network_trains_its_classifier(name):
     check_training(name, lambda graph: Scheme(0))
 

@@ -32,8 +32,11 @@ from acclimate_host.sparse.scheme import Scheme, full
 
 # What the compiler may or may not do must not change a byte.
 OPTIONS = (
-    {}, {"fuse_forward": False, "in_place": False}, {"in_place": False}, {"fuse_forward": False},
-)  # fmt: skip
+    {},
+    {"fuse_forward": False, "in_place": False},
+    {"in_place": False},
+    {"fuse_forward": False},
+)
 
 
 @pytest.fixture(scope="module")
@@ -214,8 +217,9 @@ def test_generated_files_are_those_of_the_one_source():
 
 def test_a_changed_format_has_another_number():
     """Boards tell a program or a native module of another release by this number alone."""
-    text = "".join(line for line in program_format.c_header().splitlines(True)
-                   if "NET_FORMAT " not in line)  # fmt: skip
+    text = "".join(
+        line for line in program_format.c_header().splitlines(True) if "NET_FORMAT " not in line
+    )
     found = program_format.FORMAT, hashlib.sha256(text.encode()).hexdigest()[:16]
     assert found == (3, "30aff70142c18cbb"), "raise FORMAT, then put both here"
 

@@ -38,8 +38,9 @@ def counts(network, node, made):
     return y.shape[1], int((~off).sum()), int((y <= low).sum()), int((y >= high).sum())
 
 
-@pytest.mark.parametrize("options", [{"fuse_forward": False, "in_place": False},
-                                     {"fuse_forward": False}, {}])  # fmt: skip
+@pytest.mark.parametrize(
+    "options", [{"fuse_forward": False, "in_place": False}, {"fuse_forward": False}, {}]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_are_those_of_numpy(seed, options):
     graph = trained_net(seed + 30)
@@ -79,9 +80,11 @@ def mlp(scale):
     random, build = np.random.default_rng(4), Builder("mlp", (784, 1, 1))
     graph = build.classify(build.conv("h", build.x, 16), 4)
     values = {
-        "h.w": random.normal(0, 0.05, (16, 784, 1, 1)), "h.b": np.zeros(16),
-        "fc.w": random.normal(0, 0.3, (4, 16, 1, 1)), "fc.b": np.zeros(4),
-    }  # fmt: skip
+        "h.w": random.normal(0, 0.05, (16, 784, 1, 1)),
+        "h.b": np.zeros(16),
+        "fc.w": random.normal(0, 0.3, (4, 16, 1, 1)),
+        "fc.b": np.zeros(4),
+    }
     float_net = Network(graph, {k: v.astype(np.float32) for k, v in values.items()})
     x = random.uniform(0, 1, (20, 784, 1, 1))
     small = with_loss(quantize(float_net, x)[0])

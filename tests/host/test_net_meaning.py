@@ -83,9 +83,10 @@ def test_a_step_goes_down_the_real_gradient(seed):
     for _ in range(6):
         x = random.integers(-100, 100, graph["x"].shape).astype(np.int8)
         label = int(random.integers(graph["fc.y"].shape[0]))
-        before = Network(network.graph, {
-            n: reference.values[n].astype(v.dtype) for n, v in network.values.items()
-        })  # fmt: skip
+        before = Network(
+            network.graph,
+            {n: reference.values[n].astype(v.dtype) for n, v in network.values.items()},
+        )
         values = real_values(before)
         values.update(x=(x.astype(np.float64) - 3) / 40, label=np.array(label))
         first = {n: v.copy() for n, v in values.items()}

@@ -34,9 +34,14 @@ def test_extra_memory_is_the_published_one(row):
 
 @pytest.mark.parametrize(
     "net, layers, kib",
-    [("mcunet-5fps", 12, 448), ("mcunet-5fps", 6, 276), ("proxyless-w0.3", 12, 266),
-     ("proxyless-w0.3", 6, 139), ("mbv2-w0.35", 12, 224)],
-)  # fmt: skip
+    [
+        ("mcunet-5fps", 12, 448),
+        ("mcunet-5fps", 6, 276),
+        ("proxyless-w0.3", 12, 266),
+        ("proxyless-w0.3", 6, 139),
+        ("mbv2-w0.35", 12, 224),
+    ],
+)
 def test_extra_memory_of_the_last_layers(net, layers, kib):
     graph = NETS[net]
     assert round(extra_memory(graph, last_layers(graph, layers)).total_bytes / 1024) == kib

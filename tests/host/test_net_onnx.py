@@ -47,21 +47,29 @@ class Model:
 
     def normalization(self, channels):
         random = self.random
-        parts = [random.uniform(0.5, 2, channels), random.normal(0, 1, channels),
-                 random.normal(0, 1, channels), random.uniform(0.3, 2, channels)]  # fmt: skip
+        parts = [
+            random.uniform(0.5, 2, channels),
+            random.normal(0, 1, channels),
+            random.normal(0, 1, channels),
+            random.uniform(0.3, 2, channels),
+        ]
         return self.op("BatchNormalization", self.last, *(p.astype(np.float32) for p in parts))
 
     def dense(self, outputs, features):
         weight = self.random.normal(0, 1 / np.sqrt(features), (outputs, features))
         bias = self.random.normal(0, 0.3, outputs)
-        return self.op("Gemm", self.last, weight.astype(np.float32), bias.astype(np.float32),
-                       transB=1)  # fmt: skip
+        return self.op(
+            "Gemm", self.last, weight.astype(np.float32), bias.astype(np.float32), transB=1
+        )
 
     def finish(self, opset=17):
         graph = helper.make_graph(
-            self.nodes, "g", [helper.make_tensor_value_info("x", FLOAT, (1, *self.shape))],
-            [helper.make_tensor_value_info(self.last, FLOAT, None)], self.constants,
-        )  # fmt: skip
+            self.nodes,
+            "g",
+            [helper.make_tensor_value_info("x", FLOAT, (1, *self.shape))],
+            [helper.make_tensor_value_info(self.last, FLOAT, None)],
+            self.constants,
+        )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
         model.ir_version = 9
         return model
@@ -171,21 +179,44 @@ def spelled_out():
     """As PyTorch's newer exporter writes (operators of version 18): axes and limits are inputs,
     every attribute is there, a Reshape keeps the number of samples."""
     net = Model((3, 11, 9))
-    net.conv(6, 3, (3, 3), group=1, auto_pad="NOTSET", strides=[2, 2], dilations=[1, 1],
-             pads=[1, 1, 1, 1], bias=False)  # fmt: skip
+    net.conv(
+        6,
+        3,
+        (3, 3),
+        group=1,
+        auto_pad="NOTSET",
+        strides=[2, 2],
+        dilations=[1, 1],
+        pads=[1, 1, 1, 1],
+        bias=False,
+    )
     net.normalization(6)
     net.op("Clip", net.last, np.array(0, np.float32), np.array(6, np.float32))
     net.conv(6, 1, (3, 3), group=6, auto_pad="NOTSET", pads=[1, 1, 1, 1])
     net.op("Relu", net.last)
     net.op("ReduceMean", net.last, np.array([-1, -2]), keepdims=1, noop_with_empty_axes=0)
     net.op("Reshape", net.last, np.array([1, 6]), allowzero=1)
-    net.op("Gemm", net.last, net.random.normal(0, 1, (4, 6)).astype(np.float32),
-           net.random.normal(0, 1, 4).astype(np.float32), alpha=1.0, beta=1.0, transA=0, transB=1)
+    net.op(
+        "Gemm",
+        net.last,
+        net.random.normal(0, 1, (4, 6)).astype(np.float32),
+        net.random.normal(0, 1, 4).astype(np.float32),
+        alpha=1.0,
+        beta=1.0,
+        transA=0,
+        transB=1,
+    )
     return net
 
 
-NETS = {"residual": residual, "flattened": flattened, "channels last": channels_last,
-        "signal": signal, "tutorial": tutorial, "spelled out": spelled_out}  # fmt: skip
+NETS = {
+    "residual": residual,
+    "flattened": flattened,
+    "channels last": channels_last,
+    "signal": signal,
+    "tutorial": tutorial,
+    "spelled out": spelled_out,
+}
 
 
 def as_ours(network, given):
@@ -226,9 +257,14 @@ def quantized_by_onnxruntime(model, given, folder, activations):
     options.optimized_model_filepath = str(folder / "float.onnx")
     ort.InferenceSession(model.SerializeToString(), options)
     q.quantize_static(
-        folder / "float.onnx", folder / "int8.onnx", Reader(), quant_format=q.QuantFormat.QDQ,
-        per_channel=True, weight_type=q.QuantType.QInt8, activation_type=activations,
-    )  # fmt: skip
+        folder / "float.onnx",
+        folder / "int8.onnx",
+        Reader(),
+        quant_format=q.QuantFormat.QDQ,
+        per_channel=True,
+        weight_type=q.QuantType.QInt8,
+        activation_type=activations,
+    )
     return onnx.load(folder / "int8.onnx")
 
 
@@ -236,9 +272,7 @@ def quantized_by_onnxruntime(model, given, folder, activations):
 @pytest.mark.parametrize(
     "name, share", [("residual", 0.4), ("channels last", 0.05), ("signal", 0.12)]
 )
-def test_int8_model_equals_onnxruntime_to_two_steps_of_the_output(
-    name, share, unsigned, tmp_path
-):  # fmt: skip
+def test_int8_model_equals_onnxruntime_to_two_steps_of_the_output(name, share, unsigned, tmp_path):
     """onnxruntime rounds once, in float, after each layer; single steps apart, not often."""
     from onnxruntime import quantization as q
 
@@ -273,14 +307,23 @@ def test_all_unsupported_operators_are_named_at_once_with_the_nearest_form():
     assert "depthwise" in text and "\n" not in text
 
 
-@pytest.mark.parametrize("change, words", [
-    (lambda n: n.op("Clip", n.last, np.array(-1, np.float32), np.array(1, np.float32)),
-     "Clip to [-1.0, 1.0]: Clip to [0, limit]"),
-    (lambda n: n.op("Transpose", n.last, perm=[0, 2, 1, 3]), "Transpose [0, 2, 1, 3]"),
-    (lambda n: n.op("AveragePool", n.last, kernel_shape=[3, 3], pads=[1] * 4,
-                    count_include_pad=1), "count_include_pad = 0"),
-    (lambda n: n.op("Mul", n.last, n.last), "Mul of two activations"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (
+            lambda n: n.op("Clip", n.last, np.array(-1, np.float32), np.array(1, np.float32)),
+            "Clip to [-1.0, 1.0]: Clip to [0, limit]",
+        ),
+        (lambda n: n.op("Transpose", n.last, perm=[0, 2, 1, 3]), "Transpose [0, 2, 1, 3]"),
+        (
+            lambda n: n.op(
+                "AveragePool", n.last, kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=1
+            ),
+            "count_include_pad = 0",
+        ),
+        (lambda n: n.op("Mul", n.last, n.last), "Mul of two activations"),
+    ],
+)
 def test_unsupported_forms_are_named(change, words):
     net = Model((3, 8, 8))
     net.conv(4, 3, (3, 3))
@@ -300,8 +343,9 @@ def test_foreign_bytes_are_refused_in_one_line():
 
 def test_weights_in_a_file_beside_the_model_are_read_or_named(tmp_path):
     net, path = residual(), tmp_path / "net.onnx"
-    onnx.save_model(net.finish(), path, save_as_external_data=True, location="net.onnx.data",
-                    size_threshold=0)  # fmt: skip
+    onnx.save_model(
+        net.finish(), path, save_as_external_data=True, location="net.onnx.data", size_threshold=0
+    )
     given = samples(net.shape)
     wanted = FloatRun(import_onnx(net.finish())).predict(given)
     assert FloatRun(import_onnx(path)).predict(given) == pytest.approx(wanted)

@@ -204,8 +204,9 @@ def test_gradients_with_a_plan_are_equal_to_the_bit(number, case):
     else:
         network, kind = float_network(graph), FloatNet
         channels, height, width = graph["x"].shape
-        samples = [random.normal(size=(height, width, channels)).astype("<f4").tobytes()
-                   for _ in range(2)]  # fmt: skip
+        samples = [
+            random.normal(size=(height, width, channels)).astype("<f4").tobytes() for _ in range(2)
+        ]
     plain = encode(plain_step(graph, full(graph)), network, "accumulate")
     ram = int(0.9 * plain.arena_bytes)
     found = fit(network, full(graph), ram, optimizer="accumulate", **OPTIONS)

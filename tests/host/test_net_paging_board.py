@@ -53,12 +53,18 @@ start(crc)
 update(crc, net.weights(), 0, net.weights_bytes)
 finish(crc)
 """
-_TRAIN = "from acclimate.flash import BlockFlash" + BEGIN + """
+_TRAIN = (
+    "from acclimate.flash import BlockFlash"
+    + BEGIN
+    + """
 flash = BlockFlash(qboard.Flash(qboard.RAW_START + {pages} * 4096, {store} * 4096))
 pager = Pager(flash, endurance=10000)
-""" + TRAIN + """
+"""
+    + TRAIN
+    + """
 print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.erases_left()))
 """
+)
 
 
 def deep_net():
@@ -106,10 +112,16 @@ def on_board(board, program, x, store, script=_TRAIN, modules=("net", "pager", "
         flash.write(blob)
     board.soft_reset()
     values = {
-        "program": len(program.code), "weights": len(program.weights), "input": len(x),
-        "image": len(program.code) + len(program.weights), "pages": pages, "store": store,
-        "label": LABEL, "steps": STEPS, "rate": RATE,
-    }  # fmt: skip
+        "program": len(program.code),
+        "weights": len(program.weights),
+        "input": len(x),
+        "image": len(program.code) + len(program.weights),
+        "pages": pages,
+        "store": store,
+        "label": LABEL,
+        "steps": STEPS,
+        "rate": RATE,
+    }
     shown = board.exec(script.format(**values), 240)
     return ast.literal_eval(shown.strip().splitlines()[-1])
 
@@ -133,5 +145,8 @@ def test_training_that_needs_twice_the_ram_pages_to_flash(case):
     assert got[:2] == (shares, crc)
     assert shares[0] < shares[-1]  # the loss falls
     assert got[2] == found.program.arena_bytes <= ARENA
-    assert got[3:] == (STEPS * blocks, STEPS * sum(found.page_bytes),
-                       10000 * (blocks + 20) - STEPS * blocks)  # fmt: skip
+    assert got[3:] == (
+        STEPS * blocks,
+        STEPS * sum(found.page_bytes),
+        10000 * (blocks + 20) - STEPS * blocks,
+    )

@@ -26,15 +26,21 @@ from acclimate_host.poet.problem import Budget
 from acclimate_host.sparse.scheme import full
 
 FILES_BYTES = 58_000  # of pages, in the room that the board's modules leave
-_TRAIN = "import os\nfrom acclimate.page_files import Files" + BEGIN + """
+_TRAIN = (
+    "import os\nfrom acclimate.page_files import Files"
+    + BEGIN
+    + """
 files = Files('/pages', {store})
 free = os.statvfs('/')[3]
 pager = Pager(files, endurance=10000)
-""" + TRAIN + """
+"""
+    + TRAIN
+    + """
 size = sum(os.stat('/pages/' + name)[6] for name in os.listdir('/pages'))
 print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.erases_left(),
        size, free - os.statvfs('/')[3]))
 """
+)
 
 
 def test_training_that_needs_twice_the_ram_pages_to_files():
@@ -55,7 +61,10 @@ def test_training_that_needs_twice_the_ram_pages_to_files():
     assert got[:2] == (shares, crc)
     assert shares[0] < shares[-1]  # the loss falls
     assert got[2] == found.program.arena_bytes <= ARENA
-    assert got[3:6] == (STEPS * blocks, STEPS * sum(found.page_bytes),
-                        10000 * (blocks + 1) - STEPS * blocks)  # fmt: skip
+    assert got[3:6] == (
+        STEPS * blocks,
+        STEPS * sum(found.page_bytes),
+        10000 * (blocks + 1) - STEPS * blocks,
+    )
     assert got[6] == (blocks + 1) * PAGE_BYTES and got[7] <= 0  # no block more than at first
     assert sum(found.page_bytes) > 40_000

@@ -89,13 +89,16 @@ def test_a_plan_that_recomputes_and_pages_gives_the_same_bytes_through_pools(see
     assert trained(found.program, graph)[:2] == wanted[:2]
 
 
-@pytest.mark.parametrize("edges, outputs, pad, kernel, stride, bits", [
-    ((4, 4), (2, 2), (0, 0), (2, 2), (2, 2), 17),
-    ((16, 16), (1, 1), (0, 0), (16, 16), (1, 1), 23),
-    ((300, 1), (1, 1), (0, 0), (300, 1), (1, 1), 23),
-    ((9, 9), (9, 9), (8, 8), (9, 9), (1, 1), 17),  # its corners hold one element
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "edges, outputs, pad, kernel, stride, bits",
+    [
+        ((4, 4), (2, 2), (0, 0), (2, 2), (2, 2), 17),
+        ((16, 16), (1, 1), (0, 0), (16, 16), (1, 1), 23),
+        ((300, 1), (1, 1), (0, 0), (300, 1), (1, 1), 23),
+        ((9, 9), (9, 9), (8, 8), (9, 9), (1, 1), 17),  # its corners hold one element
+    ],
+)
 def test_no_sum_of_an_average_pool_s_gradient_leaves_int32(
     edges, outputs, pad, kernel, stride, bits
-):  # fmt: skip
+):
     assert average_shift((*edges, *outputs, *pad, *kernel, *stride, 1)) == bits

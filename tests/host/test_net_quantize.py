@@ -90,18 +90,21 @@ def test_dead_channel_and_huge_bias_stay_within_their_types():
     assert np.abs(small.values["c1.b"]).max() <= 2**30
     wanted = FloatRun(network)(samples)["c1.y"]
     tensor = small.graph["c1.y"]
-    got = (Int8Run(small)(small.quantize_input(samples))["c1.y"] - float(tensor.zero_point))
+    got = Int8Run(small)(small.quantize_input(samples))["c1.y"] - float(tensor.zero_point)
     assert np.abs(got * tensor.scale - wanted).max() < 12 * tensor.scale
 
 
-@pytest.mark.parametrize("change, words", [
-    (lambda n, s: quantize(n, s[0]), "samples: expected (count, 3, 12, 10)"),
-    (lambda n, s: quantize(n, s * np.nan), "finite"),
-    (lambda n, s: quantize(n, s[:0]), "samples: expected"),
-    (lambda n, s: quantize(n, s, percentile=10), "percentile"),
-    (lambda n, s: quantize(n, s, headroom=-1), "headroom"),
-    (lambda n, s: quantize(quantize(n, s)[0], s), "quantized already"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda n, s: quantize(n, s[0]), "samples: expected (count, 3, 12, 10)"),
+        (lambda n, s: quantize(n, s * np.nan), "finite"),
+        (lambda n, s: quantize(n, s[:0]), "samples: expected"),
+        (lambda n, s: quantize(n, s, percentile=10), "percentile"),
+        (lambda n, s: quantize(n, s, headroom=-1), "headroom"),
+        (lambda n, s: quantize(quantize(n, s)[0], s), "quantized already"),
+    ],
+)
 def test_bad_arguments_are_refused(change, words):
     with pytest.raises(GraphError, match="^[^\n]*$") as caught:
         change(*seeded())
@@ -169,7 +172,10 @@ def test_binary_mlp_gets_two_outputs():
 
 
 def test_other_estimators_are_named():
-    for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression()),
-                  MLPClassifier()):  # fmt: skip
+    for model in (
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        MLPClassifier(),
+    ):
         with pytest.raises(GraphError, match="^model: expected"):
             import_mlp(model)

@@ -58,8 +58,10 @@ def graphs(draw):
             y = net.pad(f"n{i}", y, tuple(draw(st.integers(0, 2)) for _ in range(4)))
             continue
         pad = tuple(draw(st.integers(0, 2)) for _ in range(4))
-        kernel = tuple(draw(st.integers(1, min(4, edge_ + a + b)))
-                       for edge_, a, b in ((height, pad[0], pad[2]), (width, pad[1], pad[3])))
+        kernel = tuple(
+            draw(st.integers(1, min(4, edge_ + a + b)))
+            for edge_, a, b in ((height, pad[0], pad[2]), (width, pad[1], pad[3]))
+        )
         stride = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
         form = draw(st.sampled_from(("whole", "depthwise", "groups")))
         if form == "depthwise":
@@ -112,8 +114,10 @@ def test_core_python_and_reference_agree_on_every_byte(case, seed):
             net._put(16, int(reference.move))
             assert net.train_step(stored(x), label) == wanted
             assert (net.rails, net.moved, net.dead) == (
-                reference.rails, reference.moved, reference.dead,
-            )  # fmt: skip
+                reference.rails,
+                reference.moved,
+                reference.dead,
+            )
     values = {k: reference.values[k].astype(v.dtype) for k, v in network.values.items()}
     wanted = encode(step, replace(network, values=values), optimizer).weights
     assert [bytes(net.weights()) for net in nets] == [wanted, wanted]
@@ -125,8 +129,9 @@ def test_core_python_and_reference_agree_on_every_byte(case, seed):
 @st.composite
 def predicting(draw):
     """A forward graph with pools, pads and tables between layers."""
-    net = Builder("random", (draw(st.integers(1, 4)), draw(st.integers(3, 9)),
-                             draw(st.integers(3, 9))))  # fmt: skip
+    net = Builder(
+        "random", (draw(st.integers(1, 4)), draw(st.integers(3, 9)), draw(st.integers(3, 9)))
+    )
     y = net.x
     for i in range(draw(st.integers(1, 4))):
         channels, *edges = net.tensors[y].shape
@@ -135,8 +140,9 @@ def predicting(draw):
             kernel = tuple(draw(st.integers(1, min(3, edge))) for edge in edges)
             stride = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
             pad = tuple(draw(st.integers(0, kernel[k % 2] - 1)) for k in range(4))
-            y = net.conv(f"c{i}", y, draw(st.integers(1, 4)), kernel, stride, 1,
-                         draw(st.booleans()), pad)  # fmt: skip
+            y = net.conv(
+                f"c{i}", y, draw(st.integers(1, 4)), kernel, stride, 1, draw(st.booleans()), pad
+            )
         elif kind == "pad":
             y = net.pad(f"n{i}", y, tuple(draw(st.integers(0, 2)) for _ in range(4)))
         elif kind == "lookup":

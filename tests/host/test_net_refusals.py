@@ -54,10 +54,13 @@ def core_with(tmp_path, old, new):
     return twin_net.load(tmp_path / "core.so")
 
 
-@pytest.mark.parametrize("old, new, where", [
-    ("#define NET_FORMAT 3\n", "#define NET_FORMAT 1\n", "open"),
-    ("#define NET_OP_CONV 1\n", "#define NET_OP_CONV 30\n", "predict"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "old, new, where",
+    [
+        ("#define NET_FORMAT 3\n", "#define NET_FORMAT 1\n", "open"),
+        ("#define NET_OP_CONV 1\n", "#define NET_OP_CONV 30\n", "predict"),
+    ],
+)
 def test_a_native_module_of_another_release_is_named(case, tmp_path, old, new, where):
     program, x, _ = case
     _native.register("net", core_with(tmp_path, old, new))
@@ -72,9 +75,7 @@ def test_a_program_of_another_release_is_named(case):
     program, _, _ = case
     old = bytearray(program.code)
     old[4] = 1
-    assert refused(Net, bytes(old), program.weights) == (
-        "program: format 1; this release runs 3"
-    )
+    assert refused(Net, bytes(old), program.weights) == ("program: format 1; this release runs 3")
 
 
 @pytest.mark.parametrize("has_binascii", [True, False])

@@ -29,11 +29,14 @@ def test_show_predicts_without_a_scheme(capsys):
 
 @pytest.mark.parametrize(
     "words, text",
-    [(["lenet"], "known are"), (["mbv2-w0.35", "--published", "1"], "there are 49.8"),
-     (["mbv2-w0.35", "--last", "99"], "51 convolutions"),
-     (["mbv2-w0.35", "--patches", "0"], "1 or more"),
-     (["mbv2-w0.35", "--patches", "99"], "use fewer")],
-)  # fmt: skip
+    [
+        (["lenet"], "known are"),
+        (["mbv2-w0.35", "--published", "1"], "there are 49.8"),
+        (["mbv2-w0.35", "--last", "99"], "51 convolutions"),
+        (["mbv2-w0.35", "--patches", "0"], "1 or more"),
+        (["mbv2-w0.35", "--patches", "99"], "use fewer"),
+    ],
+)
 def test_show_refuses_in_one_line(words, text, capsys):
     assert main(["show", *words]) == 2
     error = capsys.readouterr().err
@@ -63,14 +66,17 @@ def test_show_draws_the_graph_of_a_file(tmp_path, capsys, monkeypatch):
     assert main(["show", str(file)]) == 0  # predicts only
 
 
-@pytest.mark.parametrize("words, text", [
-    (["--biases", "1", "--out", "graph.png"], "drawn as .svg"),
-    (["--channels", "c9:1"], "goes with --biases"),
-    (["--biases", "1", "--channels", "c9"], "expected LAYER:COUNT"),
-    (["--biases", "99"], "bias_layers is 99"),
-    (["--last", "99"], "10 convolutions"),
-    (["--published", "49.8"], "--published is for"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["--biases", "1", "--out", "graph.png"], "drawn as .svg"),
+        (["--channels", "c9:1"], "goes with --biases"),
+        (["--biases", "1", "--channels", "c9"], "expected LAYER:COUNT"),
+        (["--biases", "99"], "bias_layers is 99"),
+        (["--last", "99"], "10 convolutions"),
+        (["--published", "49.8"], "--published is for"),
+    ],
+)
 def test_show_refuses_wrong_words_for_a_file(words, text, capsys):
     pytest.importorskip("onnx")
     file = Path(__file__).parent / "onnx_files" / "torch_digits.onnx"

@@ -61,9 +61,10 @@ def test_wake_word_model_gives_every_tensor_as_tflite_micro_does(name):
         for layer in layers:
             mine = made[layer].transpose(0, 2, 3, 1)
             same = {
-                i for i, value in held.items()
+                i
+                for i, value in held.items()
                 if value.size == mine.size and (value.ravel() == mine.ravel()).all()
-            }  # fmt: skip
+            }
             candidates[layer] = candidates.get(layer, same) & same
             assert candidates[layer], f"{layer} {graph[layer].shape}: no tensor of TFLM's agrees"
     assert len(seen) > 1
@@ -104,26 +105,68 @@ def test_tables_round_to_the_nearest_value():
 def spatial():
     """SAME and VALID padding, strides, depth multiplier, dilation, groups of one, a residual."""
     net = Writer((1, 11, 9, 4))
-    net.layer("CONV_2D", (8, 3, 3, 4), (1, 6, 5, 8), 0.3, -128, 0, "Conv2DOptions",
-              **window((2, 2), 0, 1))  # fmt: skip
+    net.layer(
+        "CONV_2D",
+        (8, 3, 3, 4),
+        (1, 6, 5, 8),
+        0.3,
+        -128,
+        0,
+        "Conv2DOptions",
+        **window((2, 2), 0, 1),
+    )
     net.layer("DEPTHWISE_CONV_2D", (1, 3, 3, 16), (1, 6, 5, 16), 0.9, -5, 3,
               "DepthwiseConv2DOptions", depthMultiplier=2, **window((1, 1), 0, 3))  # fmt: skip
-    left = net.layer("CONV_2D", (6, 1, 1, 16), (1, 6, 5, 6), 1.7, 11, 0, "Conv2DOptions",
-                     **window((1, 1), 1))  # fmt: skip
+    left = net.layer(
+        "CONV_2D", (6, 1, 1, 16), (1, 6, 5, 6), 1.7, 11, 0, "Conv2DOptions", **window((1, 1), 1)
+    )
     net.layer("DEPTHWISE_CONV_2D", (1, 3, 2, 6), (1, 6, 5, 6), 1.1, 7, 3,
               "DepthwiseConv2DOptions", depthMultiplier=1, dilationHFactor=2, dilationWFactor=1,
               **window((1, 1), 0))  # fmt: skip
-    net.op("ADD", (left, net.last), (1, 6, 5, 6), 1.9, -128, "AddOptions",
-           fusedActivationFunction=1)  # fmt: skip
-    net.op("PAD", (net.last, net.constant([[0, 0], [1, 0], [0, 2], [0, 0]])), (1, 7, 7, 6), 1.9,
-           -128, "PadOptions")  # fmt: skip
-    net.op("MAX_POOL_2D", (net.last,), (1, 4, 4, 6), 1.9, -128, "Pool2DOptions",
-           filterHeight=3, filterWidth=2, **window((2, 2), 0))  # fmt: skip
-    net.op("AVERAGE_POOL_2D", (net.last,), (1, 2, 4, 6), 1.9, -128, "Pool2DOptions",
-           filterHeight=3, filterWidth=3, **window((2, 1), 0))  # fmt: skip
+    net.op(
+        "ADD", (left, net.last), (1, 6, 5, 6), 1.9, -128, "AddOptions", fusedActivationFunction=1
+    )
+    net.op(
+        "PAD",
+        (net.last, net.constant([[0, 0], [1, 0], [0, 2], [0, 0]])),
+        (1, 7, 7, 6),
+        1.9,
+        -128,
+        "PadOptions",
+    )
+    net.op(
+        "MAX_POOL_2D",
+        (net.last,),
+        (1, 4, 4, 6),
+        1.9,
+        -128,
+        "Pool2DOptions",
+        filterHeight=3,
+        filterWidth=2,
+        **window((2, 2), 0),
+    )
+    net.op(
+        "AVERAGE_POOL_2D",
+        (net.last,),
+        (1, 2, 4, 6),
+        1.9,
+        -128,
+        "Pool2DOptions",
+        filterHeight=3,
+        filterWidth=3,
+        **window((2, 1), 0),
+    )
     net.op("RESHAPE", (net.last, net.constant([1, 48])), (1, 48), 1.9, -128, "ReshapeOptions")
-    net.layer("FULLY_CONNECTED", (10, 48), (1, 10), 4.0, -128, 0, "FullyConnectedOptions",
-              fusedActivationFunction=1)  # fmt: skip
+    net.layer(
+        "FULLY_CONNECTED",
+        (10, 48),
+        (1, 10),
+        4.0,
+        -128,
+        0,
+        "FullyConnectedOptions",
+        fusedActivationFunction=1,
+    )
     net.layer("FULLY_CONNECTED", (5, 10), (1, 5), 3.0, 2, 0, "FullyConnectedOptions")
     return net
 
@@ -131,14 +174,39 @@ def spatial():
 def pooled(kind):
     net = Writer((1, 5, 4, 6), 0.04, -10)
     if kind == "global":
-        net.op("AVERAGE_POOL_2D", (net.last,), (1, 1, 1, 6), 0.04, -10, "Pool2DOptions",
-               filterHeight=5, filterWidth=4, **window((1, 1), 1))  # fmt: skip
+        net.op(
+            "AVERAGE_POOL_2D",
+            (net.last,),
+            (1, 1, 1, 6),
+            0.04,
+            -10,
+            "Pool2DOptions",
+            filterHeight=5,
+            filterWidth=4,
+            **window((1, 1), 1),
+        )
     elif kind == "mean":
-        net.op("MEAN", (net.last, net.constant([1, 2])), (1, 1, 1, 6), 0.04, -10,
-               "ReducerOptions", keepDims=True)  # fmt: skip
+        net.op(
+            "MEAN",
+            (net.last, net.constant([1, 2])),
+            (1, 1, 1, 6),
+            0.04,
+            -10,
+            "ReducerOptions",
+            keepDims=True,
+        )
     else:
-        net.op("AVERAGE_POOL_2D", (net.last,), (1, 4, 2, 6), 0.04, -10, "Pool2DOptions",
-               filterHeight=2, filterWidth=3, **window((1, 1), 1, 1))  # fmt: skip
+        net.op(
+            "AVERAGE_POOL_2D",
+            (net.last,),
+            (1, 4, 2, 6),
+            0.04,
+            -10,
+            "Pool2DOptions",
+            filterHeight=2,
+            filterWidth=3,
+            **window((1, 1), 1, 1),
+        )
     return net
 
 
@@ -149,13 +217,15 @@ def elementwise(name, scale, zero_point, x=(0.06, 9)):
 
 
 OPERATORS = {
-    "spatial": spatial, "global pool": lambda: pooled("global"), "mean": lambda: pooled("mean"),
+    "spatial": spatial,
+    "global pool": lambda: pooled("global"),
+    "mean": lambda: pooled("mean"),
     "pool": lambda: pooled("sliding"),
     "logistic": lambda: elementwise("LOGISTIC", 1 / 256, -128),
     "tanh": lambda: elementwise("TANH", 1 / 128, 0),
     "relu": lambda: elementwise("RELU", 0.06, 9),
     "quantize": lambda: elementwise("QUANTIZE", 0.11, -20),
-}  # fmt: skip
+}
 # Where TensorFlow Lite Micro rounds in fixed point, a table rounds the real value.
 ONE_STEP = {"mean"}
 

@@ -124,8 +124,11 @@ def test_simulated_gradients_through_pools_equal_central_differences():
     y = build.conv("c1", build.pad("n", y, (0, 2, 1, 0)), 4, 3, relu=False)
     y = build.sliding_pool("max_pool", "g", y, build.tensors[y].shape[1:], 1)
     graph = build.classify(y, 3)
-    values = {name: random.normal(0, 0.5, tensor.shape).astype(np.float32)
-              for name, tensor in graph.tensors.items() if tensor.kind == "frozen"}  # fmt: skip
+    values = {
+        name: random.normal(0, 0.5, tensor.shape).astype(np.float32)
+        for name, tensor in graph.tensors.items()
+        if tensor.kind == "frozen"
+    }
     _check_slopes(Simulation(Network(graph, values), full(graph)))
 
 

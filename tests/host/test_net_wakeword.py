@@ -116,12 +116,16 @@ def test_a_cortex_m4_predicts_what_tflite_micro_predicts():
     code, field = program.code + bytes(-len(program.code) % 4), program.field
     data = code + inputs.tobytes()
     names = {
-        "size": len(code), "whole": -(-len(data) // 4096) * 4096, "count": len(inputs),
-        "arena_bytes": program.arena_bytes, "output": field("output"),
+        "size": len(code),
+        "whole": -(-len(data) // 4096) * 4096,
+        "count": len(inputs),
+        "arena_bytes": program.arena_bytes,
+        "output": field("output"),
         "table": HEADER.bytes + field("forward") + field("training"),
-        "windows": field("windows"), "constants": field("constants"),
+        "windows": field("windows"),
+        "constants": field("constants"),
         "forward": field("forward"),
-    }  # fmt: skip
+    }
     with open_board("nrf52840") as board:
         board.put_bytes(native.read_bytes(), "_net.mpy")
         with open(board.emulator.flash, "r+b") as flash:

@@ -79,7 +79,9 @@ def test_an_operators_only_update_changes_them_without_a_reset(fresh, tmp_path, 
     text = fresh.exec(
         f"store.swap_capsule({difference!r})\nnow = operators.load(store)\n"
         "print(now.scale(21), now is first, weights(), first.scale(21), store.head.version)\n"
-        "print(len([name for name in sys.modules if name.startswith('op_')]))", 60)  # fmt: skip
+        "print(len([name for name in sys.modules if name.startswith('op_')]))",
+        60,
+    )
     assert text.split() == ["63", "False", "True", "42", "2", "1"]
     text = fresh.exec("store.rollback()\nprint(operators.load(store).scale(21))", 60)
     assert text.split() == ["42"]
@@ -100,8 +102,10 @@ store = boot()
 def test_operators_come_from_the_board_s_own_flash_also_after_a_reset(fresh, tmp_path):
     data = capsule(1, compiled(tmp_path, fresh.arch, 2))
     fresh.exec(OWN_FLASH, 60)
-    text = fresh.exec(f"store.swap_capsule({data!r}, True)\n"
-                      "print(operators.load(store).scale(21), weights())", 60)  # fmt: skip
+    text = fresh.exec(
+        f"store.swap_capsule({data!r}, True)\nprint(operators.load(store).scale(21), weights())",
+        60,
+    )
     assert text.split() == ["42", "True"]
     fresh.soft_reset()
     fresh.exec(SETUP + OWN_FLASH, 60)
@@ -117,7 +121,9 @@ def test_heap_after_twenty_swaps_is_that_after_twelve(fresh, tmp_path):
         "for _ in range(6):\n    swap(A), swap(B)\n"
         "before = gc.mem_free()\n"
         "for _ in range(4):\n    assert swap(A) == 2 and swap(B) == 3\n"
-        "print(before - gc.mem_free())", 100)  # fmt: skip
+        "print(before - gc.mem_free())",
+        100,
+    )
     # The desktop build keeps a list of all machine code that it ever loaded.
     assert int(text) <= (512 if fresh.arch == "x64" else 64)
 
@@ -132,7 +138,9 @@ def test_two_models_keep_their_operators_side_by_side(fresh, tmp_path):
         "a, b = operators.load(store), operators.load(other)\n"
         "print(a.scale(1), b.scale(1), operators.load(store) is a, operators.load(other) is b)\n"
         f"other.swap_capsule({same!r}, True)\nprint(operators.load(other) is a)\n"
-        "print(len([name for name in sys.modules if name.startswith('op_')]))", 60)  # fmt: skip
+        "print(len([name for name in sys.modules if name.startswith('op_')]))",
+        60,
+    )
     assert text.split() == ["2", "3", "True", "True", "True", "1"]
 
 
@@ -140,9 +148,11 @@ def test_native_code_of_another_board_is_refused_before_its_import(fresh, tmp_pa
     other = "armv7emsp" if fresh.arch in ("x64", "xtensawin", "armv6m") else "xtensawin"
     code = compiled(tmp_path, other, 2)
     unmarked = build({"WEIGHTS": WEIGHTS, "OPERATORS": code}, "NETWORK", 7, 1, key=KEY)
-    text = fresh.exec(f"refused(store.swap_capsule, {capsule(1, code)!r})\n"
-                      f"store.swap_capsule({unmarked!r})\nrefused(operators.load, store)",
-                      60)  # fmt: skip
+    text = fresh.exec(
+        f"refused(store.swap_capsule, {capsule(1, code)!r})\n"
+        f"store.swap_capsule({unmarked!r})\nrefused(operators.load, store)",
+        60,
+    )
     first, second = text.splitlines()
     assert first.startswith("capsule refused, arch: made for ")
     assert second.startswith("operators: native code of architecture ")
@@ -152,28 +162,39 @@ def test_damage_in_the_flash_after_the_boot_is_found_before_the_import(fresh, tm
     code = compiled(tmp_path, fresh.arch, 2, more="print('imported')")
     data = capsule(1, code)
     at = data.index(code) + len(code) - 3
-    text = fresh.exec(f"store.swap_capsule({data!r})\n"
-                      f"flash.data[store.slots.start(store.active) + {at}] ^= 4\n"
-                      "refused(operators.load, store)", 60)  # fmt: skip
-    assert text.strip() == ("operators: capsule refused, integrity: SHA-256 of the content is "
-                            "not that of the header")  # fmt: skip
+    text = fresh.exec(
+        f"store.swap_capsule({data!r})\n"
+        f"flash.data[store.slots.start(store.active) + {at}] ^= 4\n"
+        "refused(operators.load, store)",
+        60,
+    )
+    assert text.strip() == (
+        "operators: capsule refused, integrity: SHA-256 of the content is not that of the header"
+    )
 
 
 def test_a_model_without_operators_gives_none_and_no_model_an_error(fresh):
     plain = build({"WEIGHTS": WEIGHTS}, "NETWORK", 7, 1, key=KEY)
-    text = fresh.exec(f"refused(operators.load, store)\nstore.swap_capsule({plain!r})\n"
-                      "print(operators.load(store))", 60)  # fmt: skip
+    text = fresh.exec(
+        f"refused(operators.load, store)\nstore.swap_capsule({plain!r})\n"
+        "print(operators.load(store))",
+        60,
+    )
     assert text.splitlines()[0].startswith("operators: no model") and "None" in text
 
 
 def test_operators_that_fail_leave_nothing_mounted(fresh, tmp_path):
     code = compiled(tmp_path, fresh.arch, 2, more="import nothing_of_this_name")
-    text = fresh.exec(f"store.swap_capsule({capsule(1, code)!r})\n"
-                      "refused(operators.load, store)\nrefused(operators.load, store)\n"
-                      "print('/_operators' in sys.path)", 60)  # fmt: skip
+    text = fresh.exec(
+        f"store.swap_capsule({capsule(1, code)!r})\n"
+        "refused(operators.load, store)\nrefused(operators.load, store)\n"
+        "print('/_operators' in sys.path)",
+        60,
+    )
     lines = text.splitlines()
-    assert lines[0] == lines[1] == ("operators: not imported: no module named "
-                                    "'nothing_of_this_name'")  # fmt: skip
+    assert (
+        lines[0] == lines[1] == ("operators: not imported: no module named 'nothing_of_this_name'")
+    )
     assert lines[2] == "False"
 
 
@@ -197,7 +218,9 @@ def test_a_handover_keeps_the_old_model_where_the_new_operators_are_refused(fres
         "print(current.predict(7))\n"
         f"try:\n    bring({bad!r})\nexcept RuntimeError as error:\n    print(error)\n"
         "print(current.predict(7), store.state, current.version)\n"
-        f"bring({better!r})\nprint(current.predict(7), current.version)", 60)  # fmt: skip
+        f"bring({better!r})\nprint(current.predict(7), current.version)",
+        60,
+    )
     lines = text.splitlines()
     assert lines[0] == "7" and lines[1].startswith("the new model cannot be loaded: operators: ")
     assert lines[2:] == ["7 rolled back 1", "21 3"]
@@ -249,7 +272,9 @@ def _check_files(board):
         "data = bytearray(_open(path, 'rb').read())\ndata[-1] ^= 1\n"
         "with _open(path, 'wb') as file:\n    file.write(data)\n"
         "print(again(), writes.count('wb'))\n"
-        "for name in files():\n    os.remove(name)", 60)  # fmt: skip
+        "for name in files():\n    os.remove(name)",
+        60,
+    )
     assert text.split() == ["8", "12", "1", "1", "True", "12", "0", "12", "1"]
 
 
@@ -275,5 +300,6 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
         "    store.readinto(kind, 0, out)\n    return out\n"
         "net = Net(part(PROGRAM), part(WEIGHTS))\nprint(net._native is kernels)\n"
         f"net.predict({v.INPUTS[0]!r})\nprint(bytes(net.outputs()) == {v.OUTPUTS[0]!r})",
-        100)  # fmt: skip
+        100,
+    )
     assert text.split() == ["True", "True"]

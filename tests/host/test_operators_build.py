@@ -29,27 +29,33 @@ def runtime(form, name="micropython", field="_mpy"):
 ARM = 6 | (7 << 2 | 3) << 8
 
 
-@pytest.mark.parametrize("header,implementation", [
-    (b"M\x06\x00\x1f", runtime(ARM)),  # bytecode
-    (b"M\x06\x1f\x1f", runtime(ARM)),  # its own
-    (b"M\x06\x13\x1f", runtime(ARM)),  # armv6m code runs on armv7emsp
-    (b"C\x06\x00\x1f", runtime(6, "circuitpython")),
-    (b"C\x06\x00\x1f", runtime(6, "circuitpython", "mpy")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "header,implementation",
+    [
+        (b"M\x06\x00\x1f", runtime(ARM)),  # bytecode
+        (b"M\x06\x1f\x1f", runtime(ARM)),  # its own
+        (b"M\x06\x13\x1f", runtime(ARM)),  # armv6m code runs on armv7emsp
+        (b"C\x06\x00\x1f", runtime(6, "circuitpython")),
+        (b"C\x06\x00\x1f", runtime(6, "circuitpython", "mpy")),
+    ],
+)
 def test_what_a_runtime_can_import_passes(header, implementation):
     device.check_header(header, implementation)
 
 
-@pytest.mark.parametrize("header,implementation,text", [
-    (b"C\x06\x00\x1f", runtime(ARM), "starts with 67, a .mpy for micropython with 77"),
-    (b"M\x06\x00\x1f", runtime(6, "circuitpython"), "a .mpy for circuitpython with 67"),
-    (b"M\x05\x00\x1f", runtime(ARM), "version 5, this firmware reads 6"),
-    (b"M\x06\x2b\x1f", runtime(ARM), "architecture 10, this board runs 7"),
-    (b"M\x06\x1f\x1f", runtime(6 | (4 << 2 | 3) << 8), "architecture 7, this board runs 4"),
-    (b"M\x06\x1e\x1f", runtime(ARM), r"native ABI 6.2, this firmware has 6.3"),
-    (b"M\x06\x1f\x1f", runtime(6), "architecture 7, this board runs 0"),
-    (b"M\x06\x00\x1f", SimpleNamespace(name="cpython"), "cpython imports no .mpy files"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "header,implementation,text",
+    [
+        (b"C\x06\x00\x1f", runtime(ARM), "starts with 67, a .mpy for micropython with 77"),
+        (b"M\x06\x00\x1f", runtime(6, "circuitpython"), "a .mpy for circuitpython with 67"),
+        (b"M\x05\x00\x1f", runtime(ARM), "version 5, this firmware reads 6"),
+        (b"M\x06\x2b\x1f", runtime(ARM), "architecture 10, this board runs 7"),
+        (b"M\x06\x1f\x1f", runtime(6 | (4 << 2 | 3) << 8), "architecture 7, this board runs 4"),
+        (b"M\x06\x1e\x1f", runtime(ARM), r"native ABI 6.2, this firmware has 6.3"),
+        (b"M\x06\x1f\x1f", runtime(6), "architecture 7, this board runs 0"),
+        (b"M\x06\x00\x1f", SimpleNamespace(name="cpython"), "cpython imports no .mpy files"),
+    ],
+)
 def test_what_it_cannot_import_is_named(header, implementation, text):
     with pytest.raises(device.OperatorsError, match=text):
         device.check_header(header, implementation)
@@ -65,8 +71,14 @@ def test_on_cpython_operators_are_refused_in_one_line(tmp_path):
 def test_the_server_puts_operators_arch_and_abi_into_the_capsule(tmp_path):
     path = tmp_path / "ops.py"
     path.write_text(source(2))
-    server = CapsuleServer({"WEIGHTS": WEIGHTS}, tmp_path / "repository", 7, KEY,
-                           operators=path, native_arch="armv7emsp")  # fmt: skip
+    server = CapsuleServer(
+        {"WEIGHTS": WEIGHTS},
+        tmp_path / "repository",
+        7,
+        KEY,
+        operators=path,
+        native_arch="armv7emsp",
+    )
     found = read(server.save())
     assert (found.arch, found.abi) == (7, 6 << 2 | 3)
     assert [name for name, _ in found.sections] == ["WEIGHTS", "OPERATORS"]

@@ -31,24 +31,31 @@ def test_a_plan_is_shown_written_and_drawn(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "words, text",
-    [(["nothing"], "unknown model"), (["no.onnx"], "no file no.onnx"),
-     (["no.json"], "no file no.json"), (["linear", "--ram", "12z"], "expected bytes"),
-     (["linear", "--ram", "-5"], "0 or more"), (["linear", "--ram", "1k"], "smallest feasible"),
-     (["linear", "--deadline", "0.5x"], "is impossible"),
-     (["linear", "--deadline", "soon"], "expected 1.5x"),
-     (["linear", "--board", "zz"], "there are a72"), (["linear", "--board", "desktop"], "no cost"),
-     (["linear", "--method", "magic"], "unknown method"),
-     (["linear", "--ram", "40%", "--method", "keep_all"], "needs 7416 bytes"),
-     (["linear", "--time-limit", "0"], "more than 0 seconds"),
-     (["linear", "--out", "/no/such/x.json"], "no folder"),
-     (["linear", "--picture", "x.bmp"], ".svg or .png"), (["linear", "--out", "/"], "itself"),
-     (["linear", "--sweep", "ram="], "an empty value"),
-     (["linear", "--sweep", "speed=3"], "KEY is ram, board, method"),
-     (["linear", "--sweep", "ram=1k..9:3"], "one unit"),
-     (["linear", "--sweep", "method=magic"], "unknown method"),
-     (["linear", "--sweep", "board=m4,zz"], "no cost table or board 'zz'"),
-     (["linear", "--sweep", "ram=50%", "--workers", "-1"], "--workers -1")],
-)  # fmt: skip
+    [
+        (["nothing"], "unknown model"),
+        (["no.onnx"], "no file no.onnx"),
+        (["no.json"], "no file no.json"),
+        (["linear", "--ram", "12z"], "expected bytes"),
+        (["linear", "--ram", "-5"], "0 or more"),
+        (["linear", "--ram", "1k"], "smallest feasible"),
+        (["linear", "--deadline", "0.5x"], "is impossible"),
+        (["linear", "--deadline", "soon"], "expected 1.5x"),
+        (["linear", "--board", "zz"], "there are a72"),
+        (["linear", "--board", "desktop"], "no cost"),
+        (["linear", "--method", "magic"], "unknown method"),
+        (["linear", "--ram", "40%", "--method", "keep_all"], "needs 7416 bytes"),
+        (["linear", "--time-limit", "0"], "more than 0 seconds"),
+        (["linear", "--out", "/no/such/x.json"], "no folder"),
+        (["linear", "--picture", "x.bmp"], ".svg or .png"),
+        (["linear", "--out", "/"], "itself"),
+        (["linear", "--sweep", "ram="], "an empty value"),
+        (["linear", "--sweep", "speed=3"], "KEY is ram, board, method"),
+        (["linear", "--sweep", "ram=1k..9:3"], "one unit"),
+        (["linear", "--sweep", "method=magic"], "unknown method"),
+        (["linear", "--sweep", "board=m4,zz"], "no cost table or board 'zz'"),
+        (["linear", "--sweep", "ram=50%", "--workers", "-1"], "--workers -1"),
+    ],
+)
 def test_bad_input_is_one_clear_line(words, text, capsys):
     assert main(["plan", *words]) == 2
     error = capsys.readouterr().err
@@ -75,15 +82,30 @@ def test_amounts_and_deadlines():
 
 def test_sweep_words():
     values = sweep.parse(["ram=10k..30k:3,50%", "board=m0,m4"], {"method": "dtr", "ram": "1"})
-    assert values == {"method": ["dtr"], "ram": ["10k", "20k", "30k", "50%"],
-                      "board": ["m0", "m4"]}  # fmt: skip
+    assert values == {
+        "method": ["dtr"],
+        "ram": ["10k", "20k", "30k", "50%"],
+        "board": ["m0", "m4"],
+    }
     assert len(sweep.tasks("linear", values)) == 8
 
 
 def test_a_sweep_is_shown_and_drawn(tmp_path, capsys):
     out, picture = tmp_path / "rows.json", tmp_path / "pareto.png"
-    words = ["plan", "linear", "--sweep", "ram=100%,60%,20%", "--sweep", "method=poet,dtr",
-             "--workers", "1", "--out", str(out), "--picture", str(picture)]  # fmt: skip
+    words = [
+        "plan",
+        "linear",
+        "--sweep",
+        "ram=100%,60%,20%",
+        "--sweep",
+        "method=poet,dtr",
+        "--workers",
+        "1",
+        "--out",
+        str(out),
+        "--picture",
+        str(picture),
+    ]
     assert main(words) == 0
     rows = json.loads(out.read_text())
     assert [row["method"] for row in rows] == ["poet"] * 3 + ["dtr"] * 3
@@ -94,8 +116,18 @@ def test_a_sweep_is_shown_and_drawn(tmp_path, capsys):
 
 def test_methods_are_drawn_side_by_side_from_two_processes(tmp_path, capsys):
     bars, curve = tmp_path / "bars.svg", tmp_path / "pareto.svg"
-    words = ["plan", "linear", "--sweep", "ram=30%,50%", "--sweep", "board=m0,m4",
-             "--sweep", "method=poet,paging_only,capuchin", "--workers", "2"]  # fmt: skip
+    words = [
+        "plan",
+        "linear",
+        "--sweep",
+        "ram=30%,50%",
+        "--sweep",
+        "board=m0,m4",
+        "--sweep",
+        "method=poet,paging_only,capuchin",
+        "--workers",
+        "2",
+    ]
     assert main([*words, "--bars", str(bars), "--picture", str(curve)]) == 0
     shown = capsys.readouterr().out
     assert shown.count("paging_only") == 4 and shown.count("drawn in") == 2
@@ -165,21 +197,35 @@ def _onnx_model(onnx):
     import numpy as np
 
     random = np.random.default_rng(0)
-    arrays = {"w0": (6, 1, 3, 3), "b0": (6,), "w1": (8, 6, 3, 3), "b1": (8,), "w2": (3, 8),
-              "b2": (3,)}  # fmt: skip
-    constants = [onnx.numpy_helper.from_array(
-        random.normal(size=shape).astype(np.float32), name) for name, shape in arrays.items()]
+    arrays = {
+        "w0": (6, 1, 3, 3),
+        "b0": (6,),
+        "w1": (8, 6, 3, 3),
+        "b1": (8,),
+        "w2": (3, 8),
+        "b2": (3,),
+    }
+    constants = [
+        onnx.numpy_helper.from_array(random.normal(size=shape).astype(np.float32), name)
+        for name, shape in arrays.items()
+    ]
     node = onnx.helper.make_node
     nodes = [
-        node("Conv", ["x", "w0", "b0"], ["a"], pads=[1, 1, 1, 1]), node("Relu", ["a"], ["b"]),
-        node("Conv", ["b", "w1", "b1"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["d"]),
-        node("GlobalAveragePool", ["d"], ["e"]), node("Flatten", ["e"], ["f"]),
+        node("Conv", ["x", "w0", "b0"], ["a"], pads=[1, 1, 1, 1]),
+        node("Relu", ["a"], ["b"]),
+        node("Conv", ["b", "w1", "b1"], ["c"], pads=[1, 1, 1, 1]),
+        node("Relu", ["c"], ["d"]),
+        node("GlobalAveragePool", ["d"], ["e"]),
+        node("Flatten", ["e"], ["f"]),
         node("Gemm", ["f", "w2", "b2"], ["y"], transB=1),
-    ]  # fmt: skip
+    ]
     kind = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
-        nodes, "small", [onnx.helper.make_tensor_value_info("x", kind, [1, 1, 8, 8])],
-        [onnx.helper.make_tensor_value_info("y", kind, [1, 3])], constants,
-    )  # fmt: skip
+        nodes,
+        "small",
+        [onnx.helper.make_tensor_value_info("x", kind, [1, 1, 8, 8])],
+        [onnx.helper.make_tensor_value_info("y", kind, [1, 3])],
+        constants,
+    )
     opset = [onnx.helper.make_opsetid("", 17)]
     return onnx.helper.make_model(graph, opset_imports=opset, ir_version=8)

@@ -13,8 +13,14 @@ from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.models import cost_table, planning_problem, whole
 from acclimate_host.poet.problem import Budget, Graph, Node, from_json, to_json
 
-COST = dict(compute_energy=1.0, compute_time=1.0, pagein_energy=2.0, pagein_time=2.0,
-            pageout_energy=2.0, pageout_time=2.0)  # fmt: skip
+COST = dict(
+    compute_energy=1.0,
+    compute_time=1.0,
+    pagein_energy=2.0,
+    pagein_time=2.0,
+    pageout_energy=2.0,
+    pageout_time=2.0,
+)
 
 
 def written(path, graph, budget, plan=(), claim=None):
@@ -23,8 +29,14 @@ def written(path, graph, budget, plan=(), claim=None):
 
 
 def test_a_files_own_limits_hold_unless_others_are_given(tmp_path, capsys):
-    chain = Graph((Node("a", (), 4, **COST), Node("b", ("a",), 4, **COST),
-                   Node("c", ("b",), 4, 4, **COST), Node("d", ("a", "c"), 4, **COST)))  # fmt: skip
+    chain = Graph(
+        (
+            Node("a", (), 4, **COST),
+            Node("b", ("a",), 4, **COST),
+            Node("c", ("b",), 4, 4, **COST),
+            Node("d", ("a", "c"), 4, **COST),
+        )
+    )
     out = tmp_path / "plan.json"
     path = written(tmp_path / "p.json", chain, Budget(12, 6.0, 0))
     assert main(["plan", path, "--out", str(out)]) == 0
@@ -72,7 +84,7 @@ def test_a_plan_that_is_wrong_or_claims_too_much_is_refused(tmp_path, capsys):
         ({"budget": {**good["budget"], "ram_bytes": 3000}}, "needs 3320 bytes of RAM; have 3000"),
         ({"claim": {**good["claim"], "energy": 1e-4}}, "the claim is wrong: energy is 0.0001"),
         ({"claim": {**good["claim"], "time": "soon"}}, "the claim is wrong: time is 'soon'"),
-    ):  # fmt: skip
+    ):
         out.write_text(json.dumps({**good, **change}))
         assert main(["plan", str(out), "--check"]) == 2
         error = capsys.readouterr().err
@@ -82,8 +94,10 @@ def test_a_plan_that_is_wrong_or_claims_too_much_is_refused(tmp_path, capsys):
 def test_wear_is_told_and_limited_where_the_store_has_blocks(tmp_path, capsys):
     table = tmp_path / "board.toml"
     text = (Path(__file__).parents[2] / "boards" / "costs" / "m0.toml").read_text()
-    table.write_text(text + '\n[store]\nerase_block_bytes = { value = 64, source = "test" }\n'
-                     'endurance_cycles = { value = 5000, source = "test" }\n')
+    table.write_text(
+        text + '\n[store]\nerase_block_bytes = { value = 64, source = "test" }\n'
+        'endurance_cycles = { value = 5000, source = "test" }\n'
+    )
     words = ["plan", "linear", "--board", str(table), "--ram", "50%"]
     assert main(words) == 0
     shown = capsys.readouterr().out
@@ -95,10 +109,16 @@ def test_wear_is_told_and_limited_where_the_store_has_blocks(tmp_path, capsys):
     assert fewer < erased
 
 
-@pytest.mark.parametrize("alias, table", [
-    ("mkr1000", "m0"), ("nrf52840", "m4"), ("rpi4", "a72"), ("jetson_tx2", "tx2"),
-    ("esp32", "esp32"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "alias, table",
+    [
+        ("mkr1000", "m0"),
+        ("nrf52840", "m4"),
+        ("rpi4", "a72"),
+        ("jetson_tx2", "tx2"),
+        ("esp32", "esp32"),
+    ],
+)
 def test_the_papers_boards_have_their_tables(alias, table):
     assert cost_table(alias).name == table
 
@@ -112,10 +132,15 @@ def shipped(name):
     return path if path.exists() else pytest.skip(f"this onnx brings no {name}")
 
 
-@pytest.mark.parametrize("name, parameters", [
-    ("resnet50", 25.6e6), ("squeezenet", 1.24e6), ("bvlc_alexnet", 61e6),
-    ("shufflenet", 1.4e6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("resnet50", 25.6e6),
+        ("squeezenet", 1.24e6),
+        ("bvlc_alexnet", 61e6),
+        ("shufflenet", 1.4e6),
+    ],
+)
 def test_networks_that_no_board_of_ours_runs_are_planned(name, parameters):
     problem = planning_problem(str(shipped(name)), cost_table("a72"))
     graph = problem.graph
@@ -136,8 +161,10 @@ def attention(onnx, length="seq"):
 
     make = onnx.helper
     weights = {"wq": (8, 8), "wk": (8, 8), "wv": (8, 8), "wo": (8, 3)}
-    constants = [onnx.numpy_helper.from_array(np.zeros(shape, np.float32), name)
-                 for name, shape in weights.items()]  # fmt: skip
+    constants = [
+        onnx.numpy_helper.from_array(np.zeros(shape, np.float32), name)
+        for name, shape in weights.items()
+    ]
     nodes = [make.make_node("MatMul", ["x", f"w{k}"], [k]) for k in "qkv"]
     nodes += [
         make.make_node("Transpose", ["k"], ["kt"], perm=[0, 2, 1]),
@@ -146,13 +173,16 @@ def attention(onnx, length="seq"):
         make.make_node("MatMul", ["shares", "v"], ["mixed"]),
         make.make_node("LayerNormalization", ["mixed", "g"], ["normal"]),
         make.make_node("MatMul", ["normal", "wo"], ["y"]),
-    ]  # fmt: skip
+    ]
     constants.append(onnx.numpy_helper.from_array(np.ones(8, np.float32), "g"))
     kind = onnx.TensorProto.FLOAT
     graph = make.make_graph(
-        nodes, "attention", [make.make_tensor_value_info("x", kind, ["batch", length, 8])],
-        [make.make_tensor_value_info("y", kind, ["batch", length, 3])], constants,
-    )  # fmt: skip
+        nodes,
+        "attention",
+        [make.make_tensor_value_info("x", kind, ["batch", length, 8])],
+        [make.make_tensor_value_info("y", kind, ["batch", length, 3])],
+        constants,
+    )
     return make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8)
 
 
@@ -177,8 +207,12 @@ def test_open_dimensions_are_given_by_name(tmp_path, capsys):
 
 def test_damaged_onnx_files_are_one_clear_line(tmp_path, capsys):
     path = tmp_path / "bad.onnx"
-    for data in (b"", b"hello", bytes(range(256)), attention(pytest.importorskip("onnx"), 4)
-                 .SerializeToString()[:-30]):  # fmt: skip
+    for data in (
+        b"",
+        b"hello",
+        bytes(range(256)),
+        attention(pytest.importorskip("onnx"), 4).SerializeToString()[:-30],
+    ):
         path.write_bytes(data)
         assert main(["plan", str(path)]) == 2
         error = capsys.readouterr().err

@@ -22,9 +22,11 @@ class Terminal:
     def __init__(self, *words):
         self.master, slave = pty.openpty()
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "acclimate_host.cli", "plan", *words], stdout=slave,
-            stderr=slave, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "acclimate_host.cli", "plan", *words],
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
         os.close(slave)
         self.text = ""
 
@@ -77,8 +79,10 @@ def test_ctrl_c_writes_the_best_plan_so_far(later_s, tmp_path):
 
 def test_progress_has_incumbent_bound_gap_and_time_left():
     with Terminal("bert", "--ram", "30%", "--time-limit", "4") as terminal:
-        found = terminal.until(r"best ([\d.]+) J, bound ([\d.]+) J, gap ([\d.e-]+) %, "
-                               r"(about|at most) (\d+) s to go")  # fmt: skip
+        found = terminal.until(
+            r"best ([\d.]+) J, bound ([\d.]+) J, gap ([\d.e-]+) %, "
+            r"(about|at most) (\d+) s to go"
+        )
         terminal.until("written to storage, bytes")
     best, bound, gap = map(float, found.groups()[:3])
     assert bound < best and gap == pytest.approx(100 * (1 - bound / best), rel=0.1)
@@ -87,8 +91,15 @@ def test_progress_has_incumbent_bound_gap_and_time_left():
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_ends_a_sweep_with_the_plans_that_are_done(workers):
-    words = ("bert", "--sweep", "ram=100%,60%,30%,25%", "--sweep", "method=keep_all,poet",
-             "--workers", workers)  # fmt: skip
+    words = (
+        "bert",
+        "--sweep",
+        "ram=100%,60%,30%,25%",
+        "--sweep",
+        "method=keep_all,poet",
+        "--workers",
+        workers,
+    )
     with Terminal(*words) as terminal:
         terminal.until("[45] of 8 plans")
         begun = time.monotonic()

@@ -12,9 +12,19 @@ from acclimate_host.cli import main
 
 
 def node(name, *deps, **figures):
-    return {"id": name, "deps": list(deps), "ram_bytes": 4, "workspace_bytes": 0,
-            "compute_energy": 1.0, "compute_time": 1.0, "pagein_energy": 1.0, "pagein_time": 1.0,
-            "pageout_energy": 1.0, "pageout_time": 1.0, **figures}  # fmt: skip
+    return {
+        "id": name,
+        "deps": list(deps),
+        "ram_bytes": 4,
+        "workspace_bytes": 0,
+        "compute_energy": 1.0,
+        "compute_time": 1.0,
+        "pagein_energy": 1.0,
+        "pagein_time": 1.0,
+        "pageout_energy": 1.0,
+        "pageout_time": 1.0,
+        **figures,
+    }
 
 
 def refused(words, capsys):
@@ -28,49 +38,70 @@ CYCLE = [node("a", "c"), node("b", "a"), node("c", "b")]
 PAIR = [node("a"), node("b", "a", ram_bytes=900)]
 
 
-@pytest.mark.parametrize("nodes, budget, text", [
-    (CYCLE, {}, "node a: needs c, which is not before it (a cycle?)"),
-    ([node("a", "a")], {}, "node a: needs a"),
-    ([node("a", "z")], {}, "node a: unknown dependency z"),
-    ([node("a"), node("a")], {}, "two nodes share an id"),
-    ([node("a", compute_energy=-1)], {}, "node a: compute_energy is -1; it must be finite"),
-    ([node("a", pageout_time=float("nan"))], {}, "node a: pageout_time is nan"),
-    ([node("a", ram_bytes=-4)], {}, "node a: ram_bytes is -4"),
-    (PAIR, {"ram_bytes": 100}, "no plan fits 100 bytes of RAM; the smallest feasible RAM is 904"),
-    (PAIR, {"deadline": 0.5}, "deadline 0.5 s is impossible; computing every node once takes 2 s"),
-    ([], {}, "the graph is empty"),
-    ([node("a")], {"ram_bytes": "much"}, "budget: ram_bytes is 'much'"),
-    ([node("a")], {"speed": 3}, "not a planning problem"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "nodes, budget, text",
+    [
+        (CYCLE, {}, "node a: needs c, which is not before it (a cycle?)"),
+        ([node("a", "a")], {}, "node a: needs a"),
+        ([node("a", "z")], {}, "node a: unknown dependency z"),
+        ([node("a"), node("a")], {}, "two nodes share an id"),
+        ([node("a", compute_energy=-1)], {}, "node a: compute_energy is -1; it must be finite"),
+        ([node("a", pageout_time=float("nan"))], {}, "node a: pageout_time is nan"),
+        ([node("a", ram_bytes=-4)], {}, "node a: ram_bytes is -4"),
+        (
+            PAIR,
+            {"ram_bytes": 100},
+            "no plan fits 100 bytes of RAM; the smallest feasible RAM is 904",
+        ),
+        (
+            PAIR,
+            {"deadline": 0.5},
+            "deadline 0.5 s is impossible; computing every node once takes 2 s",
+        ),
+        ([], {}, "the graph is empty"),
+        ([node("a")], {"ram_bytes": "much"}, "budget: ram_bytes is 'much'"),
+        ([node("a")], {"speed": 3}, "not a planning problem"),
+    ],
+)
 def test_a_bad_problem_is_one_clear_line(nodes, budget, text, tmp_path, capsys):
     path = tmp_path / "problem.json"
     path.write_text(json.dumps({"nodes": nodes, "budget": {"ram_bytes": 1000, **budget}}))
     assert text in refused([path], capsys)
 
 
-@pytest.mark.parametrize("text, told", [
-    ("[" * 100_000, "problem.json: no problem: nested too deeply"),
-    ("{", "problem.json: not JSON: "), ("", "problem.json: not JSON: "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("[" * 100_000, "problem.json: no problem: nested too deeply"),
+        ("{", "problem.json: not JSON: "),
+        ("", "problem.json: not JSON: "),
+    ],
+)
 def test_a_file_that_is_no_json_is_one_clear_line(text, told, tmp_path, capsys):
     path = tmp_path / "problem.json"
     path.write_text(text)
     assert told in refused([path], capsys)
 
 
-@pytest.mark.parametrize("words, text", [
-    (["--solver", "magic"], "unknown solver 'magic'; there are highs, cbc, cpsat, greedy"),
-    (["--solver", "magic", "--formulation", "paper"], "unknown solver 'magic'"),
-    (["--solver", "GUROBI", "--formulation", "paper"], "solver GUROBI cannot run here"),
-    (["--order", "free", "--method", "dtr"], "--order is for poet, checkmate, paging_only"),
-    (["--ram", "30%", "--formulation", "paper", "--deadline", "1.5x", "--storage", "0"],
-     "Algorithm 1 has no plan for"),
-    (["--board", "none.toml"], "no file none.toml"),
-    (["--erases", "-1"], "--erases -1: expected 0 or more"),
-    (["--erases", "3"], "the cost table names no store.erase_block_bytes"),
-    (["--dim", "seq"], "--dim seq: expected NAME=N"), (["--dim", "seq=0"], "N from 1"),
-    (["--check"], "there is no plan to check"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["--solver", "magic"], "unknown solver 'magic'; there are highs, cbc, cpsat, greedy"),
+        (["--solver", "magic", "--formulation", "paper"], "unknown solver 'magic'"),
+        (["--solver", "GUROBI", "--formulation", "paper"], "solver GUROBI cannot run here"),
+        (["--order", "free", "--method", "dtr"], "--order is for poet, checkmate, paging_only"),
+        (
+            ["--ram", "30%", "--formulation", "paper", "--deadline", "1.5x", "--storage", "0"],
+            "Algorithm 1 has no plan for",
+        ),
+        (["--board", "none.toml"], "no file none.toml"),
+        (["--erases", "-1"], "--erases -1: expected 0 or more"),
+        (["--erases", "3"], "the cost table names no store.erase_block_bytes"),
+        (["--dim", "seq"], "--dim seq: expected NAME=N"),
+        (["--dim", "seq=0"], "N from 1"),
+        (["--check"], "there is no plan to check"),
+    ],
+)
 def test_a_bad_option_is_one_clear_line(words, text, capsys):
     assert text in refused(["linear", *words], capsys)
 

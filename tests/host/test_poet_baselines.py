@@ -20,12 +20,20 @@ from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
 
 def chain(length, rng=None, page=1.0, last=0):
     """Forward f0..f(n-1), then gradients that read both ends of their step; unit costs."""
+
     def costs(scale=1):
         time = rng.randint(1, 9) if rng else scale
         move = page * (rng.randint(1, 5) if rng else 1)
         size = rng.randint(1, 4) if rng else 1
-        return dict(ram_bytes=size, compute_energy=time, compute_time=time, pagein_energy=move,
-                    pagein_time=move, pageout_energy=move, pageout_time=move)  # fmt: skip
+        return dict(
+            ram_bytes=size,
+            compute_energy=time,
+            compute_time=time,
+            pagein_energy=move,
+            pagein_time=move,
+            pageout_energy=move,
+            pageout_time=move,
+        )
 
     nodes = [Node(f"f{i}", (f"f{i - 1}",) if i else (), **costs()) for i in range(length)]
     before = f"f{length - 1}"
@@ -74,8 +82,10 @@ def test_chen_takes_two_square_roots_of_memory_and_one_more_forward_pass(length)
 
 def test_chen_greedy_costs_less_the_more_memory_there_is():
     graph = network_graph("vgg16_cifar", "m4")
-    energies = [baselines.run("chen_greedy", graph, Budget(ram)).verdict.energy
-                for ram in (1_200_000, 1_600_000, 2_000_000, 2_500_000)]  # fmt: skip
+    energies = [
+        baselines.run("chen_greedy", graph, Budget(ram)).verdict.energy
+        for ram in (1_200_000, 1_600_000, 2_000_000, 2_500_000)
+    ]
     assert energies == sorted(energies, reverse=True)
     assert energies[-1] == pytest.approx(sum(node.compute_energy for node in graph.nodes))
 
@@ -121,8 +131,12 @@ def test_pofo_is_optimal_on_small_chains_where_a_hierarchy_is(page):
 def test_dtr_evicts_the_cheapest_bytes_first():
     cost = {"a": (4, 9.0), "b": (4, 1.0), "c": (1, 100.0), "e": (4, 1.0), "d": (1, 1.0)}
     deps = {"e": ("c",), "d": ("a", "b", "c")}
-    graph = Graph(tuple(Node(name, deps.get(name, ()), size, 0, time, time)
-                        for name, (size, time) in cost.items()))  # fmt: skip
+    graph = Graph(
+        tuple(
+            Node(name, deps.get(name, ()), size, 0, time, time)
+            for name, (size, time) in cost.items()
+        )
+    )
     plan = baselines.run("dtr", graph, Budget(12)).plan
     assert plan[3] == ("free", "b") and plan.count(("compute", "a")) == 1
     assert plan.count(("compute", "b")) == 2

@@ -42,8 +42,10 @@ def test_capuchin_counts_only_where_ours_is_below_one_percent():
 
 
 def test_pofo_counts_only_with_less_memory():
-    pairs = {"a": {"pofo": (2.0, 100), "ours": (1.0, 95)}, "b": {"pofo": (1.0, 100),
-             "ours": (1.0, 90)}}  # fmt: skip
+    pairs = {
+        "a": {"pofo": (2.0, 100), "ours": (1.0, 95)},
+        "b": {"pofo": (1.0, 100), "ours": (1.0, 90)},
+    }
     assert claims.table3(pairs)["verdict"] == claims.NOT
     pairs["c"] = {"pofo": (1.2, 100), "ours": (1.0, 91)}
     assert claims.table3(pairs)["verdict"] == claims.BEATEN
@@ -75,8 +77,10 @@ def test_a_case_holds_every_method_with_a_plan_or_a_fault():
 
 def test_ours_is_never_worse_than_its_parts():
     def entries():
-        return {name: {"energy": energy, "time": 1.0, "peak_ram": 1, "over_full": energy - 1}
-                for name, energy in (("poet", 1.2), ("checkmate", 1.1), ("paging_only", 1.3))}
+        return {
+            name: {"energy": energy, "time": 1.0, "peak_ram": 1, "over_full": energy - 1}
+            for name, energy in (("poet", 1.2), ("checkmate", 1.1), ("paging_only", 1.3))
+        }
 
     found = poet_paper._at_least_the_parts(entries())["poet"]
     assert found["energy"] == 1.1 and found["found_by"] == "checkmate"

@@ -77,17 +77,24 @@ def test_every_shipped_figure_has_a_source_and_costs_follow_from_it():
     assert m0.transfer_time("pagein", 4_616_510) == pytest.approx(1.000109)
 
 
-@pytest.mark.parametrize("change, text", [
-    ({"flop_per_s": {"value": -1, "source": "s"}}, "flop_per_s is -1"),
-    ({"flop_per_s": {"value": 1e6}}, "flop_per_s has no source"),
-    ({"speed": {"value": 1, "source": "s"}}, "unknown figure speed"),
-    ({"pagein": {"latency_s": {"value": 0, "source": "s"}}}, "pagein.bytes_per_s is missing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        ({"flop_per_s": {"value": -1, "source": "s"}}, "flop_per_s is -1"),
+        ({"flop_per_s": {"value": 1e6}}, "flop_per_s has no source"),
+        ({"speed": {"value": 1, "source": "s"}}, "unknown figure speed"),
+        ({"pagein": {"latency_s": {"value": 0, "source": "s"}}}, "pagein.bytes_per_s is missing"),
+    ],
+)
 def test_a_wrong_cost_table_is_named(change, text):
     side = {key: {"value": 1, "source": "s"} for key in ("latency_s", "bytes_per_s", "power_w")}
-    good = {"element_bytes": {"value": 4, "source": "s"}, "pagein": side, "pageout": side,
-            "flop_per_s": {"value": 1, "source": "s"},
-            "compute_power_w": {"value": 1, "source": "s"}}  # fmt: skip
+    good = {
+        "element_bytes": {"value": 4, "source": "s"},
+        "pagein": side,
+        "pageout": side,
+        "flop_per_s": {"value": 1, "source": "s"},
+        "compute_power_w": {"value": 1, "source": "s"},
+    }
     assert costs.parse(good).compute_energy(3) == 3
     with pytest.raises(CostError, match=text):
         costs.parse({**good, **change})
@@ -100,8 +107,14 @@ def _node(name, deps=(), ram=1, work=0, compute=1.0, pagein=2.0, pageout=3.0):
 def test_transfers_hide_behind_computing_until_room_is_needed():
     graph = Graph((_node("a"), _node("b", ("a",)), _node("c", ("b",)), _node("d", ("c", "a"))))
     out = [("compute", "a"), ("pageout", "a"), ("compute", "b")]
-    early = [*out, ("free", "a"), ("compute", "c"), ("free", "b"), ("pagein", "a"),
-             ("compute", "d")]  # fmt: skip
+    early = [
+        *out,
+        ("free", "a"),
+        ("compute", "c"),
+        ("free", "b"),
+        ("pagein", "a"),
+        ("compute", "d"),
+    ]
     verdict = evaluate(graph, Budget(3, deadline=7), early, "overlapped")
     # a 0-1, out 1-4 beside b 1-2, c waits for the room: 4-5, in 5-7, d 7-8
     assert verdict.overlapped_time == 8 and "takes 8 s" in verdict.fault
@@ -112,8 +125,14 @@ def test_transfers_hide_behind_computing_until_room_is_needed():
 
 def test_overlap_counts_the_workspace_of_the_running_operator():
     graph = Graph((_node("a"), _node("b", (), work=2, compute=9.0), _node("c", ("a", "b"))))
-    plan = [("compute", "a"), ("pageout", "a"), ("free", "a"), ("compute", "b"),
-            ("pagein", "a"), ("compute", "c")]  # fmt: skip
+    plan = [
+        ("compute", "a"),
+        ("pageout", "a"),
+        ("free", "a"),
+        ("compute", "b"),
+        ("pagein", "a"),
+        ("compute", "c"),
+    ]
     verdict = evaluate(graph, Budget(3), plan)
     assert verdict.valid and verdict.peak_ram == 3 and verdict.overlapped_peak_ram == 4
     assert "needs 4 bytes of RAM" in evaluate(graph, Budget(3), plan, "overlapped").fault
@@ -127,9 +146,15 @@ def test_erased_blocks_are_counted_and_limited():
     assert fault == "erases 3 blocks; the budget is 2"
 
 
-@pytest.mark.parametrize("name, value", [
-    ("ram_bytes", -1), ("ram_bytes", None), ("deadline", float("nan")), ("aux_bytes", "1k"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("ram_bytes", -1),
+        ("ram_bytes", None),
+        ("deadline", float("nan")),
+        ("aux_bytes", "1k"),
+    ],
+)
 def test_a_bad_budget_is_one_clear_line(name, value):
     with pytest.raises(PlanError, match=f"budget: {name} is"):
         Budget(**{"ram_bytes": 1, name: value})

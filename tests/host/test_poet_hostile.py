@@ -18,8 +18,14 @@ from acclimate_host.poet.problem import Budget, Graph, Node, PlanError, from_jso
 from acclimate_host.poet.solve import solve
 from bench.poet_random import differs, problem
 
-COSTS = ("compute_energy", "compute_time", "pagein_energy", "pagein_time", "pageout_energy",
-         "pageout_time")  # fmt: skip
+COSTS = (
+    "compute_energy",
+    "compute_time",
+    "pagein_energy",
+    "pagein_time",
+    "pageout_energy",
+    "pageout_time",
+)
 
 
 def changed(graph, change):
@@ -48,9 +54,18 @@ def gaps(node, rng):
     return replace(node, ram_bytes=node.ram_bytes * (rng.random() < 0.7), **free)
 
 
-@pytest.mark.parametrize("change", [
-    same(0.0), same(1.0), scaled(1e12), scaled(1e-9), mixed, gaps,
-], ids=["zero", "equal", "huge", "tiny", "mixed", "gaps"])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        same(0.0),
+        same(1.0),
+        scaled(1e12),
+        scaled(1e-9),
+        mixed,
+        gaps,
+    ],
+    ids=["zero", "equal", "huge", "tiny", "mixed", "gaps"],
+)
 def test_strange_costs_agree_with_exhaustive_search(change):
     for seed in range(900, 925):
         graph, budget = problem(seed, most=6)
@@ -62,8 +77,10 @@ def test_nodes_that_nothing_reads_agree_with_exhaustive_search():
     rng = random.Random(5)
     for seed in range(20):
         graph, budget = problem(seed, most=6)
-        nodes = tuple(replace(node, deps=tuple(d for d in node.deps if rng.random() < 0.5))
-                      for node in graph.nodes)  # fmt: skip
+        nodes = tuple(
+            replace(node, deps=tuple(d for d in node.deps if rng.random() < 0.5))
+            for node in graph.nodes
+        )
         graph = Graph(nodes, graph.resident_bytes)
         assert not differs(graph, budget, search(graph, budget)), seed
 
@@ -84,8 +101,10 @@ def exact_cases(count):
 def test_limits_that_the_best_plan_just_meets_are_no_hindrance_and_less_is():
     tighter = 0
     for graph, budget, verdict in exact_cases(15):
-        for name, value, step in (("deadline", verdict.serial_time, 0.5),
-                                  ("aux_bytes", verdict.written_bytes, 1)):  # fmt: skip
+        for name, value, step in (
+            ("deadline", verdict.serial_time, 0.5),
+            ("aux_bytes", verdict.written_bytes, 1),
+        ):
             exact = replace(budget, **{name: value})
             assert solve(graph, exact).energy == pytest.approx(verdict.energy, rel=1e-9)
             less = replace(budget, **{name: value - step})
@@ -109,8 +128,21 @@ def test_a_damaged_file_is_one_clear_line_or_a_problem():
     graph, budget, _ = next(exact_cases(1))
     whole = json.loads(json.dumps(to_json(graph, budget, search(graph, budget)[1])))
     rng, refused = random.Random(7), 0
-    junk = (None, -1, "x", [], {}, float("nan"), 1e308, True, [["compute"]], [[1, 2, 3]], 1.5,
-            10**30, [["compute", ["n0"]]])  # fmt: skip
+    junk = (
+        None,
+        -1,
+        "x",
+        [],
+        {},
+        float("nan"),
+        1e308,
+        True,
+        [["compute"]],
+        [[1, 2, 3]],
+        1.5,
+        10**30,
+        [["compute", ["n0"]]],
+    )
     for _ in range(600):
         data = copy.deepcopy(whole)
         places = [(data, key) for key in data] + [(data["budget"], key) for key in data["budget"]]

@@ -18,18 +18,31 @@ from acclimate_host.poet.solve import solve
 from bench.poet_random import problem
 
 FIELDS = {
-    "id", "deps", "ram_bytes", "workspace_bytes", "compute_energy", "compute_time",
-    "pagein_energy", "pagein_time", "pageout_energy", "pageout_time",
-}  # fmt: skip
+    "id",
+    "deps",
+    "ram_bytes",
+    "workspace_bytes",
+    "compute_energy",
+    "compute_time",
+    "pagein_energy",
+    "pagein_time",
+    "pageout_energy",
+    "pageout_time",
+}
 
 
 def fits_in_another_order_only():
     """Two big tensors, each reduced to a small one: one after the other they fit."""
     cost = dict(compute_energy=1.0, compute_time=1.0, pageable=False, recomputable=False)
-    return Graph((
-        Node("a", (), 4, **cost), Node("b", (), 4, **cost), Node("c", ("a",), 1, **cost),
-        Node("d", ("b",), 1, **cost), Node("e", ("c", "d"), 1, **cost),
-    )), Budget(7)  # fmt: skip
+    return Graph(
+        (
+            Node("a", (), 4, **cost),
+            Node("b", (), 4, **cost),
+            Node("c", ("a",), 1, **cost),
+            Node("d", ("b",), 1, **cost),
+            Node("e", ("c", "d"), 1, **cost),
+        )
+    ), Budget(7)
 
 
 @pytest.mark.parametrize("most", [8, 0])
@@ -41,7 +54,8 @@ def test_a_free_order_fits_where_the_given_one_does_not(most, monkeypatch):
     answer = solve(graph, budget, order="free", time_limit=3)
     assert answer.verdict.valid and answer.energy == 5
     assert answer.order.index("c") < answer.order.index("b") or (
-        answer.order.index("d") < answer.order.index("a"))  # fmt: skip
+        answer.order.index("d") < answer.order.index("a")
+    )
 
 
 def test_a_free_order_is_never_worse_and_agrees_with_the_oracle():
@@ -67,8 +81,12 @@ print("valid", answer.verdict.valid, answer.lower_bound < answer.energy)
 
 
 def test_ctrl_c_gives_the_best_plan_so_far():
-    child = subprocess.Popen([sys.executable, "-c", _INTERRUPTED], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True)  # fmt: skip
+    child = subprocess.Popen(
+        [sys.executable, "-c", _INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert child.stdout.readline() == "greedy\n"
         time.sleep(1)
@@ -96,15 +114,22 @@ def test_the_file_has_the_fields_of_the_format_and_no_others():
     assert verdict.peak_ram == claim["peak_ram"] and verdict.serial_time == claim["time"]
 
 
-@pytest.mark.parametrize("change, text", [
-    ({"nodes": None}, "not a planning problem"), ({"budget": {}}, "not a planning problem"),
-    ({"plan": [["compute"]]}, "not a planning problem"), ({"nodes": []}, "the graph is empty"),
-    ({"nodes": [{"id": "a", "speed": 1}]}, "node 0: unknown key 'speed'"),
-    ({"nodes": [{"id": 7}]}, "node 0: id is 7, no text"), ({"nodes": [{}]}, "id is missing"),
-    ({"nodes": [{"id": "a", "deps": "b"}]}, "node 0: deps is 'b', no list of ids"),
-    ({"budget": {"deadline": 3}}, "budget: ram_bytes is missing"), ({"claim": 3}, "claim is 3"),
-    ({"budget": {"ram_bytes": "2k"}}, "budget: ram_bytes is '2k'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        ({"nodes": None}, "not a planning problem"),
+        ({"budget": {}}, "not a planning problem"),
+        ({"plan": [["compute"]]}, "not a planning problem"),
+        ({"nodes": []}, "the graph is empty"),
+        ({"nodes": [{"id": "a", "speed": 1}]}, "node 0: unknown key 'speed'"),
+        ({"nodes": [{"id": 7}]}, "node 0: id is 7, no text"),
+        ({"nodes": [{}]}, "id is missing"),
+        ({"nodes": [{"id": "a", "deps": "b"}]}, "node 0: deps is 'b', no list of ids"),
+        ({"budget": {"deadline": 3}}, "budget: ram_bytes is missing"),
+        ({"claim": 3}, "claim is 3"),
+        ({"budget": {"ram_bytes": "2k"}}, "budget: ram_bytes is '2k'"),
+    ],
+)
 def test_a_bad_file_is_one_clear_line(change, text):
     good = to_json(Graph((Node("a", (), 1),)), Budget(1), (("compute", "a"),))
     assert from_json(good)

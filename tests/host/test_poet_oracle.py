@@ -21,10 +21,23 @@ from acclimate_host.poet.problem import (
 
 def _skip():
     """A chain a, b, c and then d, which reads a and c; one byte each."""
-    cost = dict(ram_bytes=1, compute_energy=1.0, compute_time=1.0, pagein_energy=0.25,
-                pagein_time=5.0, pageout_energy=0.25, pageout_time=5.0)  # fmt: skip
-    return Graph((Node("a", **cost), Node("b", ("a",), **cost), Node("c", ("b",), **cost),
-                  Node("d", ("a", "c"), **cost)))  # fmt: skip
+    cost = dict(
+        ram_bytes=1,
+        compute_energy=1.0,
+        compute_time=1.0,
+        pagein_energy=0.25,
+        pagein_time=5.0,
+        pageout_energy=0.25,
+        pageout_time=5.0,
+    )
+    return Graph(
+        (
+            Node("a", **cost),
+            Node("b", ("a",), **cost),
+            Node("c", ("b",), **cost),
+            Node("d", ("a", "c"), **cost),
+        )
+    )
 
 
 def test_problem_survives_json():
@@ -33,10 +46,17 @@ def test_problem_survives_json():
     assert from_json(data) == (graph, budget, (("compute", "a"),), {"energy": 1.0})
 
 
-@pytest.mark.parametrize("nodes", [
-    (), (Node("a"), Node("a")), (Node("a", ("b",)), Node("b", ("a",))), (Node("a", ("z",)),),
-    (Node("a", compute_energy=-1.0),), (Node("a", pagein_time=float("nan")),),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        (),
+        (Node("a"), Node("a")),
+        (Node("a", ("b",)), Node("b", ("a",))),
+        (Node("a", ("z",)),),
+        (Node("a", compute_energy=-1.0),),
+        (Node("a", pagein_time=float("nan")),),
+    ],
+)
 def test_a_bad_graph_is_one_clear_line(nodes):
     with pytest.raises(PlanError) as caught:
         Graph(nodes)
@@ -75,8 +95,15 @@ def _random(rng, most=5):
     chain = rng.random() < 0.5
     for i in range(rng.randint(2, most)):
         deps = tuple(f"n{j}" for j in range(i) if chain and j == i - 1 or rng.random() < 0.3)
-        nodes.append(Node(f"n{i}", deps, rng.randint(1, 4), rng.randint(0, 2),
-                          *(rng.randint(1, 9) for _ in range(6))))  # fmt: skip
+        nodes.append(
+            Node(
+                f"n{i}",
+                deps,
+                rng.randint(1, 4),
+                rng.randint(0, 2),
+                *(rng.randint(1, 9) for _ in range(6)),
+            )
+        )
     return Graph(tuple(nodes), rng.randint(0, 2))
 
 

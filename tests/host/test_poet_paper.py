@@ -42,14 +42,24 @@ def test_scaled_algorithm_1_agrees_with_ours_and_45_percent_has_no_plan(linear):
         solve(linear, _budget(linear, 0.45), formulation="paper")
 
 
-@pytest.mark.parametrize("seed, fault", [
-    (11, "input n0 is not in RAM"), (45, "input n0 is not in RAM"), (74, "needs 16 bytes of RAM"),
-    (80, "needs 17 bytes of RAM"), (93, "input n3 is not in RAM"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "seed, fault",
+    [
+        (11, "input n0 is not in RAM"),
+        (45, "input n0 is not in RAM"),
+        (74, "needs 16 bytes of RAM"),
+        (80, "needs 17 bytes of RAM"),
+        (93, "input n3 is not in RAM"),
+    ],
+)
 def test_algorithm_2_breaks_plans_that_paging_at_the_ends_of_stages_keeps(seed, fault):
     graph, _ = problem(seed, 8)
-    graph = Graph(tuple(replace(node, pageable=True, recomputable=True, workspace_bytes=0)
-                        for node in graph.nodes))  # fmt: skip
+    graph = Graph(
+        tuple(
+            replace(node, pageable=True, recomputable=True, workspace_bytes=0)
+            for node in graph.nodes
+        )
+    )
     budget = Budget(int(0.62 * sum(node.ram_bytes for node in graph.nodes)))
     assert fault in solve_paper(graph, budget, recompute=False).verdict.fault
     repaired = solve_paper(graph, budget, recompute=False, repaired=True)
@@ -70,8 +80,14 @@ def test_a_problem_that_cbc_calls_infeasible_is_tried_again():
     c = [pulp_solver.variable(hard, f"c{i}", kind="Binary") for i in range(2)]
     x = [pulp_solver.variable(hard, f"x{i}", kind="Binary") for i in range(3)]
     hard += c[0] + c[1]
-    for row in (x[0] + c[1] == 1, x[0] + c[0] >= 1, x[1] + c[1] <= 1, c[0] + c[1] <= 1,
-                x[2] == 1, 9000 * x[1] + 7200 * x[2] + 10800 * c[1] >= 16200):  # fmt: skip
+    for row in (
+        x[0] + c[1] == 1,
+        x[0] + c[0] >= 1,
+        x[1] + c[1] <= 1,
+        c[0] + c[1] <= 1,
+        x[2] == 1,
+        9000 * x[1] + 7200 * x[2] + 10800 * c[1] >= 16200,
+    ):
         hard += row
     assert pulp_solver.run(hard, pulp_solver.pick("cbc"), "cbc") == "optimal"
     assert pulp.value(hard.objective) == 0

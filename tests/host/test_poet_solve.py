@@ -120,11 +120,14 @@ def test_everything_kept_is_enough_for_the_plan_that_only_computes(vgg):
     assert solve(vgg, Budget(ram - shorter - 1)).energy > least * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("arguments, text", [
-    ({"solver": "gurobi"}, "unknown solver 'gurobi'"),
-    ({"clock": "wall"}, "unknown clock 'wall'"),
-    ({"time_limit": 0}, "time_limit is 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        ({"solver": "gurobi"}, "unknown solver 'gurobi'"),
+        ({"clock": "wall"}, "unknown clock 'wall'"),
+        ({"time_limit": 0}, "time_limit is 0"),
+    ],
+)
 def test_bad_arguments_are_one_clear_line(vgg, arguments, text):
     with pytest.raises(PlanError, match=text) as caught:
         solve(vgg, Budget(1 << 30), **arguments)
@@ -137,18 +140,34 @@ def test_an_impossible_deadline_is_one_clear_line(vgg):
 
 
 def test_recomputations_out_of_order_are_put_in_order():
-    graph = Graph(tuple(Node(f"n{i}", tuple(f"n{j}" for j in deps), 1, 0, 1.0, 1.0)
-                        for i, deps in enumerate([(), (), (0, 1), (0, 1)])))  # fmt: skip
-    steps = [("compute", "n0"), ("compute", "n1"), ("compute", "n2"), ("free", "n0"),
-             ("free", "n1"), ("compute", "n1"), ("compute", "n0"), ("compute", "n3")]  # fmt: skip
+    graph = Graph(
+        tuple(
+            Node(f"n{i}", tuple(f"n{j}" for j in deps), 1, 0, 1.0, 1.0)
+            for i, deps in enumerate([(), (), (0, 1), (0, 1)])
+        )
+    )
+    steps = [
+        ("compute", "n0"),
+        ("compute", "n1"),
+        ("compute", "n2"),
+        ("free", "n0"),
+        ("free", "n1"),
+        ("compute", "n1"),
+        ("compute", "n0"),
+        ("compute", "n3"),
+    ]
     ordered = [step for step in reorder.in_order(graph, steps) if step[0] == "compute"]
     assert [name for _, name in ordered] == ["n0", "n1", "n2", "n0", "n1", "n3"]
 
 
 def test_sizes_of_a_real_board_in_bytes_do_not_upset_the_solver():
     graph, budget = problem(11)
-    big = Graph(tuple(replace(node, ram_bytes=node.ram_bytes * 104_729 + 7 * i)
-                      for i, node in enumerate(graph.nodes)))  # fmt: skip
+    big = Graph(
+        tuple(
+            replace(node, ram_bytes=node.ram_bytes * 104_729 + 7 * i)
+            for i, node in enumerate(graph.nodes)
+        )
+    )
     ram = everything_kept(big) - 1
     answer = solve(big, Budget(ram))
     assert answer.verdict.valid and answer.proven

@@ -84,8 +84,11 @@ def test_an_operators_own_speed_is_what_its_layers_cost():
     step = plain_step(graph, full(graph))
     plain, own = (step_graph(step, network, t).graph.nodes for t in (published, table))
     usual = published.figures["flop_per_s"]
-    slower = {a.id: b.compute_time / a.compute_time for a, b in zip(plain, own, strict=True)
-              if a.compute_time}  # fmt: skip
+    slower = {
+        a.id: b.compute_time / a.compute_time
+        for a, b in zip(plain, own, strict=True)
+        if a.compute_time
+    }
     assert slower["c2.y"] == pytest.approx(usual / 1e3)  # depthwise
     assert slower["c4.y"] == 1  # in two groups: none of the measured ones
     first, same = (network_graph("linear", t).nodes[1].compute_time for t in (published, table))
@@ -107,24 +110,28 @@ def test_a_power_meters_csv_is_averaged_over_time():
     assert mean_power("time_s,power_w\n0,1\n3,1\n4,3\n") == pytest.approx((3 + 2) / 4)
     assert mean_power("time_s,current_a,voltage_v\n0,2,3\n1,2,3\n") == pytest.approx(6)
     for text, why in (
-        ("", "expected columns"), ("time_s,power_w\n0,1\n", "two or more"),
-        ("time_s,power_w\n0,1\n0,1\n", "rising"), ("time_s,power_w\n0,x\n1,1\n", "could not"),
+        ("", "expected columns"),
+        ("time_s,power_w\n0,1\n", "two or more"),
+        ("time_s,power_w\n0,1\n0,1\n", "rising"),
+        ("time_s,power_w\n0,x\n1,1\n", "could not"),
         ("time_s,current_a\n0,1\n1,1\n", "--voltage"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(AcclimateError, match=why):
             mean_power(text)
 
 
 @pytest.mark.parametrize(
     "words, text",
-    [(["--board", "esp32"], "no instruction clock"),
-     (["--board", "samd21", "--rounds", "1"], "samd21: too little heap to measure"),
-     (["--board", "desktop"], "energy: give"),
-     (["--board", "nrf52840", "--power", "/nope"], "No such file"),
-     (["--board", "nrf52840", "--out", "x.txt"], ".toml"),
-     (["--board", "nrf52840", "--rounds", "0"], "1 or more"),
-     (["--board", "nrf52840", "--like", "zz"], "no board")],
-)  # fmt: skip
+    [
+        (["--board", "esp32"], "no instruction clock"),
+        (["--board", "samd21", "--rounds", "1"], "samd21: too little heap to measure"),
+        (["--board", "desktop"], "energy: give"),
+        (["--board", "nrf52840", "--power", "/nope"], "No such file"),
+        (["--board", "nrf52840", "--out", "x.txt"], ".toml"),
+        (["--board", "nrf52840", "--rounds", "0"], "1 or more"),
+        (["--board", "nrf52840", "--like", "zz"], "no board"),
+    ],
+)
 def test_bad_input_is_one_clear_line(words, text, capsys):
     if words[1] in ("esp32", "samd21") and why_not(words[1]):
         pytest.skip(why_not(words[1]))

@@ -60,8 +60,12 @@ class World:
 
     def pulled(self):
         """One pull; it may lose its line a few times."""
-        pull = Pull(self.store, "http://h/models/7/all.man", attempts=self.draw.choice((2, 5)),
-                    whole_only=self.draw.random() < 0.3)  # fmt: skip
+        pull = Pull(
+            self.store,
+            "http://h/models/7/all.man",
+            attempts=self.draw.choice((2, 5)),
+            whole_only=self.draw.random() < 0.3,
+        )
         request = pull.request()
         while request:
             try:

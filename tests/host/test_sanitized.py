@@ -20,8 +20,11 @@ def run(core, *arguments):
     path = os.pathsep.join([str(ROOT / "device"), str(ROOT / "host")])
     done = subprocess.run(
         [ROOT / "tools" / "sanitized.sh", sys.executable, program, library, *arguments],
-        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0 and "clean" in done.stdout, done.stdout + done.stderr[-3000:]
 
 

@@ -17,10 +17,13 @@ def _shown(command):
     return [line[4:] for line in lines[: lines.index("")]]
 
 
-@pytest.mark.parametrize("command", [
-    "acclimate plan linear --board m4 --ram 50%",
-    "acclimate plan linear --sweep ram=45%,60%,100% --sweep method=poet,dtr,capuchin",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "acclimate plan linear --board m4 --ram 50%",
+        "acclimate plan linear --sweep ram=45%,60%,100% --sweep method=poet,dtr,capuchin",
+    ],
+)
 def test_plans_are_what_the_commands_print(command, capsys):
     assert main(command.split()[1:]) == 0
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

@@ -87,6 +87,10 @@ def test_evidence_is_that_of_floating_point():
 def test_shipped_weights_are_those_of_the_docs():
     text = (repository() / "docs" / "acceptance.md").read_text()
     a, b, c, d = acceptance.WEIGHTS
-    for part in (f"{a} x rise of mean", f"{b} x rise of the spread", f"x {c} x prior",
-                 f"x {d} x (wins"):  # fmt: skip
+    for part in (
+        f"{a} x rise of mean",
+        f"{b} x rise of the spread",
+        f"x {c} x prior",
+        f"x {d} x (wins",
+    ):
         assert part in text

@@ -253,8 +253,9 @@ def test_lost_journal_is_rebuilt_from_the_newest_whole_model(kept):
     assert reset(again).note == ""
 
 
-@pytest.mark.parametrize("bad", [lambda: cases.capsule(9, board=4), lambda: (
-    update(cases.capsule(4), cases.capsule(9)))])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad", [lambda: cases.capsule(9, board=4), lambda: update(cases.capsule(4), cases.capsule(9))]
+)
 def test_verified_model_is_confirmed_after_another_was_refused(kept, bad):
     stage(kept, cases.capsule(2))
     with pytest.raises(CapsuleError):

@@ -91,8 +91,10 @@ def test_an_update_takes_no_more_than_1536_bytes_of_heap_on_the_32_kb_board(boar
 
 def test_native_module_of_a_frozen_package_is_found_in_lib_and_hashed(board):
     files = package.build("armv6m", ["digest"])
-    board.exec("import os\nfor p in ('/lib', '/lib/acclimate'):\n"
-               "    try:\n        os.mkdir(p)\n    except OSError:\n        pass")  # fmt: skip
+    board.exec(
+        "import os\nfor p in ('/lib', '/lib/acclimate'):\n"
+        "    try:\n        os.mkdir(p)\n    except OSError:\n        pass"
+    )
     for name in ("_manifest.mpy", "_update.mpy"):
         board.put_bytes(files[name], "/lib/acclimate/" + name)
     load = "from acclimate import _native\n_native.load('update')\nprint(_native.reason('update'))"

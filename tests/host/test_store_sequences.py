@@ -121,17 +121,37 @@ class Life:
     # ---- one step ----------------------------------------------------------------------------
 
     OPERATIONS = (
-        swap, swap_update, stage, stage_again, write, write, write, write_wrong, finish, verify,
-        verify, half_an_update, trial, trial, confirm, rollback, cancel, save, foreign, reboot,
-    )  # fmt: skip
+        swap,
+        swap_update,
+        stage,
+        stage_again,
+        write,
+        write,
+        write,
+        write_wrong,
+        finish,
+        verify,
+        verify,
+        half_an_update,
+        trial,
+        trial,
+        confirm,
+        rollback,
+        cancel,
+        save,
+        foreign,
+        reboot,
+    )
 
     def step(self, with_cuts):
         operation = self.draw.choice(self.OPERATIONS)
         before = cases.active(self.store)
         if with_cuts and self.draw.random() < 0.3:
-            self.flash.cut_after(self.draw.randrange(1, 120),
-                                 self.draw.choice(ERASE_TORN + PROGRAM_TORN),
-                                 self.draw.randrange(999))  # fmt: skip
+            self.flash.cut_after(
+                self.draw.randrange(1, 120),
+                self.draw.choice(ERASE_TORN + PROGRAM_TORN),
+                self.draw.randrange(999),
+            )
         other = self.waiting()
         try:
             operation(self)

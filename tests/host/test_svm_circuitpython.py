@@ -21,9 +21,24 @@ DEVICE = ROOT / "device" / "acclimate"
 # Modules that CircuitPython documents as its subset of the standard library; the stubs package
 # describes the rest.
 STANDARD = {
-    "array", "asyncio", "binascii", "builtins", "collections", "errno", "gc", "io", "json",
-    "math", "os", "random", "re", "select", "struct", "sys", "time",
-}  # fmt: skip
+    "array",
+    "asyncio",
+    "binascii",
+    "builtins",
+    "collections",
+    "errno",
+    "gc",
+    "io",
+    "json",
+    "math",
+    "os",
+    "random",
+    "re",
+    "select",
+    "struct",
+    "sys",
+    "time",
+}
 
 PREPARE = """
 import sys

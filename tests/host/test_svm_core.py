@@ -46,13 +46,18 @@ def test_c_core_is_clean_under_sanitizers():
         "same_everywhere(twin_svm.load(sys.argv[2]), random.Random(99), 60)"
     )
     environment = dict(
-        os.environ, LD_PRELOAD=asan, ASAN_OPTIONS="detect_leaks=0",
+        os.environ,
+        LD_PRELOAD=asan,
+        ASAN_OPTIONS="detect_leaks=0",
         PYTHONPATH=os.pathsep.join(sys.path),
-    )  # fmt: skip
+    )
     run = subprocess.run(
         [sys.executable, "-c", code, str(HERE), str(library)],
-        env=environment, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert run.returncode == 0, run.stderr[-3000:]
 
 

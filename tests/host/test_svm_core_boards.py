@@ -32,9 +32,16 @@ def run_on_board(board, module, fit):
     par = array_before_start(fit)
     words = p.HEAD + 2 * len(fit.rows)
     text = SCRIPT.format(
-        module=module, code=fit.x.typecode, x=list(fit.x), rows=list(fit.rows),
-        state=fit.work.typecode, par=par, n=len(fit.rows), is_float=is_float, words=words,
-    )  # fmt: skip
+        module=module,
+        code=fit.x.typecode,
+        x=list(fit.x),
+        rows=list(fit.rows),
+        state=fit.work.typecode,
+        par=par,
+        n=len(fit.rows),
+        is_float=is_float,
+        words=words,
+    )
     return board.exec(text, 60).split(), words
 
 

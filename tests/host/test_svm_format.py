@@ -30,9 +30,10 @@ def test_byte_table_in_the_docs_is_the_header_of_the_code():
 
 
 @pytest.fixture(
-    scope="module", params=[(k, s) for k in ("linear", "poly", "rbf") for s in ("float", "fixed")],
+    scope="module",
+    params=[(k, s) for k in ("linear", "poly", "rbf") for s in ("float", "fixed")],
     ids="-".join,
-)  # fmt: skip
+)
 def good(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("svm") / "m.svm"
     kernel, state = request.param

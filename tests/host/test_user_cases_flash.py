@@ -219,9 +219,11 @@ def test_an_image_is_written_to_a_board_and_read_back(desktop, monkeypatch):
     with pytest.raises(AcclimateError, match="cannot be erased: error -5"):
         romfs.deploy(desktop, image)
     pretend_rom(desktop)
-    desktop.exec("def rom_lost(what, number=0, a=0, b=b''):\n"
-                 " return 0 if what == 4 and a > 4000 else rom_ioctl(what, number, a, b)\n"
-                 "vfs.rom_ioctl = rom_lost")  # fmt: skip
+    desktop.exec(
+        "def rom_lost(what, number=0, a=0, b=b''):\n"
+        " return 0 if what == 4 and a > 4000 else rom_ioctl(what, number, a, b)\n"
+        "vfs.rom_ioctl = rom_lost"
+    )
     with pytest.raises(AcclimateError, match="reads back different"):
         romfs.deploy(desktop, image)
     assert install(desktop, ["sha256"])  # the board is not left in a strange state
@@ -253,9 +255,12 @@ def test_a_budget_is_visible_before_it_blocks():
     for i in range(5):
         seen.append((saver.saves_left(), saver.warning, saver.save(cases.weights(301, 50 + i))))
     assert seen == [
-        (4, "", "saved"), (3, "", "saved"), (2, "2 more saves today", "saved"),
-        (1, "1 more saves today", "saved"), (0, "0 more saves today", "budget"),
-    ]  # fmt: skip
+        (4, "", "saved"),
+        (3, "", "saved"),
+        (2, "2 more saves today", "saved"),
+        (1, "1 more saves today", "saved"),
+        (0, "0 more saves today", "budget"),
+    ]
     assert "0 left today, 10 erases in all" in repr(saver)
 
 
@@ -324,9 +329,10 @@ def test_a_patch_that_went_through_a_text_channel_is_refused(tmp_path):
         if b"\n" in patch[48:] and b"\x1a" in patch[48:]:
             break
     damaged = {
-        "line ends": patch.replace(b"\n", b"\r\n"), "end of file": patch.partition(b"\x1a")[0],
+        "line ends": patch.replace(b"\n", b"\r\n"),
+        "end of file": patch.partition(b"\x1a")[0],
         "utf-8": patch.decode("latin-1").encode(),
-    }  # fmt: skip
+    }
     for name, content in {**damaged, "as it was": patch}.items():
         store = cases.store(cases.flash())
         store.swap_capsule(cases.capsule(1))

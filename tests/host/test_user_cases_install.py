@@ -18,9 +18,10 @@ from harness.runtimes import ARCHS
 
 FOLDER = "/acclimate"
 NATIVES = [
-    (arch, name) for arch in ("x64", "armv6m", "armv7emsp", "xtensawin")
+    (arch, name)
+    for arch in ("x64", "armv6m", "armv7emsp", "xtensawin")
     for name in package.natives(arch)
-]  # fmt: skip
+]
 
 
 def needs_native(arch):
@@ -100,11 +101,15 @@ def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
     monkeypatch.setattr(desktop, "sha256", sha256)
     bad = "\n".join(text for fine, text in findings(desktop) if not fine)
     for wanted in (
-        "loop.mpy: it: not a .mpy file", "svm_data.mpy: it: not a .mpy file",
-        "svm_io.mpy: it is for CircuitPython", f"svm.mpy: differs from that of {__version__}",
-        "svm_train.py hides newer bytecode", "teapot.mpy: not of this release",
-        "svm_scaler.mpy: cannot be read", "imported by what is: svm_model",
-    ):  # fmt: skip
+        "loop.mpy: it: not a .mpy file",
+        "svm_data.mpy: it: not a .mpy file",
+        "svm_io.mpy: it is for CircuitPython",
+        f"svm.mpy: differs from that of {__version__}",
+        "svm_train.py hides newer bytecode",
+        "teapot.mpy: not of this release",
+        "svm_scaler.mpy: cannot be read",
+        "imported by what is: svm_model",
+    ):
         assert wanted in bad
     assert len(bad.splitlines()) == 8
 
@@ -222,11 +227,12 @@ def test_what_cannot_be_linked_for_the_smallest_core_fails_the_build(tmp_path, u
     rule = package.repository() / "native_modules" / "native.mk"
     texts = {
         "Makefile": f"MODULE = _toy\nSRC = toy_mod.c toy.c\nLINK_RUNTIME = 1\ninclude {rule}\n",
-        "toy_mod.c": test_build.WRAPPER, "toy.h": test_build.HEADER,
+        "toy_mod.c": test_build.WRAPPER,
+        "toy.h": test_build.HEADER,
         "toy.c": '#include "toy.h"\nfloat nobody_has_this(float);\nfloat expf(float);\n'
         "int32_t toy_sum(const int8_t *v, uint32_t n) { return v[0] + (int32_t)n; }\n"
         "float toy_scale(int32_t v, uint32_t w) { return %s + (float)w; }\n" % use,
-    }  # fmt: skip
+    }
     for name, text in texts.items():
         (folder / name).write_text(text)
     with pytest.raises(AssertionError, match="nobody_has_this|LinkError|relocations"):

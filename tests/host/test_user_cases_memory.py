@@ -74,8 +74,9 @@ def test_training_that_does_not_fit_leaves_the_model_as_it_was(board):
     board.exec(
         "from acclimate.svm import SVM\nfrom acclimate import heap\n"
         "m = SVM(kernel='rbf', gamma=1.0).fit([[0], [4], [1], [5]], [0, 1, 0, 1])\n"
-        "before = m.decision([2])\nX = bytearray(1200)\ny = bytearray([0, 1] * 600)", 60,
-    )  # fmt: skip
+        "before = m.decision([2])\nX = bytearray(1200)\ny = bytearray([0, 1] * 600)",
+        60,
+    )
     board.exec(_PIECES.format(left=24 * KB), 120)
     text = outcome(board, "m.fit(X, y)")
     need, _, largest = numbers(text)
@@ -91,12 +92,14 @@ def test_the_matrix_gives_way_where_the_heap_has_no_block_for_it():
         install(board, ["svm"])
         board.exec(
             "from acclimate.svm import SVM\nX = bytearray([0, 9] * 60)\n"
-            "y = bytearray([0, 1] * 60)\nSVM(storage='uint8').fit(X[:4], y[:4])", 60,
-        )  # fmt: skip
+            "y = bytearray([0, 1] * 60)\nSVM(storage='uint8').fit(X[:4], y[:4])",
+            60,
+        )
         board.exec(
             "import gc\n_hold = []\nwhile gc.mem_free() > 100000: _hold.append(bytearray(9000))\n"
-            "for i in range(0, len(_hold), 3): _hold[i] = None\ngc.collect()", 60,
-        )  # fmt: skip
+            "for i in range(0, len(_hold), 3): _hold[i] = None\ngc.collect()",
+            60,
+        )
         code = "m = SVM(storage='uint8').fit(X, y)\nprint(m.predict(bytes([8])), m.converged)"
         assert board.exec(code, 60) == "1 True\n"
 

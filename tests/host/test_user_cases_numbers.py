@@ -45,8 +45,9 @@ def test_a_value_beyond_int16_is_refused_with_the_name_of_its_feature():
     assert import_svm(fitted).predict([4, 9]) == 1
 
 
-@pytest.mark.parametrize("name, bits", [("desktop", 64), ("desktop-f32", 32), ("nrf52840", 32),
-                                        ("nrf52840-f30", 30)])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, bits", [("desktop", 64), ("desktop-f32", 32), ("nrf52840", 32), ("nrf52840-f30", 30)]
+)
 def test_device_tests_run_with_floats_of_30_32_and_64_bits(name, bits):
     runtime = next(r for r in runtimes.RUNTIMES if r.board == name)
     if runtimes.unavailable(runtime):

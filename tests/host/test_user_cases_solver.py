@@ -91,15 +91,34 @@ def test_the_reference_is_the_same_with_numpy_1(tmp_path):
         "print(numpy.__version__[0], '%.9f' % a.energy, o.proven and o.energy < a.energy)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], cwd=repository(), capture_output=True,
-        text=True, timeout=120, env={**os.environ, "PYTHONPATH": ""},
-    )  # fmt: skip
+        [sys.executable, "-c", code, str(folder)],
+        cwd=repository(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
     assert done.stdout.split() == ["1", "0.000457095", "True"], done.stderr[-2000:]
 
 
-OPTIONAL = {"highspy", "pulp", "ortools", "gurobipy", "cplex", "mosek", "xpress", "distributed",
-            "matplotlib", "onnx", "tflite", "sklearn", "paho", "esptool", "starlette",
-            "uvicorn"}  # fmt: skip
+OPTIONAL = {
+    "highspy",
+    "pulp",
+    "ortools",
+    "gurobipy",
+    "cplex",
+    "mosek",
+    "xpress",
+    "distributed",
+    "matplotlib",
+    "onnx",
+    "tflite",
+    "sklearn",
+    "paho",
+    "esptool",
+    "starlette",
+    "uvicorn",
+}
 
 
 def test_what_is_optional_is_never_imported_at_the_head_of_the_planner():

@@ -38,8 +38,15 @@ def odd_operations(path):
             if node.slice.step is not None or isinstance(node.ctx, ast.Del):
                 found.append(f"{path.name}:{node.lineno} {ast.unparse(node)}")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in ("tobytes", "frombytes", "fromlist", "tolist", "byteswap",
-                                  "buffer_info", "cast"):  # fmt: skip
+            if node.func.attr in (
+                "tobytes",
+                "frombytes",
+                "fromlist",
+                "tolist",
+                "byteswap",
+                "buffer_info",
+                "cast",
+            ):
                 found.append(f"{path.name}:{node.lineno} {ast.unparse(node)[:60]}")
     return found
 
@@ -228,8 +235,10 @@ def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
     with open_board("samd21") as board:
         install.install(board, SMALL, pure=True, yes=True)
         board.soft_reset()
-        cost = board.exec("import gc\ngc.collect()\na = gc.mem_alloc()\nimport acclimate\n"
-                          "gc.collect()\nprint(gc.mem_alloc() - a)")  # fmt: skip
+        cost = board.exec(
+            "import gc\ngc.collect()\na = gc.mem_alloc()\nimport acclimate\n"
+            "gc.collect()\nprint(gc.mem_alloc() - a)"
+        )
         assert int(cost) < 900  # the package itself imports nothing
         for name in SMALL:
             board.soft_reset()
@@ -246,8 +255,9 @@ def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
         free = board.exec(
             "import gc\nfrom acclimate.svm_small import SmallSVM\nm = SmallSVM()\n"
             "X = bytearray((0, 1, 2, 7, 8, 9))\nm.fit(X, bytes((3, 3, 3, 5, 5, 5)))\n"
-            "print(m.predict(bytearray((8,))))\ngc.collect()\nprint(gc.mem_free())", 120,
-        ).split()  # fmt: skip
+            "print(m.predict(bytearray((8,))))\ngc.collect()\nprint(gc.mem_free())",
+            120,
+        ).split()
         assert free[0] == "5" and int(free[1]) >= 8192
 
 

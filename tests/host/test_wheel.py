@@ -27,8 +27,20 @@ class Installed:
     def __init__(self, folder, wheel):
         self.folder, self.bin = folder, folder / "venv" / "bin"
         run(folder, sys.executable, "-m", "venv", "--without-pip", folder / "venv")
-        run(folder, sys.executable, "-m", "pip", "-q", "--python", self.bin / "python", "install",
-            "--no-deps", "--no-index", "--no-compile", wheel)  # fmt: skip
+        run(
+            folder,
+            sys.executable,
+            "-m",
+            "pip",
+            "-q",
+            "--python",
+            self.bin / "python",
+            "install",
+            "--no-deps",
+            "--no-index",
+            "--no-compile",
+            wheel,
+        )
         (site,) = (folder / "venv").glob("lib/python3*/site-packages")
         # Only the folder itself: .pth files in it, and so the repository, do not count.
         (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -43,9 +55,14 @@ def run(folder, *command):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("ACCL", "PYTHON"))}
     done = subprocess.run(
-        [str(word) for word in command], cwd=folder, env={**environment, "PATH": path},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
-    )  # fmt: skip
+        [str(word) for word in command],
+        cwd=folder,
+        env={**environment, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -60,14 +77,29 @@ def made_of_a_copy(folder):
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     for name in ("device", "host", "boards"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns(
-            "__pycache__", "*.egg-info", "emulated"))  # fmt: skip
+        shutil.copytree(
+            ROOT / name,
+            copy / name,
+            ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "emulated"),
+        )
     for path in package.natives("x64").values():
         target = copy / "out" / "native" / "x64" / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
-    run(copy, sys.executable, "-m", "pip", "-q", "wheel", "--no-deps", "--no-index",
-        "--no-build-isolation", "-w", folder, ".")  # fmt: skip
+    run(
+        copy,
+        sys.executable,
+        "-m",
+        "pip",
+        "-q",
+        "wheel",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "-w",
+        folder,
+        ".",
+    )
     (wheel,) = folder.glob("*.whl")
     return wheel
 

@@ -79,8 +79,7 @@ class Writer:
             scales = scales[:1]
         x = self.last
         w = self._tensor(weight_shape, "int8", scales, np.zeros(len(scales)), weight, axis)
-        b = self._tensor((count,), "int32", scales * self.scale_of(x), np.zeros(len(scales)),
-                         bias)  # fmt: skip
+        b = self._tensor((count,), "int32", scales * self.scale_of(x), np.zeros(len(scales)), bias)
         return self.op(name, (x, w, b), shape, scale, zero_point, options, **fields)
 
     def finish(self):
@@ -94,5 +93,10 @@ class Writer:
 
 def window(stride, padding, act=0, **fields):
     """Return the fields of a sliding operator's options; padding 0 is SAME, 1 VALID."""
-    return {"strideH": stride[0], "strideW": stride[1], "padding": padding,
-            "fusedActivationFunction": act, **fields}  # fmt: skip
+    return {
+        "strideH": stride[0],
+        "strideW": stride[1],
+        "padding": padding,
+        "fusedActivationFunction": act,
+        **fields,
+    }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The sending side of `acclimate.blocks`: numbered blocks over a line that loses packets.
 
-    sender = Sender(capsule, block_bytes_for(mtu))
-    print(sender.estimate_s(bytes_per_second))
-    sender.run(send, receive)                      # two functions of the line
+sender = Sender(capsule, block_bytes_for(mtu))
+print(sender.estimate_s(bytes_per_second))
+sender.run(send, receive)                      # two functions of the line
 """
 
 import secrets

@@ -16,11 +16,12 @@ from acclimate_host.errors import Refused
 
 _FORMATS = {1: "B", 2: "H", 4: "I"}
 _HEADER = struct.Struct(
-    "<" + "".join(
+    "<"
+    + "".join(
         f"{field.bytes}s" if field.name in ("magic", "digest", "tag") else _FORMATS[field.bytes]
         for field in HEADER.fields
     )
-)  # fmt: skip
+)
 _UNSIGNED = HEADER.offset("digest")
 _TAG = HEADER.offset("tag")
 KINDS = ENUMS["Kinds"][1]
@@ -52,9 +53,19 @@ class Capsule:
 
 
 def build(
-    sections, kind, model, version, *, key=None, flags=0, arch=0, abi=0, temperature=256,
-    board=0, device=0,
-):  # fmt: skip
+    sections,
+    kind,
+    model,
+    version,
+    *,
+    key=None,
+    flags=0,
+    arch=0,
+    abi=0,
+    temperature=256,
+    board=0,
+    device=0,
+):
     """Return a capsule of sections, a dictionary of type name -> bytes, in that order.
 
     :param key: bytes (16 to 64) for the HMAC-SHA-256 tag; the tag is zero without one.
@@ -74,9 +85,22 @@ def build(
         body += content
     after = table + bytes(body[HEADER.bytes + len(table) :])
     head = _HEADER.pack(
-        b"ACAP", 1, KINDS[kind], len(sections), flags, len(body), model, version, arch, abi,
-        temperature, board, device, bytes(32), bytes(32),
-    )[:_UNSIGNED]  # fmt: skip
+        b"ACAP",
+        1,
+        KINDS[kind],
+        len(sections),
+        flags,
+        len(body),
+        model,
+        version,
+        arch,
+        abi,
+        temperature,
+        board,
+        device,
+        bytes(32),
+        bytes(32),
+    )[:_UNSIGNED]
     digest = hashlib.sha256(head + after).digest()
     tag = _sign(head + digest, key) if key is not None else bytes(32)
     return head + digest + tag + after
@@ -119,12 +143,20 @@ def read(data):
     digest = hashlib.sha256(data[:_UNSIGNED] + data[HEADER.bytes :]).digest()
     return Capsule(
         {v: k for k, v in KINDS.items()}.get(values["kind"], str(values["kind"])),
-        values["model"], values["version"],
+        values["model"],
+        values["version"],
         tuple((names.get(t, str(t)), bytes(data[a:b])) for t, a, b in ranges),
-        values["flags"], values["arch"], values["abi"], values["temperature"],
-        values["board"], values["device"], values["digest"], values["tag"], len(data),
+        values["flags"],
+        values["arch"],
+        values["abi"],
+        values["temperature"],
+        values["board"],
+        values["device"],
+        values["digest"],
+        values["tag"],
+        len(data),
         hmac.compare_digest(digest, values["digest"]),
-    )  # fmt: skip
+    )
 
 
 def _sign(message, key):

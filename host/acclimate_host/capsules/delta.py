@@ -31,10 +31,13 @@ def update(base, target, form=None):
         code += _encode(op, at, piece, base, encoder)
     digest_at = HEADER.offset("digest")
     fields = (
-        b"AUPD", bytes([1, FORMS[form or _form(base, target)]]), head.to_bytes(2, "little"),
-        len(code).to_bytes(4, "little"), zlib.crc32(code).to_bytes(4, "little"),
+        b"AUPD",
+        bytes([1, FORMS[form or _form(base, target)]]),
+        head.to_bytes(2, "little"),
+        len(code).to_bytes(4, "little"),
+        zlib.crc32(code).to_bytes(4, "little"),
         base[digest_at : digest_at + 32],
-    )  # fmt: skip
+    )
     container = b"".join(fields)
     assert len(container) == UPDATE.bytes
     return container + target[:head] + bytes(code)

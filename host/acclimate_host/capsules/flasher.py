@@ -131,9 +131,16 @@ def full_image(firmware, firmware_at, table, place, image, output, chip="esp32",
         one.write_bytes(changed)
         two.write_bytes(image)
         run(
-            "--chip", chip, "merge-bin", "-o", output,
-            hex(firmware_at), one, hex(place.offset), two,
-        )  # fmt: skip
+            "--chip",
+            chip,
+            "merge-bin",
+            "-o",
+            output,
+            hex(firmware_at),
+            one,
+            hex(place.offset),
+            two,
+        )
     return output
 
 
@@ -146,8 +153,15 @@ def uf2(image, start, family):
     out = bytearray()
     for number, part in enumerate(parts):
         head = struct.pack(
-            "<8I", 0x0A324655, 0x9E5D5157, 0x2000, start + 256 * number, 256, number, len(parts),
+            "<8I",
+            0x0A324655,
+            0x9E5D5157,
+            0x2000,
+            start + 256 * number,
+            256,
+            number,
+            len(parts),
             family,
-        )  # fmt: skip
+        )
         out += head + part + bytes(220) + struct.pack("<I", 0x0AB16F30)
     return bytes(out)

@@ -50,9 +50,16 @@ class Manifest:
         if not 1 <= len(self.entries) <= ENTRIES_MAX:
             raise Refused(f"{len(self.entries)} entries: 1 to {ENTRIES_MAX}")
         data = _HEAD.pack(
-            b"AMAN", 1, len(self.entries), self.percent, 0, self.model, self.version, self.total,
+            b"AMAN",
+            1,
+            len(self.entries),
+            self.percent,
+            0,
+            self.model,
+            self.version,
+            self.total,
             self.digest,
-        )  # fmt: skip
+        )
         for entry in self.entries:
             data += _ENTRY.pack(entry.base, entry.size, bytes.fromhex(entry.name))
         tag = hmac.new(key, data, "sha256").digest() if key is not None else bytes(TAG_BYTES)

@@ -9,8 +9,21 @@ from acclimate_host.capsules.blocks import Sender
 from acclimate_host.errors import AcclimateError, Missing
 
 
-def send(data, topic, host="127.0.0.1", port=1883, *, block_bytes=240, user=None, password=None,
-         tls=False, timeout_s=2, tries=30, progress=None, drop=lambda packet: False):  # fmt: skip
+def send(
+    data,
+    topic,
+    host="127.0.0.1",
+    port=1883,
+    *,
+    block_bytes=240,
+    user=None,
+    password=None,
+    tls=False,
+    timeout_s=2,
+    tries=30,
+    progress=None,
+    drop=lambda packet: False,
+):
     """Send a file to the device that listens at a topic; return (packets, seconds).
 
     :param drop: tells which packets are lost on the way; for trials of a bad line.

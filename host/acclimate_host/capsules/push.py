@@ -48,8 +48,10 @@ def push(board, capsule, bases=(), setup=None, confirm=True, progress=None):
     if active == new.digest.hex():
         return 0
     if new.total > int(slot_bytes):
-        raise Refused(f"capsule of {new.total} bytes, a slot of {board.name} has {slot_bytes}: "
-                      "send a new region layout")  # fmt: skip
+        raise Refused(
+            f"capsule of {new.total} bytes, a slot of {board.name} has {slot_bytes}: "
+            "send a new region layout"
+        )
     if new.version <= int(floor):
         raise Refused(f"version {new.version}: above {floor}, which {board.name} has tried")
     base = next((b for b in bases if b is not None and read(b).digest.hex() == active), None)

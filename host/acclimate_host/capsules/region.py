@@ -22,8 +22,7 @@ _native.register('update', _update)
 """
 _DEVICES = {
     "qboard": (
-        "import qboard\n"
-        "_device = qboard.Flash(qboard.RAW_START, {bytes} or qboard.RAW_BYTES)"
+        "import qboard\n_device = qboard.Flash(qboard.RAW_START, {bytes} or qboard.RAW_BYTES)"
     ),
     "esp32": (
         "import esp32\n_found = esp32.Partition.find(esp32.Partition.TYPE_DATA, label='capsule')\n"
@@ -60,8 +59,9 @@ class Region:
             return head + f"_flash = FileFlash({self.path!r}, {self.bytes})"
         return f"{self.code}\nfrom acclimate.flash import BlockFlash\n_flash = BlockFlash(_device)"
 
-    def store_code(self, key_path, model=0, kind=0, board=0, device=0, chunk_bytes=64,
-                   max_boots=3):  # fmt: skip
+    def store_code(
+        self, key_path, model=0, kind=0, board=0, device=0, chunk_bytes=64, max_boots=3
+    ):
         """Return statements that leave a Store in ``store``; the key is in a file of the board."""
         return f"""
 from acclimate.capsule import Wanted

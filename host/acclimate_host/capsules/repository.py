@@ -82,9 +82,7 @@ class Repository:
             made = delta.smallest(base, capsule)
             if len(made) < len(capsule):
                 entries.append(self._entry(digest[:16], made))
-        manifest = Manifest(
-            new.model, new.version, new.total, new.digest, percent, tuple(entries)
-        )  # fmt: skip
+        manifest = Manifest(new.model, new.version, new.total, new.digest, percent, tuple(entries))
         write_whole(self.manifest_path(new.model, cohort), manifest.pack(self.key))
         return manifest
 

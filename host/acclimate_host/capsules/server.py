@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """From a trained model to devices, in four lines.
 
-    server = CapsuleServer(model, folder="repository", model_id=7, key="fleet.key")
-    server.save()                       # build and sign the next version
-    server.export()                     # publish it: any web server on the folder delivers
-    server.deploy(["/dev/ttyACM0"])     # or push it over a cable
+server = CapsuleServer(model, folder="repository", model_id=7, key="fleet.key")
+server.save()                       # build and sign the next version
+server.export()                     # publish it: any web server on the folder delivers
+server.deploy(["/dev/ttyACM0"])     # or push it over a cable
 """
 
 import os
@@ -58,8 +58,17 @@ class CapsuleServer:
     :param options: more for ``build``: temperature, board, device, arch, abi, flags.
     """
 
-    def __init__(self, model, folder="repository", model_id=1, key=None, kind=None,
-                 operators=None, native_arch=None, **options):  # fmt: skip
+    def __init__(
+        self,
+        model,
+        folder="repository",
+        model_id=1,
+        key=None,
+        kind=None,
+        operators=None,
+        native_arch=None,
+        **options,
+    ):
         self.model = model
         self.operators = operators
         self.native_arch = native_arch
@@ -102,8 +111,11 @@ class CapsuleServer:
         from acclimate_host.connect import open_board
 
         capsule, sent = self.capsule or self.save(), {}
-        known = [self.repository.capsule(self.model_id, name) for id, name, _ in
-                 self.repository.models() if id == self.model_id]  # fmt: skip
+        known = [
+            self.repository.capsule(self.model_id, name)
+            for id, name, _ in self.repository.models()
+            if id == self.model_id
+        ]
         for device in devices:
             if hasattr(device, "exec"):
                 sent[device.name] = push(device, capsule, known, setup, confirm, progress)
@@ -111,4 +123,3 @@ class CapsuleServer:
             with open_board(device) as board:
                 sent[device] = push(board, capsule, known, setup, confirm, progress)
         return sent
-

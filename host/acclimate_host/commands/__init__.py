@@ -37,10 +37,11 @@ def open_chosen(args, **options):
 def add_region_arguments(parser):
     """Add what tells where a board keeps its capsules, where it does not know itself."""
     parser.add_argument(
-        "--region", metavar="EXPRESSION",
+        "--region",
+        metavar="EXPRESSION",
         help="the board's own expression for the block device, such as "
         "'import nrf; nrf.Flash(start=0xC0000, len=0x20000)'",
-    )  # fmt: skip
+    )
     parser.add_argument("--start", type=to_number, default=0, help="address of the region")
     parser.add_argument("--bytes", type=to_number, default=0, help="length of the region")
 

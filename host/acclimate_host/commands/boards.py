@@ -33,9 +33,14 @@ def run(args):
 def _row(board):
     ram = board.value("ram_bytes")
     return (
-        board.name, board.title, board.arch, f"{ram // 1024} KB" if ram else "-",
-        _support(board, "micropython"), _support(board, "circuitpython"), _here(board),
-    )  # fmt: skip
+        board.name,
+        board.title,
+        board.arch,
+        f"{ram // 1024} KB" if ram else "-",
+        _support(board, "micropython"),
+        _support(board, "circuitpython"),
+        _here(board),
+    )
 
 
 def _support(board, runtime):

@@ -42,15 +42,17 @@ def _build_arguments(parser):
     parser.add_argument("--weights", metavar="FILE", help="such as net_weights")
     parser.add_argument("--operators", metavar="FILE", help=".mpy, or .py to compile")
     parser.add_argument("--meta", metavar="FILE", help="whatever travels with the model")
-    parser.add_argument("--arch", choices=[arch for arch in ARCHS if arch],
-                        help="of native and viper functions in --operators FILE.py")  # fmt: skip
+    parser.add_argument(
+        "--arch",
+        choices=[arch for arch in ARCHS if arch],
+        help="of native and viper functions in --operators FILE.py",
+    )
     parser.add_argument("--temperature", type=float, default=1.0, help="of confidences (1)")
     parser.add_argument("--key", metavar="FILE", help="key file made by: acclimate capsule key")
 
 
 def run(args):
-    actions = {"build": _build, "inspect": _inspect, "verify": _verify, "diff": _diff,
-               "key": _key}  # fmt: skip
+    actions = {"build": _build, "inspect": _inspect, "verify": _verify, "diff": _diff, "key": _key}
     return actions[args.action](args)
 
 
@@ -69,9 +71,14 @@ def _build(args):
     if not 1 <= temperature <= 0xFFFF:
         raise Refused(f"--temperature {args.temperature}: 1/256 to 255")
     data = build(
-        sections, args.kind.upper(), args.model, args.version, temperature=temperature,
-        key=read_key(args.key) if args.key else None, **fields,
-    )  # fmt: skip
+        sections,
+        args.kind.upper(),
+        args.model,
+        args.version,
+        temperature=temperature,
+        key=read_key(args.key) if args.key else None,
+        **fields,
+    )
     write_bytes(args.output, data)
     signed = "signed" if args.key else "not signed: give --key FILE"
     print(f"{args.output}: {len(data)} bytes, version {args.version}, {signed}")
@@ -81,14 +88,21 @@ def _build(args):
 def _inspect(args):
     capsule = read(read_bytes(args.capsule))
     values = {
-        "kind": capsule.kind, "model": capsule.model, "version": capsule.version,
-        "bytes": capsule.total, "arch": capsule.arch, "abi": capsule.abi,
-        "board": capsule.board, "device": capsule.device,
-        "temperature": capsule.temperature / 256, "saved_by_device": bool(capsule.flags & 1),
+        "kind": capsule.kind,
+        "model": capsule.model,
+        "version": capsule.version,
+        "bytes": capsule.total,
+        "arch": capsule.arch,
+        "abi": capsule.abi,
+        "board": capsule.board,
+        "device": capsule.device,
+        "temperature": capsule.temperature / 256,
+        "saved_by_device": bool(capsule.flags & 1),
         "operators_for": describe(capsule.arch, capsule.abi),
         "sections": {name: len(content) for name, content in capsule.sections},
-        "sha256": capsule.digest.hex(), "intact": capsule.intact,
-    }  # fmt: skip
+        "sha256": capsule.digest.hex(),
+        "intact": capsule.intact,
+    }
     if args.json:
         print(json.dumps(values, indent=1))
         return 0
@@ -132,8 +146,10 @@ def _key(args):
     named = args.port or args.board
     if args.device is None and not named:
         keys.write_new(args.file)
-        print(f"{args.file}: a new key of {keys.KEY_BYTES} bytes; "
-              "bring it to the device by another way")  # fmt: skip
+        print(
+            f"{args.file}: a new key of {keys.KEY_BYTES} bytes; "
+            "bring it to the device by another way"
+        )
         return 0
     key, whose = read_key(args.file), "the key"
     if args.device is not None:

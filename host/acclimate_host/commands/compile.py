@@ -17,27 +17,38 @@ from acclimate_host.sparse.scheme import Scheme
 def add_arguments(parser):
     parser.add_argument("model", help="a .onnx or int8 .tflite file")
     parser.add_argument(
-        "--samples", metavar="FILE",
+        "--samples",
+        metavar="FILE",
         help=".npy of real inputs (count, channels, height, width), to quantize a float model",
-    )  # fmt: skip
+    )
     parser.add_argument("--percentile", type=float, default=100.0, help="of each range (100)")
     parser.add_argument("--headroom", type=float, default=0.0, help="for weights to grow (0)")
     parser.add_argument("--predict-only", action="store_true", help="no training")
     parser.add_argument(
-        "--biases", type=int, default=0, metavar="N",
+        "--biases",
+        type=int,
+        default=0,
+        metavar="N",
         help="train the last N biases besides the classifier (0)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--channels", action="append", default=[], metavar="LAYER:COUNT",
+        "--channels",
+        action="append",
+        default=[],
+        metavar="LAYER:COUNT",
         help="train so many input channels of a layer, the largest first; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZER_BYTES]
     )
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
     add = parser.add_argument_group("a step that needs more RAM than there is").add_argument
-    add("--ram", metavar="BYTES", help="most bytes of the arena, as 100k: what does not fit is "
-        "computed again or paged, for the least energy")  # fmt: skip
+    add(
+        "--ram",
+        metavar="BYTES",
+        help="most bytes of the arena, as 100k: what does not fit is "
+        "computed again or paged, for the least energy",
+    )
     add("--board", default="m4", metavar="B", help="cost table or board, as for plan (m4)")
     add("--storage", metavar="BYTES", help="for pages; 0: compute again only")
     add("--time-limit", type=float, default=60.0, metavar="S", help="of the planner (60)")
@@ -79,15 +90,27 @@ def _within(args, network, scheme, program):
     if program.arena_bytes <= ram:
         return program, []
     storage = None if args.storage is None else amount(args.storage, what="storage")
-    found = fit(network, scheme, ram, cost_table(args.board), args.optimizer,
-                Budget(ram, aux_bytes=storage), time_limit=args.time_limit, gap=1e-3)  # fmt: skip
+    found = fit(
+        network,
+        scheme,
+        ram,
+        cost_table(args.board),
+        args.optimizer,
+        Budget(ram, aux_bytes=storage),
+        time_limit=args.time_limit,
+        gap=1e-3,
+    )
     pages = found.page_bytes
     again = sum(kind == "compute" for kind, _ in found.answer.plan) - len(found.graph.nodes)
-    rows = [("arena without the plan", f"{program.arena_bytes:,}"),
-            ("code of the plan", f"{found.added_bytes:,}")]  # fmt: skip
+    rows = [
+        ("arena without the plan", f"{program.arena_bytes:,}"),
+        ("code of the plan", f"{found.added_bytes:,}"),
+    ]
     if pages:
-        rows += [(f"{len(pages)} pages that a step writes to a page store", f"{sum(pages):,}"),
-                 ("store of 4,096-byte blocks, at least", f"{4096 * found.store_blocks(4096):,}")]
+        rows += [
+            (f"{len(pages)} pages that a step writes to a page store", f"{sum(pages):,}"),
+            ("store of 4,096-byte blocks, at least", f"{4096 * found.store_blocks(4096):,}"),
+        ]
     print(f"to fit {ram:,} bytes a step computes {again} layers again, pages {len(pages)} tensors")
     return found.program, rows
 
@@ -97,9 +120,11 @@ def _sizes(network, program, folder):
         (f"{folder / 'net_program'}, only read", f"{len(program.code):,}"),
         (f"{folder / 'net_weights'}, what training changes", f"{len(program.weights):,}"),
         ("arena", f"{program.arena_bytes:,}"),
-        ("one input, int8, height x width x channels",
-         f"{network.graph[network.input].elements:,}"),
-    ]  # fmt: skip
+        (
+            "one input, int8, height x width x channels",
+            f"{network.graph[network.input].elements:,}",
+        ),
+    ]
 
 
 def _stored(network, args):

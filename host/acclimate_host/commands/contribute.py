@@ -38,32 +38,43 @@ _BAR = 24  # characters
 def add_arguments(parser):
     parser.add_argument("model", help="a .onnx or int8 .tflite file")
     parser.add_argument(
-        "--data", metavar="FILE", required=True,
+        "--data",
+        metavar="FILE",
+        required=True,
         help=".npz with x (count, channels, height, width) and labels of what is to be learned; "
         "x_validate, labels_validate (else every third sample) and x_test, labels_test if there",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--samples", metavar="FILE",
+        "--samples",
+        metavar="FILE",
         help=".npy of inputs like those the network knows, to quantize a float model (x)",
-    )  # fmt: skip
+    )
     parser.add_argument("--rate", type=float, default=0.03, help="learning rate (0.03)")
     parser.add_argument("--epochs", type=int, default=2, help="passes of one fine-tune (2)")
     parser.add_argument("--seeds", type=int, default=1, help="fine-tunes of each part (1)")
     parser.add_argument(
-        "--ratios", type=_ratios, default=RATIOS, metavar="R,R,...",
+        "--ratios",
+        type=_ratios,
+        default=RATIOS,
+        metavar="R,R,...",
         help="shares of a layer's input channels (" + ",".join(map(str, RATIOS)) + ")",
-    )  # fmt: skip
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, default=2, metavar="N", help="processes here (2)")
     where.add_argument("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster")
     parser.add_argument(
-        "--keep", metavar="FILE",
+        "--keep",
+        metavar="FILE",
         help="finished fine-tunes; the same command goes on from them (MODEL.contributions.jsonl)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--memory", type=_bytes, action="append", default=[], metavar="BYTES",
+        "--memory",
+        type=_bytes,
+        action="append",
+        default=[],
+        metavar="BYTES",
         help="choose what to train in an arena of so many bytes, such as 100k; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument("--out", metavar="FILE", help="write the contributions as JSON")
 
 
@@ -156,14 +167,18 @@ def _choose(case, network, gains, parts, memory, executor, args):
     rows, lines = [], []
     for budget in args.memory:
         found = compare.choices(graph, gains, proxy, budget, args.ratios, memory)
-        jobs = [executor.submit(compare.worth, network, choice.scheme, case.tune, judge, whole)
-                for choice in found]  # fmt: skip
+        jobs = [
+            executor.submit(compare.worth, network, choice.scheme, case.tune, judge, whole)
+            for choice in found
+        ]
         for choice, job in zip(found, jobs, strict=True):
             rows.append(_row(graph, budget, choice, job.result()))
         scheme = found[list(compare.METHODS).index("exact")].scheme
         channels = "".join(f" --channels {layer}:{count}" for layer, count in scheme.channels)
-        lines.append(f"{budget:,} bytes: acclimate compile {args.model} "
-                     f"--biases {scheme.bias_layers}{channels}")  # fmt: skip
+        lines.append(
+            f"{budget:,} bytes: acclimate compile {args.model} "
+            f"--biases {scheme.bias_layers}{channels}"
+        )
     print(f"\nright on the {name} samples after a whole fine-tune ({whole.epochs} passes):")
     table(rows, ("arena", "chosen by", "arena used", "extra", "gains", "right", "trains"))
     print("\nexact choice, in", *lines, sep="\n  ")
@@ -172,11 +187,14 @@ def _choose(case, network, gains, parts, memory, executor, args):
 def _row(graph, budget, choice, right):
     layers = " ".join(f"{layer}:{count}" for layer, count in choice.scheme.channels)
     return (
-        f"{budget:,}", choice.method + ("" if choice.proven or choice.method != "exact" else "?"),
-        f"{choice.arena_bytes:,}", f"{extra_memory(graph, choice.scheme).total_bytes:,}",
-        f"{100 * choice.gain:+.1f}", f"{right:.1%}",
+        f"{budget:,}",
+        choice.method + ("" if choice.proven or choice.method != "exact" else "?"),
+        f"{choice.arena_bytes:,}",
+        f"{extra_memory(graph, choice.scheme).total_bytes:,}",
+        f"{100 * choice.gain:+.1f}",
+        f"{right:.1%}",
         f"{choice.scheme.bias_layers} biases {layers}".strip(),
-    )  # fmt: skip
+    )
 
 
 @contextmanager

@@ -28,9 +28,11 @@ def add_arguments(parser):
     )
     parser.add_argument("--esp32", metavar="PORT", help="a chip in its loader, through esptool")
     parser.add_argument(
-        "--table", metavar="FILE", help="prepare files: a partition table of an ESP32, as read by "
+        "--table",
+        metavar="FILE",
+        help="prepare files: a partition table of an ESP32, as read by "
         "esptool read-flash 0x8000 0xC00 FILE",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--flash-bytes", type=to_number, default=0x400000, help="of the chip (%(default)#x)"
     )
@@ -120,9 +122,13 @@ def _prepare(args, capsule, key):
         print(f"{p.offset:#9x} {p.size:#9x}  {p.name}{mark}")
     if firmware is not None:
         flasher.full_image(
-            firmware, args.firmware_at, partitions.write(made), place, image,
+            firmware,
+            args.firmware_at,
+            partitions.write(made),
+            place,
+            image,
             folder / "firmware-with-capsule.bin",
-        )  # fmt: skip
+        )
         print(f"whole image: esptool write-flash 0x0 {folder / 'firmware-with-capsule.bin'}")
     else:
         print(

@@ -72,10 +72,15 @@ _HEADS = ["device", "model", "version", "offered", "state", "latest pull", "eras
 def _row(report):
     pull = report["outcome"] + (f": {report['reason']}" if report["reason"] else "")
     return [
-        str(report["device"]), str(report["model"]), str(report["version"]),
-        str(report["offered"]), report["state"], pull, str(report["erases"]),
+        str(report["device"]),
+        str(report["model"]),
+        str(report["version"]),
+        str(report["offered"]),
+        report["state"],
+        pull,
+        str(report["erases"]),
         _ago(time.time() - report["seen"]),
-    ]  # fmt: skip
+    ]
 
 
 def _ago(seconds):

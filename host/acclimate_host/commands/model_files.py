@@ -74,23 +74,29 @@ def labelled(name, network):
             got = ", ".join(have) or "neither"
             raise AcclimateError(f"{name}: expected x{part} and labels{part}, got {got}")
         if have:
-            parts[part] = _part(name, part, found["x" + part], found["labels" + part], shape,
-                                classes)  # fmt: skip
+            parts[part] = _part(
+                name, part, found["x" + part], found["labels" + part], shape, classes
+            )
     return parts
 
 
 def _part(name, part, x, labels, shape, classes):
     if x.ndim != 4 or x.shape[1:] != shape or not len(x):
-        raise AcclimateError(f"{name}: x{part}: expected (count, {', '.join(map(str, shape))}), "
-                             f"got {x.shape}")  # fmt: skip
+        raise AcclimateError(
+            f"{name}: x{part}: expected (count, {', '.join(map(str, shape))}), got {x.shape}"
+        )
     if not (x.dtype.kind in "biuf" and np.isfinite(x).all()):
         raise AcclimateError(f"{name}: x{part}: expected finite real numbers")
     if labels.shape != (len(x),) or not np.issubdtype(labels.dtype, np.integer):
-        raise AcclimateError(f"{name}: labels{part}: expected {len(x)} whole numbers, "
-                             f"got {labels.dtype} {labels.shape}")  # fmt: skip
+        raise AcclimateError(
+            f"{name}: labels{part}: expected {len(x)} whole numbers, "
+            f"got {labels.dtype} {labels.shape}"
+        )
     if labels.min() < 0 or labels.max() >= classes:
-        raise AcclimateError(f"{name}: labels{part}: expected 0 to {classes - 1}, "
-                             f"got {labels.min()} to {labels.max()}")  # fmt: skip
+        raise AcclimateError(
+            f"{name}: labels{part}: expected 0 to {classes - 1}, "
+            f"got {labels.min()} to {labels.max()}"
+        )
     return x.astype(np.float64), labels.astype(np.int64)
 
 

@@ -20,35 +20,70 @@ from acclimate_host.poet.trial import try_solver
 
 
 def add_arguments(parser):
-    parser.add_argument("model", help="a .json problem, .onnx or .tflite file, or one of "
-                        + ", ".join(networks.names()))  # fmt: skip
+    parser.add_argument(
+        "model",
+        help="a .json problem, .onnx or .tflite file, or one of " + ", ".join(networks.names()),
+    )
     add = parser.add_argument
     add("--board", default="m4", metavar="B", help="cost table, its .toml file, or a board (m4)")
     add("--ram", help="bytes as 100k, or percent of keeping everything (the file's, or 50%%)")
     add("--deadline", metavar="D", help="as 1.5x of computing everything once, or 2.5s")
     add("--clock", choices=CLOCKS, help="what the deadline counts (serial)")
     add("--storage", metavar="BYTES", help="for pages; 0: recompute only")
-    add("--erases", type=int, metavar="N",
-        help="blocks of flash that a step may erase; their size is the cost table's")
-    add("--method", default="poet", help="poet, or a published one: "
-        + ", ".join(baselines.names()[1:]))  # fmt: skip
-    add("--solver", default="highs", metavar="S", help="of an exact method: highs, cbc, cpsat, "
-        "greedy, or with --formulation paper any that PuLP lists (highs)")  # fmt: skip
-    add("--formulation", choices=FORMULATIONS, default="exact",
-        help="paper: Algorithms 1 and 2 of POET, whose plan may break the limits (exact)")
-    add("--order", choices=("given", "free"), default="given",
-        help="free: nodes may first be computed in another order than given")
+    add(
+        "--erases",
+        type=int,
+        metavar="N",
+        help="blocks of flash that a step may erase; their size is the cost table's",
+    )
+    add(
+        "--method",
+        default="poet",
+        help="poet, or a published one: " + ", ".join(baselines.names()[1:]),
+    )
+    add(
+        "--solver",
+        default="highs",
+        metavar="S",
+        help="of an exact method: highs, cbc, cpsat, "
+        "greedy, or with --formulation paper any that PuLP lists (highs)",
+    )
+    add(
+        "--formulation",
+        choices=FORMULATIONS,
+        default="exact",
+        help="paper: Algorithms 1 and 2 of POET, whose plan may break the limits (exact)",
+    )
+    add(
+        "--order",
+        choices=("given", "free"),
+        default="given",
+        help="free: nodes may first be computed in another order than given",
+    )
     add("--style", choices=STYLES, default="chain", help="backward pass of the named networks")
-    add("--resident", action="store_true",
-        help="count the named networks' parameters and their gradients as well")
-    add("--dim", action="append", default=[], metavar="NAME=N",
-        help="length of an open dimension of an .onnx file; may be repeated")
+    add(
+        "--resident",
+        action="store_true",
+        help="count the named networks' parameters and their gradients as well",
+    )
+    add(
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="length of an open dimension of an .onnx file; may be repeated",
+    )
     add("--check", action="store_true", help="judge the plan in a .json file instead of planning")
     add("--time-limit", type=float, metavar="S", help="of an exact solve, in seconds")
     add("--out", metavar="FILE", help="write problem, plan and claim (or the sweep) as JSON")
     add("--picture", metavar="FILE", help="draw the schedule (or the sweep), .svg or .png")
-    add("--sweep", action="append", default=[], metavar="KEY=A,B,...",
-        help="ram=25%%,50%% or ram=100k..400k:4, board=..., method=...; may be repeated")
+    add(
+        "--sweep",
+        action="append",
+        default=[],
+        metavar="KEY=A,B,...",
+        help="ram=25%%,50%% or ram=100k..400k:4, board=..., method=...; may be repeated",
+    )
     add("--bars", metavar="FILE", help="draw a sweep's methods side by side, .svg or .png")
     add("--workers", type=int, default=0, metavar="N", help="processes of a sweep (all cores)")
     add("--dask", metavar="ADDRESS", help="run a sweep on this Dask cluster")
@@ -67,14 +102,22 @@ def run(args):
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
     if args.erases is not None and args.erases < 0:
         raise AcclimateError(f"--erases {args.erases}: expected 0 or more")
-    common = dict(style=args.style, deadline=args.deadline, storage=args.storage,
-                  clock=args.clock or "serial", resident=args.resident, dims=_dims(args.dim),
-                  erases=args.erases, options=_options(args))  # fmt: skip
+    common = dict(
+        style=args.style,
+        deadline=args.deadline,
+        storage=args.storage,
+        clock=args.clock or "serial",
+        resident=args.resident,
+        dims=_dims(args.dim),
+        erases=args.erases,
+        options=_options(args),
+    )
     with _ctrl_c() as pressed:
         if args.sweep:
             return run_sweep(args, common, pressed)
-        return _one(args, sweep.Task(args.model, args.board, args.ram, args.method, **common),
-                    pressed)  # fmt: skip
+        return _one(
+            args, sweep.Task(args.model, args.board, args.ram, args.method, **common), pressed
+        )
 
 
 def _dims(words):
@@ -93,8 +136,9 @@ def _options(args):
     usual = {"order": "given", "solver": "highs", "formulation": "exact"}
     found = {key: value for key, value in named.items() if value != usual[key]}
     if found and args.method not in baselines.SOLVED:
-        raise AcclimateError(f"--{next(iter(found))} is for {', '.join(baselines.SOLVED)}, "
-                             f"not {args.method}")  # fmt: skip
+        raise AcclimateError(
+            f"--{next(iter(found))} is for {', '.join(baselines.SOLVED)}, not {args.method}"
+        )
     if args.formulation == "exact" and args.solver in ("cbc", "cpsat"):
         runs, why = try_solver(args.solver)  # also where the plan would not need it in the end
         if not runs:
@@ -142,8 +186,11 @@ def _one(args, task, pressed):
         raise PlanError(outcome.fault)
     if pressed():
         print("interrupted: this is the best plan until then")
-    made = "costs of the file" if Path(args.model).suffix == ".json" else (
-        f"{costs.title} ({costs.kind} costs)")  # fmt: skip
+    made = (
+        "costs of the file"
+        if Path(args.model).suffix == ".json"
+        else (f"{costs.title} ({costs.kind} costs)")
+    )
     print(f"{args.model} on {made}, {len(graph.nodes)} tensors")
     rows = _rows(graph, budget, outcome) + _wear(budget, outcome.verdict, costs)
     rows.append(("optimality", _bound(outcome), ""))
@@ -187,15 +234,22 @@ def _check(args, problem, budget, clock):
         number = isinstance(claimed, (int, float))
         if not number or abs(claimed - value) > 1e-9 * max(abs(value), 1e-300):
             raise PlanError(f"the claim is wrong: {key} is {claimed!r}; it is {value!r}")
-    print(f"the plan keeps the limits: {verdict.energy:.6g} J, {verdict.serial_time:.6g} s, "
-          f"{verdict.peak_ram:,} of {budget.ram_bytes:,} bytes")  # fmt: skip
+    print(
+        f"the plan keeps the limits: {verdict.energy:.6g} J, {verdict.serial_time:.6g} s, "
+        f"{verdict.peak_ram:,} of {budget.ram_bytes:,} bytes"
+    )
     return 0
 
 
 def _claim(outcome):
     verdict = outcome.verdict
-    return {"energy": verdict.energy, "peak_ram": verdict.peak_ram, "time": verdict.serial_time,
-            "lower_bound": outcome.lower_bound, "proven": outcome.proven}  # fmt: skip
+    return {
+        "energy": verdict.energy,
+        "peak_ram": verdict.peak_ram,
+        "time": verdict.serial_time,
+        "lower_bound": outcome.lower_bound,
+        "proven": outcome.proven,
+    }
 
 
 def _rows(graph, budget, outcome):
@@ -210,7 +264,7 @@ def _rows(graph, budget, outcome):
         ("computed again", str(again), "0"),
         ("pages out / in", f"{kinds.count('pageout')} / {kinds.count('pagein')}", "0 / 0"),
         ("written to storage, bytes", f"{verdict.written_bytes:,}", "0"),
-    ]  # fmt: skip
+    ]
 
 
 def _bound(outcome):
@@ -233,6 +287,7 @@ def _wear(budget, verdict, costs):
 
 def _shown(limit):
     """What shows a Progress; until the solver guesses, at most `limit` seconds are to go."""
+
     def show(state):
         energy = "-" if state.energy is None else f"{state.energy:.6g} J"
         bound = "-" if state.lower_bound is None else f"{state.lower_bound:.6g} J"
@@ -242,7 +297,8 @@ def _shown(limit):
             eta = f", about {state.eta_s:.0f} s to go"
         elif limit:
             eta = f", at most {max(0.0, limit - state.seconds):.0f} s to go"
-        progress(f"{state.seconds:.0f} s, {state.phase}: best {energy}, bound {bound}, gap {gap}"
-                 + eta)  # fmt: skip
+        progress(
+            f"{state.seconds:.0f} s, {state.phase}: best {energy}, bound {bound}, gap {gap}" + eta
+        )
 
     return show

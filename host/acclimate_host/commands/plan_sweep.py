@@ -19,14 +19,17 @@ def run_sweep(args, common, pressed):
 
     :param common: what all tasks share; pressed: says whether Ctrl-C was pressed
     """
-    values = sweep.parse(args.sweep, {"ram": args.ram or _usual_ram(args, common),
-                                      "board": args.board, "method": args.method})  # fmt: skip
+    values = sweep.parse(
+        args.sweep,
+        {"ram": args.ram or _usual_ram(args, common), "board": args.board, "method": args.method},
+    )
     todo = sweep.tasks(args.model, values, **common)
     _check(todo)
     try:
         with _executor(args, len(todo)) as executor:
-            rows = sweep.run(todo, executor, lambda done, all: progress(f"{done} of {all} plans"),
-                             pressed)  # fmt: skip
+            rows = sweep.run(
+                todo, executor, lambda done, all: progress(f"{done} of {all} plans"), pressed
+            )
     except BrokenExecutor:
         raise AcclimateError("a worker process died; give fewer --workers more memory") from None
     progress("")
@@ -79,8 +82,14 @@ def _line(row):
         return (row["board"], row["method"], f"{row['ram_bytes']:,}", "-", "-", row["fault"])
     over = 100 * (row["energy"] / row["full_energy"] - 1) if row["full_energy"] else 0.0
     note = f"{over:+.2f} % energy" + (", proven" if row["proven"] else "")
-    return (row["board"], row["method"], f"{row['ram_bytes']:,}", f"{row['energy']:.6g} J",
-            f"{row['time']:.5g}", note)  # fmt: skip
+    return (
+        row["board"],
+        row["method"],
+        f"{row['ram_bytes']:,}",
+        f"{row['energy']:.6g} J",
+        f"{row['time']:.5g}",
+        note,
+    )
 
 
 @contextmanager
@@ -96,8 +105,9 @@ def _executor(args, count):
         yield None
         return
     # Ctrl-C is for the parent alone, which then stops its workers
-    with ProcessPoolExecutor(workers, initializer=signal.signal,
-                             initargs=(signal.SIGINT, signal.SIG_IGN)) as executor:  # fmt: skip
+    with ProcessPoolExecutor(
+        workers, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+    ) as executor:
         try:
             yield executor
         finally:

@@ -34,12 +34,20 @@ def add_arguments(parser):
     add_board_arguments(parser)
     add = parser.add_argument
     add("--like", metavar="BOARD", help="the board's description, for voltage and current")
-    add("--store", default="file", metavar="M",
-        help="page store: file, raw, or Python that sets `medium` on the board (file)")
+    add(
+        "--store",
+        default="file",
+        metavar="M",
+        help="page store: file, raw, or Python that sets `medium` on the board (file)",
+    )
     add("--voltage", type=float, metavar="V", help="supply, in volts")
     add("--current", type=float, metavar="A", help="while it computes, in amperes")
-    add("--power", metavar="CSV", help="of a power meter while it computes: time_s, current_a "
-        "[, voltage_v] or time_s, power_w")  # fmt: skip
+    add(
+        "--power",
+        metavar="CSV",
+        help="of a power meter while it computes: time_s, current_a "
+        "[, voltage_v] or time_s, power_w",
+    )
     add("--out", metavar="FILE", help="write the cost table, a .toml")
     add("--rounds", type=int, default=3, help="runs of each operator (3)")
 
@@ -61,10 +69,20 @@ def run(args):
         pages = bench.pages(args.store if store else args.store.replace("\\n", "\n"), progress)
     progress("")
     how = _ESTIMATE.format(bench.clock_hz / 1e6) if bench.emulated else "measured on the board"
-    table([(row.name, f"{1e3 * row.seconds:.4g}", f"{row.flop:,.0f}", f"{row.flop_per_s:,.0f}")
-           for row in rows], ("operator", "ms", "FLOP", "FLOP/s"))  # fmt: skip
-    table([(name, f"{1e3 * latency:.4g}", f"{speed:,.0f}") for name, (latency, speed)
-           in pages.items()], ("page store", "latency, ms", "bytes/s"))  # fmt: skip
+    table(
+        [
+            (row.name, f"{1e3 * row.seconds:.4g}", f"{row.flop:,.0f}", f"{row.flop_per_s:,.0f}")
+            for row in rows
+        ],
+        ("operator", "ms", "FLOP", "FLOP/s"),
+    )
+    table(
+        [
+            (name, f"{1e3 * latency:.4g}", f"{speed:,.0f}")
+            for name, (latency, speed) in pages.items()
+        ],
+        ("page store", "latency, ms", "bytes/s"),
+    )
     print(f"times: {how}")
     text = _table(args, rows, pages, power, how)
     if args.out:
@@ -113,8 +131,10 @@ def _table(args, rows, pages, power, how):
     step = rows[-1]
     watts, source = power
     mark = f"{how}, {date.today().isoformat()}"
-    figures = {"flop_per_s": (step.flop_per_s, f"{step.name}, int8: {mark}"),
-               "compute_power_w": (watts, source)}  # fmt: skip
+    figures = {
+        "flop_per_s": (step.flop_per_s, f"{step.name}, int8: {mark}"),
+        "compute_power_w": (watts, source),
+    }
     for name in ("pagein", "pageout"):
         latency, speed = pages[name]
         figures[name + ".latency_s"] = (latency, f"{args.store}: {mark}")

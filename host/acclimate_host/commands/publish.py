@@ -18,9 +18,12 @@ def add_arguments(parser):
         "--percent", type=int, default=100, help="share of the devices (%(default)s)"
     )
     parser.add_argument(
-        "--base", action="append", default=[], metavar="FILE",
+        "--base",
+        action="append",
+        default=[],
+        metavar="FILE",
         help="another capsule that devices have, to make an update from; may be repeated",
-    )  # fmt: skip
+    )
 
 
 def run(args):

@@ -42,9 +42,12 @@ def run(args):
         )
         print(f"{board.name}: version {version}, {state}" + (f" ({note})" if note else ""))
         reason = pull(
-            board, args.url, args.cohort, args.device,
+            board,
+            args.url,
+            args.cohort,
+            args.device,
             lambda done: progress(f"{done:,} bytes"),
-        )  # fmt: skip
+        )
         progress("")
         if reason:
             print(f"{board.name}: nothing taken: {reason}")

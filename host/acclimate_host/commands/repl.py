@@ -17,9 +17,10 @@ _END = b"\x1d"
 def add_arguments(parser):
     add_board_arguments(parser)
     parser.add_argument(
-        "--no-install", action="store_true",
+        "--no-install",
+        action="store_true",
         help="do not copy the device package to an emulated board first",
-    )  # fmt: skip
+    )
 
 
 def run(args):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """``acclimate romfs``: the device package as a ROMFS image, in a file or on a board."""
 
-
 from acclimate_host import boards
 from acclimate_host.commands import add_board_arguments, open_chosen, progress, write_bytes
 from acclimate_host.connect import romfs

@@ -14,13 +14,17 @@ def add_arguments(parser):
     parser.add_argument("file", help="a Python file of this computer")
     add_board_arguments(parser)
     parser.add_argument(
-        "--timeout", type=to_seconds, default=600, metavar="SECONDS",
+        "--timeout",
+        type=to_seconds,
+        default=600,
+        metavar="SECONDS",
         help="overall limit (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--no-install", action="store_true",
+        "--no-install",
+        action="store_true",
         help="do not copy the device package to an emulated board first",
-    )  # fmt: skip
+    )
 
 
 def run(args):

@@ -18,9 +18,12 @@ def add_arguments(parser):
     parser.add_argument("--password-file", metavar="FILE")
     parser.add_argument("--tls", action="store_true", help="with the system's certificates")
     parser.add_argument(
-        "--rate", type=to_positive, default=2500, metavar="BYTES_PER_S",
+        "--rate",
+        type=to_positive,
+        default=2500,
+        metavar="BYTES_PER_S",
         help="of the line, for the estimate (%(default)s)",
-    )  # fmt: skip
+    )
 
 
 def run(args):
@@ -30,10 +33,16 @@ def run(args):
     estimate = Sender(data, args.block).estimate_s(args.rate)
     print(f"{len(data):,} bytes, at least {estimate:.0f} s at {args.rate:g} bytes/s")
     packets, seconds = send(
-        data, args.topic, host, port,
-        block_bytes=args.block, user=args.user, password=password, tls=args.tls,
+        data,
+        args.topic,
+        host,
+        port,
+        block_bytes=args.block,
+        user=args.user,
+        password=password,
+        tls=args.tls,
         progress=lambda done, count: progress(f"block {done} of {count}"),
-    )  # fmt: skip
+    )
     progress("")
     rate = len(data) / max(seconds, 1e-3)
     print(f"verified by the device: {packets} packets, {seconds:.1f} s, {rate:,.0f} bytes/s")

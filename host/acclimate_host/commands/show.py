@@ -19,9 +19,7 @@ MOST_PATCHES = 100  # along an edge; a larger input than these boards hold
 
 
 def add_arguments(parser):
-    parser.add_argument(
-        "net", help="a .onnx or .tflite file, or one of " + ", ".join(zoo.names())
-    )
+    parser.add_argument("net", help="a .onnx or .tflite file, or one of " + ", ".join(zoo.names()))
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--published", type=float, metavar="KIB", help="train by the scheme of this extra memory"
@@ -30,9 +28,12 @@ def add_arguments(parser):
     which.add_argument("--biases", type=int, metavar="N", help="train the last N biases")
     which.add_argument("--full", action="store_true", help="train everything")
     parser.add_argument(
-        "--channels", action="append", default=[], metavar="LAYER:COUNT",
+        "--channels",
+        action="append",
+        default=[],
+        metavar="LAYER:COUNT",
         help="besides --biases: train so many input channels of a layer; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument("--classes", type=int, default=10, help="of the classifier (10)")
     parser.add_argument("--patches", type=int, default=2, help="per edge above 32x32 (2)")
     parser.add_argument("--nodes", action="store_true", help="print every node")
@@ -84,15 +85,17 @@ def _scheme(args, graph):
         return Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
     if args.last is not None:
         if not 0 <= args.last <= len(zoo.convolutions(graph)):
-            raise AcclimateError(f"--last {args.last}: {args.net} has "
-                                 f"{len(zoo.convolutions(graph))} convolutions")  # fmt: skip
+            raise AcclimateError(
+                f"--last {args.last}: {args.net} has {len(zoo.convolutions(graph))} convolutions"
+            )
         return last_layers(graph, args.last)
     if args.published is None:
         return None
     if args.net not in zoo.names():
         raise AcclimateError("--published is for " + ", ".join(zoo.names()))
-    known = [row for row in published({n: zoo.backbone(n) for n in zoo.names()})
-             if row.net == args.net]  # fmt: skip
+    known = [
+        row for row in published({n: zoo.backbone(n) for n in zoo.names()}) if row.net == args.net
+    ]
     for row in known:
         if row.extra_kib == args.published:
             return row.scheme
@@ -103,8 +106,9 @@ def _scheme(args, graph):
 def _memory(graph, scheme, step):
     rows = []
     if scheme is not None:
-        rows.append(("extra, as published tables count it",
-                     f"{extra_memory(graph, scheme).total_bytes:,}"))  # fmt: skip
+        rows.append(
+            ("extra, as published tables count it", f"{extra_memory(graph, scheme).total_bytes:,}")
+        )
     live = live_bytes(step.buffers, len(step.graph.nodes))
     at = live.index(max(live))
     node = step.graph.nodes[at]

@@ -19,9 +19,22 @@ from .rows import pack_rows, rows_bytes
 SUM_LIMIT = 1 << 31
 # Signed fields of the records; all others are unsigned.
 _SIGNED = {
-    "zero_x", "zero_y", "low", "high", "exponent", "x_exponent", "i_exponent", "multiplier_a",
-    "multiplier_b", "multiplier_y", "shift_a", "shift_b", "shift_y", "zero_a", "zero_b",
-}  # fmt: skip
+    "zero_x",
+    "zero_y",
+    "low",
+    "high",
+    "exponent",
+    "x_exponent",
+    "i_exponent",
+    "multiplier_a",
+    "multiplier_b",
+    "multiplier_y",
+    "shift_a",
+    "shift_b",
+    "shift_y",
+    "zero_a",
+    "zero_b",
+}
 _CODES = {1: "b", 2: "h", 4: "i"}
 
 
@@ -180,11 +193,25 @@ def check_sums(layer, bias):
 def layer_values(graph, layer, blob, is_float):
     """Return the record's fields that say what the layer computes."""
     values = {
-        "cin": layer.cin, "cout": layer.cout, "groups": layer.groups, "kh": layer.kernel[0],
-        "kw": layer.kernel[1], "stride_h": layer.stride[0], "stride_w": layer.stride[1],
-        "zero_x": 0, "zero_y": 0, "low": -128, "high": 127, "ratio": 0, "exponent": 0, "fold": 9,
-        "x_mantissa": 0, "x_exponent": 0, "i_mantissa": 0, "i_exponent": 0,
-    }  # fmt: skip
+        "cin": layer.cin,
+        "cout": layer.cout,
+        "groups": layer.groups,
+        "kh": layer.kernel[0],
+        "kw": layer.kernel[1],
+        "stride_h": layer.stride[0],
+        "stride_w": layer.stride[1],
+        "zero_x": 0,
+        "zero_y": 0,
+        "low": -128,
+        "high": 127,
+        "ratio": 0,
+        "exponent": 0,
+        "fold": 9,
+        "x_mantissa": 0,
+        "x_exponent": 0,
+        "i_mantissa": 0,
+        "i_exponent": 0,
+    }
     if is_float:
         attrs = layer.node.attrs
         limit = attrs.get("limit", 6.0) if attrs.get("relu") else math.inf
@@ -206,6 +233,11 @@ def training_values(layer, blob):
     x, inverse = mantissa(layer.x.scale), mantissa(1 / layer.x.scale)
     terms = layer.cout // layer.groups * math.prod(layer.kernel)
     return {
-        "ratio": blob.add(r.astype("<u2").tobytes()), "exponent": exponent, "fold": fold(terms),
-        "x_mantissa": x[0], "x_exponent": x[1], "i_mantissa": inverse[0], "i_exponent": inverse[1],
-    }  # fmt: skip
+        "ratio": blob.add(r.astype("<u2").tobytes()),
+        "exponent": exponent,
+        "fold": fold(terms),
+        "x_mantissa": x[0],
+        "x_exponent": x[1],
+        "i_mantissa": inverse[0],
+        "i_exponent": inverse[1],
+    }

@@ -112,10 +112,19 @@ class Emitter:
         found = [self.mask(next(masks)) if has else 0 for has in node.attrs["masks"]]
         first, second = (self.plan.layers[name] for name in steps)
         self.write(
-            "CONV_DEPTHWISE", self.layer(steps[0]), found[0], self.place(node.inputs[0]),
-            *first.window, self.plane(), self.plan.planes, self.layer(steps[1]), found[1],
-            *second.window, self.at(node.outputs[0]), *self.work(),
-        )  # fmt: skip
+            "CONV_DEPTHWISE",
+            self.layer(steps[0]),
+            found[0],
+            self.place(node.inputs[0]),
+            *first.window,
+            self.plane(),
+            self.plan.planes,
+            self.layer(steps[1]),
+            found[1],
+            *second.window,
+            self.at(node.outputs[0]),
+            *self.work(),
+        )
 
     def _add(self, node):
         a, b = node.inputs
@@ -128,9 +137,7 @@ class Emitter:
     def _pooled(self, op, node, limits):
         x, y = node.inputs[0], node.outputs[0]
         window = pool_window(node, self.graph[x].shape, self.graph[y].shape)
-        self.write(
-            op, self.place(x), self.at(y), *window, limits[0] + 128, limits[1] + 128
-        )  # fmt: skip
+        self.write(op, self.place(x), self.at(y), *window, limits[0] + 128, limits[1] + 128)
 
     def _pool(self, node):
         limits = (-128, 127) if self.plan.is_float else clamp_limits(self.forward, node)
@@ -147,9 +154,12 @@ class Emitter:
         x, table = node.inputs
         elements = self.graph[x].elements
         self.write(
-            "LOOKUP", self.plan.tables[table] // 4, self.place(x), self.at(node.outputs[0]),
+            "LOOKUP",
+            self.plan.tables[table] // 4,
+            self.place(x),
+            self.at(node.outputs[0]),
             elements,
-        )  # fmt: skip
+        )
 
     def _window(self, node):
         """Rows move up, and the new ones come last."""
@@ -158,9 +168,7 @@ class Emitter:
         row, new = channels * width, self.graph[x].shape[1]
         start, size = self.at(y), self.plan.element_bytes
         if rows > new:
-            self.write(
-                "COPY", 2 * (start + new * row * size), start, rows - new, row, row, row
-            )
+            self.write("COPY", 2 * (start + new * row * size), start, rows - new, row, row, row)
         last = start + (rows - new) * row * size
         self.write("COPY", self.place(x), last, new, row, row, row)
 
@@ -241,33 +249,58 @@ class Emitter:
             self.write("CONV", layers[0], 0, ends[0], *windows[0], ends[1], *self.work())
         else:
             self.write(
-                "CONV_DEPTHWISE", layers[0], 0, ends[0], *windows[0], plane,
-                self.plan.planes, layers[1], 0, *windows[1], ends[1], *self.work(),
-            )  # fmt: skip
+                "CONV_DEPTHWISE",
+                layers[0],
+                0,
+                ends[0],
+                *windows[0],
+                plane,
+                self.plan.planes,
+                layers[1],
+                0,
+                *windows[1],
+                ends[1],
+                *self.work(),
+            )
 
     # ---- loss and backward -----------------------------------------------------------------
 
     def _softmax_loss(self, node):
         logits, gradient = node.inputs[0], node.outputs[1]
         self.write(
-            "LOSS", self.place(logits), self.graph[logits].elements, self.at(gradient),
-            self.slot(gradient), self.work()[0] - 1,
-        )  # fmt: skip
+            "LOSS",
+            self.place(logits),
+            self.graph[logits].elements,
+            self.at(gradient),
+            self.slot(gradient),
+            self.work()[0] - 1,
+        )
 
     def _clamp_gradient(self, node):
         g, mask = node.inputs
         y = node.outputs[0]
         self.write(
-            "CLAMP_GRADIENT", self.at(g), self.at(mask), self.at(y), self.graph[g].elements,
-            self.slot(g), self.slot(y),
-        )  # fmt: skip
+            "CLAMP_GRADIENT",
+            self.at(g),
+            self.at(mask),
+            self.at(y),
+            self.graph[g].elements,
+            self.slot(g),
+            self.slot(y),
+        )
 
     def _input_gradient(self, node):
         g, y, name = node.inputs[0], node.outputs[0], node.attrs["layer"]
         self.write(
-            "INPUT_GRADIENT", self.layer(name), self.at(g), self.at(y),
-            *self.plan.layers[name].window, self.slot(g), self.slot(y), *self.work(),
-        )  # fmt: skip
+            "INPUT_GRADIENT",
+            self.layer(name),
+            self.at(g),
+            self.at(y),
+            *self.plan.layers[name].window,
+            self.slot(g),
+            self.slot(y),
+            *self.work(),
+        )
 
     def _pool_gradient(self, node):
         g, y = node.inputs[0], node.outputs[0]
@@ -275,10 +308,16 @@ class Emitter:
         is_max = node.op == "max_pool_gradient"
         x = self.place(node.inputs[1]) if is_max else 2 * self.at(y)
         self.write(
-            "MAX_POOL_GRADIENT" if is_max else "AVERAGE_POOL_GRADIENT", x, self.at(g), self.at(y),
-            *window, self.slot(g), self.slot(y), *self.work(),
+            "MAX_POOL_GRADIENT" if is_max else "AVERAGE_POOL_GRADIENT",
+            x,
+            self.at(g),
+            self.at(y),
+            *window,
+            self.slot(g),
+            self.slot(y),
+            *self.work(),
             1 + (0 if is_max or node.op == "pad_gradient" else average_shift(window)),
-        )  # fmt: skip
+        )
 
     # Padding is a pool of one element, where that lies inside of the input.
     _average_pool_gradient = _max_pool_gradient = _pad_gradient = _pool_gradient
@@ -287,26 +326,41 @@ class Emitter:
         a, b = node.inputs
         y = node.outputs[0]
         self.write(
-            "SUM_GRADIENTS", self.at(a), self.at(b), self.at(y), self.graph[y].elements,
-            self.slot(a), self.slot(b), self.slot(y),
-        )  # fmt: skip
+            "SUM_GRADIENTS",
+            self.at(a),
+            self.at(b),
+            self.at(y),
+            self.graph[y].elements,
+            self.slot(a),
+            self.slot(b),
+            self.slot(y),
+        )
 
     def _bias_update(self, node):
         g, bias = node.inputs[0], node.writes[0]
         pixels = self.graph[g].elements // self.graph[bias].elements
         self.write(
-            "BIAS_UPDATE", self.layer(node.attrs["layer"]), self.at(g), pixels, self.slot(g),
+            "BIAS_UPDATE",
+            self.layer(node.attrs["layer"]),
+            self.at(g),
+            pixels,
+            self.slot(g),
             self.plan.optimizer_state(bias),
-        )  # fmt: skip
+        )
 
     def _weight_update(self, node):
         x, g = node.inputs
         name = node.attrs["layer"]
         self.write(
-            "WEIGHT_UPDATE", self.layer(name), self.place(x), self.at(g),
-            *self.plan.layers[name].window, self.slot(g),
-            self.plan.optimizer_state(node.writes[0]), *self.work(),
-        )  # fmt: skip
+            "WEIGHT_UPDATE",
+            self.layer(name),
+            self.place(x),
+            self.at(g),
+            *self.plan.layers[name].window,
+            self.slot(g),
+            self.plan.optimizer_state(node.writes[0]),
+            *self.work(),
+        )
 
 
 class Regions:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """From a training or inference step and a network's values to a program and its weights.
 
-    program = encode(training_step(network.graph, scheme), network)
-    program.code, program.weights        # bytes; sections of a capsule: program and weights
+program = encode(training_step(network.graph, scheme), network)
+program.code, program.weights        # bytes; sections of a capsule: program and weights
 """
 
 import math
@@ -26,16 +26,14 @@ from .blob import (
     matrix_bytes,
     pack_record,
     training_values,
-)  # fmt: skip
+)
 from .emit import PLANES, Emitter, number
 from .patches import convs_of, front_workspace
 from .program_format import FORMAT, HEADER, LAYER, OPTIMIZERS, STATE
 from .storage import Buffer, buffers, owner
 
 OPTIMIZER_BYTES = {"PLAIN": 0, "MOMENTUM16": 2, "MOMENTUM8": 1, "ACCUMULATE": 2, "WIDE": 1}
-POOL_GRADIENTS = (
-    "pool_gradient", "average_pool_gradient", "max_pool_gradient", "pad_gradient"
-)  # fmt: skip
+POOL_GRADIENTS = ("pool_gradient", "average_pool_gradient", "max_pool_gradient", "pad_gradient")
 CODE_LIMIT = 65535
 
 
@@ -96,9 +94,12 @@ def encode(step, network, optimizer="plain", planes=PLANES):
     crc = zlib.crc32(body, zlib.crc32(head[: HEADER.offset("crc")]))
     head = pack_record(HEADER, {**values, "crc": crc})
     return Program(
-        head + body, bytes(plan.trained_bytes), plan.layout.size_bytes, plan.layout,
+        head + body,
+        bytes(plan.trained_bytes),
+        plan.layout.size_bytes,
+        plan.layout,
         tuple(plan.parts),
-    )  # fmt: skip
+    )
 
 
 def _plan_of(step):
@@ -124,8 +125,9 @@ class Plan:
         self.blob.add(bytes(4))  # offset 0 means none
         self.layers = {
             node.attrs["layer"]: LayerShape(network.graph, node)
-            for node in network.graph.nodes if node.op in ("conv", "dense")
-        }  # fmt: skip
+            for node in network.graph.nodes
+            if node.op in ("conv", "dense")
+        }
         self._works = {i: dict(self._work_areas(n)) for i, n in enumerate(self.graph.nodes)}
         self.parts = self._trained_parts()
         self._kept = self._kept_parts()
@@ -334,17 +336,29 @@ class Plan:
         x, y = graph[self.network.input], graph[self.network.output]
         table = 0 if self.is_float else self.blob.add(exponentials(y.scale))
         values = {
-            "magic": int.from_bytes(b"ANET", "little"), "format": FORMAT,
-            "dtype": int(self.is_float), "optimizer": OPTIMIZERS[self.optimizer],
-            "input_zero": x.zero_point & 255, "arena_bytes": self.layout.size_bytes,
-            "constants": _up(HEADER.bytes + body_bytes), "constants_bytes": len(self.blob.data),
-            "weights": offsets.get("weights", 0), "weights_bytes": len(self.trained_bytes),
-            "input_bytes": x.elements * self.element_bytes, "output": self.at(y.name),
-            "outputs": y.elements, "slots": len(slots), "state": offsets["state"],
-            "kept_bytes": _end(self._kept), "table": table, "forward": forward,
-            "training": training, "windows": len(self.windows),
-            "output_zero": y.zero_point & 255, "needs": int(self._needs_more()),
-        }  # fmt: skip
+            "magic": int.from_bytes(b"ANET", "little"),
+            "format": FORMAT,
+            "dtype": int(self.is_float),
+            "optimizer": OPTIMIZERS[self.optimizer],
+            "input_zero": x.zero_point & 255,
+            "arena_bytes": self.layout.size_bytes,
+            "constants": _up(HEADER.bytes + body_bytes),
+            "constants_bytes": len(self.blob.data),
+            "weights": offsets.get("weights", 0),
+            "weights_bytes": len(self.trained_bytes),
+            "input_bytes": x.elements * self.element_bytes,
+            "output": self.at(y.name),
+            "outputs": y.elements,
+            "slots": len(slots),
+            "state": offsets["state"],
+            "kept_bytes": _end(self._kept),
+            "table": table,
+            "forward": forward,
+            "training": training,
+            "windows": len(self.windows),
+            "output_zero": y.zero_point & 255,
+            "needs": int(self._needs_more()),
+        }
         values["input_scale"] = _float_bits(1.0 if self.is_float else x.scale)
         values["output_scale"] = _float_bits(1.0 if self.is_float else y.scale)
         return values
@@ -358,9 +372,11 @@ def _end(parts):
 def _as_float(graph):
     """Return the graph with float32 wherever the board computes."""
     tensors = {
-        name: replace(t, dtype="float32") if t.dtype in ("int8", "int32") and t.kind != "label"
-        else t for name, t in graph.tensors.items()
-    }  # fmt: skip
+        name: replace(t, dtype="float32")
+        if t.dtype in ("int8", "int32") and t.kind != "label"
+        else t
+        for name, t in graph.tensors.items()
+    }
     return replace(graph, tensors=tensors)
 
 

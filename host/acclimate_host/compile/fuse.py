@@ -27,9 +27,10 @@ def fuse_updates(graph):
             merged.append(Node(op, source.inputs, (), "update", node.writes, source.attrs))
             gone.add(made)
     kept = [
-        node for i, node in enumerate(graph.nodes)
+        node
+        for i, node in enumerate(graph.nodes)
         if i not in gone and not (node.op == "apply" and producer[node.inputs[0]] in gone)
-    ]  # fmt: skip
+    ]
     return graph.with_nodes(_early(graph, kept, merged))
 
 
@@ -92,10 +93,12 @@ def _conv_depthwise(graph, node, producer, readers, gone):
         "masks": (len(first.outputs) > 1, len(node.outputs) > 1),
     }
     return made, Node(
-        "conv_depthwise", first.inputs + node.inputs[1:],
-        (node.outputs[0], *first.outputs[1:], *node.outputs[1:]), attrs=attrs,
+        "conv_depthwise",
+        first.inputs + node.inputs[1:],
+        (node.outputs[0], *first.outputs[1:], *node.outputs[1:]),
+        attrs=attrs,
         workspace_bytes=between.shape[1] * between.shape[2],
-    )  # fmt: skip
+    )
 
 
 def _conv_add(graph, node, producer, readers, gone):

@@ -25,9 +25,12 @@ def patch_front(graph, grid):
     inputs = (x, *(name for node in front for name in node.inputs[1:]))
     steps = tuple(front)
     node = Node(
-        "patches", inputs, (y,), attrs={"grid": grid, "steps": steps},
+        "patches",
+        inputs,
+        (y,),
+        attrs={"grid": grid, "steps": steps},
         workspace_bytes=front_workspace(graph, steps, grid),
-    )  # fmt: skip
+    )
     # Shapes inside the patches stay readable through the steps' own attributes.
     return graph.with_nodes((node, *graph.nodes[count:]))
 

@@ -129,7 +129,8 @@ OPS = (
     Op("CONV", 1, f"layer mask x {WINDOW} y work bytes", "convolution or dense layer"),
     Op("CONV_ADD", 2, f"layer mask x {WINDOW} y work bytes rule other", "and adds `other`"),
     Op(
-        "CONV_DEPTHWISE", 3,
+        "CONV_DEPTHWISE",
+        3,
         f"layer mask x {WINDOW} plane planes layer mask {WINDOW} y work bytes",
         "some channels at a time through planes of the work area",
     ),
@@ -156,8 +157,15 @@ OPS = (
     Op("FREE", 26, "at n", "nobody reads these bytes any more"),
 )
 OPTIMIZERS = {"PLAIN": 0, "MOMENTUM16": 1, "MOMENTUM8": 2, "ACCUMULATE": 3, "WIDE": 4}
-STATUS = {"DONE": 0, "MORE": 1, "PAGE": 2, "BAD_CODE": -1, "BAD_PLACE": -2, "NOT_FINITE": -3,
-          "NO_KERNEL": -4}  # fmt: skip
+STATUS = {
+    "DONE": 0,
+    "MORE": 1,
+    "PAGE": 2,
+    "BAD_CODE": -1,
+    "BAD_PLACE": -2,
+    "NOT_FINITE": -3,
+    "NO_KERNEL": -4,
+}
 FORMAT = 3
 
 

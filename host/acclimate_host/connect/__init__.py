@@ -34,9 +34,7 @@ def open_board(name_or_port, **options):
         return EmulatedBoard(Emulator(name_or_port, **options))
     if _is_port(name_or_port):
         return SerialBoard(name_or_port, **options)
-    raise Missing(
-        f"{name_or_port}: not one of {', '.join(RUNNABLE)}; a real board needs --port"
-    )
+    raise Missing(f"{name_or_port}: not one of {', '.join(RUNNABLE)}; a real board needs --port")
 
 
 def why_not(name):

@@ -180,15 +180,27 @@ class Board:
     def info(self):
         """Return what the board says of itself as a BoardInfo."""
         answer = json.loads(
-            self.exec(_INFO).strip().replace("'", '"').replace("True", "true")
+            self.exec(_INFO)
+            .strip()
+            .replace("'", '"')
+            .replace("True", "true")
             .replace("False", "false")
-        )  # fmt: skip
+        )
         runtime, version, mpy, machine, platform, float_bits, has_sha256, free = answer
         decoded = decode_implementation(mpy)
         return BoardInfo(
-            runtime, tuple(version), machine, platform, mpy, decoded.version,
-            decoded.sub_version, decoded.arch, float_bits, has_sha256, free,
-        )  # fmt: skip
+            runtime,
+            tuple(version),
+            machine,
+            platform,
+            mpy,
+            decoded.version,
+            decoded.sub_version,
+            decoded.arch,
+            float_bits,
+            has_sha256,
+            free,
+        )
 
     def loads_native(self):
         """Return whether the board runs machine code from a .mpy: tried, not looked up.

@@ -61,10 +61,13 @@ class DesktopBoard(Board):
             command += ["-X", f"heapsize={self.heap_bytes}"]
         search = ":".join([*self.path, self.root, ".frozen", self.lib])
         self.process = subprocess.Popen(
-            [*command, str(_AGENT)], cwd=self.root, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [*command, str(_AGENT)],
+            cwd=self.root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             env={**os.environ, "MICROPYPATH": search},
-        )  # fmt: skip
+        )
 
     def exec(self, code, timeout_s=10, consumer=None):
         if isinstance(code, str):

@@ -18,15 +18,20 @@ _FLASH_FILE_BYTES = 16 * 1024 * 1024  # the machine's PSRAM region, of which 2 M
 
 _MACHINES = {
     "nrf52840": [
-        "-machine", "mps2-an386,memory-backend=psram",
-        "-object", "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
+        "-machine",
+        "mps2-an386,memory-backend=psram",
+        "-object",
+        "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
     ],
     "samd21": [
-        "-machine", "microbit",
-        "-global", "nrf51-soc.flash-size=524288",
-        "-global", "nrf51-soc.sram-size=32768",
+        "-machine",
+        "microbit",
+        "-global",
+        "nrf51-soc.flash-size=524288",
+        "-global",
+        "nrf51-soc.sram-size=32768",
     ],
-}  # fmt: skip
+}
 NAMES = (*_MACHINES, "esp32")
 PERSISTENT = ("nrf52840", "esp32")  # boards whose flash is a file
 # Memory of the machine, also in the flash file, that the firmware does not use.
@@ -86,9 +91,13 @@ class Emulator:
         tty.setraw(self._slave)
         try:
             self.process = subprocess.Popen(
-                [str(part) for part in command], stdin=master, stdout=master,
-                stderr=self._messages, start_new_session=True, preexec_fn=_DIE_WITH_PARENT,
-            )  # fmt: skip
+                [str(part) for part in command],
+                stdin=master,
+                stdout=master,
+                stderr=self._messages,
+                start_new_session=True,
+                preexec_fn=_DIE_WITH_PARENT,
+            )
         finally:
             os.close(master)
         return os.ttyname(self._slave)

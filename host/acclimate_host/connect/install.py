@@ -76,11 +76,15 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     report = Report(board.name, info.arch, natives=names)
     _note_support(report, info, native, pure)
     if native and not known:
-        report.notes.append(f"this installation has no native modules for {info.arch}; "
-                            "make native builds them in a clone")  # fmt: skip
+        report.notes.append(
+            f"this installation has no native modules for {info.arch}; "
+            "make native builds them in a clone"
+        )
     if left_out:
-        report.notes.append(f"no room for all: with {', '.join(only)}; without "
-                            f"{', '.join(left_out)}; --only NAMES chooses")  # fmt: skip
+        report.notes.append(
+            f"no room for all: with {', '.join(only)}; without "
+            f"{', '.join(left_out)}; --only NAMES chooses"
+        )
     stale = _stale(present, files, partial=bool(only or sources))
     _settle_stale(stale, folder, yes, ask)
     different = _different(board, folder, present, files)

@@ -17,16 +17,30 @@ from dataclasses import dataclass
 from acclimate_host.errors import Refused
 
 ARCHS = (
-    None, "x86", "x64", "armv6", "armv6m", "armv7m", "armv7em", "armv7emsp", "armv7emdp",
-    "xtensa", "xtensawin", "rv32imc", "rv64imc",
-)  # fmt: skip
+    None,
+    "x86",
+    "x64",
+    "armv6",
+    "armv6m",
+    "armv7m",
+    "armv7em",
+    "armv7emsp",
+    "armv7emdp",
+    "xtensa",
+    "xtensawin",
+    "rv32imc",
+    "rv64imc",
+)
 RUNTIMES = {ord("M"): "micropython", ord("C"): "circuitpython"}
 TITLES = {"micropython": "MicroPython", "circuitpython": "CircuitPython", "cpython": "CPython"}
 FIRST_VERSION_WITH_ARCH = 6
 # The firmware releases that read each version.
 RELEASES = {
-    3: "1.9.4 to 1.11", 4: "1.11", 5: "1.12 to 1.18", 6: "1.19 and newer",
-}  # fmt: skip
+    3: "1.9.4 to 1.11",
+    4: "1.11",
+    5: "1.12 to 1.18",
+    6: "1.19 and newer",
+}
 
 
 @dataclass(frozen=True)

@@ -129,8 +129,11 @@ def stamped(name, version=__version__):
     if not first.startswith(b"# "):
         raise Refused(f"{name}.py: its first line must be a comment, the release goes there")
     return b'__import__("%s").release("%s", __name__)  %s\n%s' % (
-        PACKAGE.encode(), version.encode(), first, rest,
-    )  # fmt: skip
+        PACKAGE.encode(),
+        version.encode(),
+        first,
+        rest,
+    )
 
 
 def compile_file(source, name, arch=None):
@@ -183,8 +186,11 @@ def _compiler_version(compiler):
 
 def manifest_source(native_files, version=__version__):
     """Return the source of ``_manifest.py`` for ``{module name: bytes}``."""
-    lines = ["# Length and SHA-256 of each native module; made by the installer.",
-             f'VERSION = "{version}"', "NATIVE = {"]  # fmt: skip
+    lines = [
+        "# Length and SHA-256 of each native module; made by the installer.",
+        f'VERSION = "{version}"',
+        "NATIVE = {",
+    ]
     for name, data in sorted(native_files.items()):
         lines.append(f'    "{name}": ({len(data)}, "{hashlib.sha256(data).hexdigest()}"),')
     return "\n".join([*lines, "}", ""])

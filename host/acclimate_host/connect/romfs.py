@@ -82,8 +82,10 @@ def region(board, number=0):
             raise
         size = -1
     if size == -1:
-        raise Missing(f"{board.name}: this firmware has no ROMFS: it needs MicroPython 1.25 or "
-                      "newer, built with it")  # fmt: skip
+        raise Missing(
+            f"{board.name}: this firmware has no ROMFS: it needs MicroPython 1.25 or "
+            "newer, built with it"
+        )
     if size == -2:
         raise NoRegion(f"{board.name}: ROMFS is there, but no region {number}: its table has none")
     if size == 0:

@@ -6,9 +6,29 @@ from acclimate_host.errors import Refused
 
 # What people use by name, the most wanted first: as many are chosen as fit one after the other.
 # What they import comes along.
-ROLES = ("svm", "features", "loop", "net", "store", "saver", "update", "acceptance", "reservoir",
-         "client", "handover", "pager", "page_media", "flash_open", "operators", "tunnel",
-         "report", "blocks", "mqtt", "net_float", "svm_small")  # fmt: skip
+ROLES = (
+    "svm",
+    "features",
+    "loop",
+    "net",
+    "store",
+    "saver",
+    "update",
+    "acceptance",
+    "reservoir",
+    "client",
+    "handover",
+    "pager",
+    "page_media",
+    "flash_open",
+    "operators",
+    "tunnel",
+    "report",
+    "blocks",
+    "mqtt",
+    "net_float",
+    "svm_small",
+)
 # In a small heap the large machine cannot be imported.
 SMALL_ROLES = ("svm_small", "features", "store", "client", "update", "reservoir", "acceptance")
 SMALL_HEAP_BYTES = 32 * 1024

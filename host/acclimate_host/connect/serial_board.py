@@ -183,8 +183,6 @@ class EmulatedBoard(SerialBoard):
         self.emulator.close()
 
 
-
-
 def _serial_number(device):
     """Return the USB serial number of a port, or None."""
     for port in list_ports.comports():

@@ -15,9 +15,10 @@ from acclimate_host.paths import built
 def arguments():
     parser = argparse.ArgumentParser(prog="python -m acclimate_host.demo", description=__doc__)
     parser.add_argument(
-        "--board", default=os.environ.get("BOARD") or "desktop",
+        "--board",
+        default=os.environ.get("BOARD") or "desktop",
         help="desktop, nrf52840, samd21 or esp32 (emulated); default: $BOARD, else desktop",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--port", default=os.environ.get("PORT") or None, help="a real board, e.g. /dev/ttyACM0"
     )
@@ -26,9 +27,10 @@ def arguments():
         "--updated", type=int, default=7, help="the user of part 2, whose models come by HTTP"
     )
     parser.add_argument(
-        "--small", action="store_true",
+        "--small",
+        action="store_true",
         help="fewer features and samples, linear kernel; samd21 takes fewer exercises as well",
-    )  # fmt: skip
+    )
     return parser.parse_args()
 
 
@@ -46,9 +48,7 @@ def main():
         if board.info().heap_free_bytes < 32 * 1024:
             settings = protocol.TINY
         try:
-            session = protocol.session(
-                protocol.windows(recordings, settings), settings, args.user
-            )
+            session = protocol.session(protocol.windows(recordings, settings), settings, args.user)
         except ValueError as error:
             print(f"demo: --{error}", file=sys.stderr)
             return 2
@@ -113,13 +113,17 @@ def finish(args, opened, settings, session, runner, outcome, unit, clock):
         truths = [w.truth for w in session.unseen]
         before, after = (report.share(truths, o)[2] for o in (outcome.before, outcome.after))
         personalisation(
-            path, outcome, truths, (runner.margins_before, runner.margins_after), runner.shares,
+            path,
+            outcome,
+            truths,
+            (runner.margins_before, runner.margins_after),
+            runner.shares,
             [watch.EXERCISES[e] for e in settings.exercises],
             (
                 f"User {args.user} is new: {before:.0f} % right before, {after:.0f} % after",
                 f"Trained on {opened.title}",
             ),
-        )  # fmt: skip
+        )
     except ImportError:
         print("Left out  the picture (matplotlib is not installed)")
     else:
@@ -141,30 +145,43 @@ def network_part(args, recordings):
         opened = deploy.open_for_demo(args.board, args.port, ("net",))
         with opened.board as board:
             plan = network.prepare(recordings, args.user, cache, network.is_native(board))
-            print(f"Arena     {plan.program.arena_bytes:,} bytes hold all that changes; the "
-                  f"rest, {len(plan.program.code):,} bytes, is only read")  # fmt: skip
+            print(
+                f"Arena     {plan.program.arena_bytes:,} bytes hold all that changes; the "
+                f"rest, {len(plan.program.code):,} bytes, is only read"
+            )
             if plan.epochs < network.EPOCHS:
-                print(f"Left out  native kernels: {plan.epochs} passes over {plan.learn} samples "
-                      "in Python take about a minute")  # fmt: skip
+                print(
+                    f"Left out  native kernels: {plan.epochs} passes over {plan.learn} samples "
+                    "in Python take about a minute"
+                )
             result = network.run(board, plan, folder=folder)
             unit, clock = clock_of(board)
     except AcclimateError as error:
         print(f"Left out  the network: {error}")
         return
     whole, _, delta = network.capsules(plan, result.weights)
-    print(f"  one training step {unit(result.step_ticks)}, one prediction "
-          f"{unit(result.predict_ticks)}")  # fmt: skip
-    print(f"  what it learned: {len(result.weights)} bytes of weights, {len(delta)} bytes as a "
-          f"signed delta capsule (whole: {len(whole):,})")  # fmt: skip
+    print(
+        f"  one training step {unit(result.step_ticks)}, one prediction "
+        f"{unit(result.predict_ticks)}"
+    )
+    print(
+        f"  what it learned: {len(result.weights)} bytes of weights, {len(delta)} bytes as a "
+        f"signed delta capsule (whole: {len(whole):,})"
+    )
     print(f"{clock}\nThe network took {time.monotonic() - started:.0f} seconds on this computer.")
     try:
         from acclimate_host.plots_arena import learning
 
         path = built("demo", f"network-user{args.user}-{args.board}.png")
         tensors = plan.step.layout.size_bytes
-        learning(path, plan.step, f"One training step: tensors in {tensors:,} bytes; the arena of "
-                 f"{plan.program.arena_bytes:,} has state and work areas too",
-                 result.shares, f"User {args.user} is new to the network")  # fmt: skip
+        learning(
+            path,
+            plan.step,
+            f"One training step: tensors in {tensors:,} bytes; the arena of "
+            f"{plan.program.arena_bytes:,} has state and work areas too",
+            result.shares,
+            f"User {args.user} is new to the network",
+        )
         print(f"Picture   {os.path.relpath(path)}")
     except ImportError:
         print("Left out  the picture (matplotlib is not installed)")

@@ -68,11 +68,13 @@ def prepare(recordings, user, cache=None, native=True):
     counts = (LEARN, TEST, EPOCHS) if native else (PURE_LEARN, PURE_TEST, PURE_EPOCHS)
     learn, test = _spread(task.tune, counts[0]), _spread(task.test, counts[1])
     rows = b"".join(
-        x + bytes([label]) for part in (learn, test)
+        x + bytes([label])
+        for part in (learn, test)
         for x, label in zip(as_bytes(network.quantize_input(part[0])), part[1], strict=True)
-    )  # fmt: skip
-    return Plan(user, network, step, encode(step, network), rows, len(learn[1]), len(test[1]),
-                counts[2])  # fmt: skip
+    )
+    return Plan(
+        user, network, step, encode(step, network), rows, len(learn[1]), len(test[1]), counts[2]
+    )
 
 
 def _spread(part, most):
@@ -112,13 +114,18 @@ def run(board, plan, say=print, folder=""):
 
     :param board: an open board that has the module `net`
     """
-    for name, data in (("net_program", plan.program.code), ("net_weights", plan.program.weights),
-                       ("net_samples", plan.samples)):  # fmt: skip
+    for name, data in (
+        ("net_program", plan.program.code),
+        ("net_weights", plan.program.weights),
+        ("net_samples", plan.samples),
+    ):
         board.put_bytes(data, f"{folder}/{name}")
     board.put(_ON_BOARD, board.lib + "/on_board_net.py")
     board.exec("from on_board_net import Learner", timeout_s=60)
-    board.exec(f"n = Learner({folder!r}, {plan.program.arena_bytes}, {plan.learn}, {plan.test})",
-               timeout_s=60)  # fmt: skip
+    board.exec(
+        f"n = Learner({folder!r}, {plan.program.arena_bytes}, {plan.learn}, {plan.test})",
+        timeout_s=60,
+    )
     result = Result()
 
     def numbers(code):

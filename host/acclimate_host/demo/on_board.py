@@ -108,9 +108,14 @@ class Demo:
                 break
         if verdict:
             print(
-                verdict, total, longest, trainer.rows, trainer.old_right, trainer.new_right,
+                verdict,
+                total,
+                longest,
+                trainer.rows,
+                trainer.old_right,
+                trainer.new_right,
                 trainer.tested,
-            )  # fmt: skip
+            )
 
     def keep(self):
         """Features of the window, for tests. Prints: base64 of the row."""

@@ -140,9 +140,7 @@ def build_loop(settings, model_class):
         width, len(settings.exercises), settings.per_class, settings.held, settings.hold_every
     )
     models = [model_class(storage="int8", **settings.machine) for _ in range(2)]
-    trainer = TrainOnDemand(
-        *models, store, settings.enough, settings.margin, settings.least_held
-    )
+    trainer = TrainOnDemand(*models, store, settings.enough, settings.margin, settings.least_held)
     return Loop(IO(models[0]), Feedback(width, settings.pending + 1), store, trainer)
 
 

@@ -72,9 +72,7 @@ class Runner:
         s = self.settings
         if s.name != "tiny":  # there it is frozen in the firmware
             self._send_program()
-        self.costs.heap_start = self._numbers(
-            "import gc\ngc.collect()\nprint(gc.mem_alloc())"
-        )[0]
+        self.costs.heap_start = self._numbers("import gc\ngc.collect()\nprint(gc.mem_alloc())")[0]
         # Collect early: what lives long shall not lie between garbage.
         if s.name == "tiny":
             self.board.exec("gc.threshold(1024)")

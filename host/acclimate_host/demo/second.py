@@ -84,8 +84,11 @@ def _smallest(made, settings):
     with region.open_for_store("samd21") as board, releases(MODEL, key) as offered:
         region.give_key(board, key)
         place = region.region_of(board)
-        for name, end in (("old", "store.confirm()"), ("better", "store.confirm()"),
-                          ("worse", "store.trial()\nstore.rollback()")):  # fmt: skip
+        for name, end in (
+            ("old", "store.confirm()"),
+            ("better", "store.confirm()"),
+            ("worse", "store.trial()\nstore.rollback()"),
+        ):
             board.soft_reset()  # as after a day: an empty heap
             region.prepare(board)
             region.open_store(board, place, model=MODEL)

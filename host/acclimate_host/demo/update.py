@@ -24,8 +24,7 @@ from acclimate_host.errors import BoardGone, Missing
 MODEL = 7
 LABELS = 10  # most that a person is asked for
 PEOPLE = {"old": (0, 3, 4), "worse": (8, 9, 1), "better": (0, 9, 40)}  # from, to, of a class each
-NEEDED = ("tunnel", "flash", "store", "update", "delta", "svm", "acceptance",
-          "reservoir")  # fmt: skip
+NEEDED = ("tunnel", "flash", "store", "update", "delta", "svm", "acceptance", "reservoir")
 _BATCH = 8
 _CUT_STEPS = 64 + 1100  # of the emulated flash: erases, then some words of the capsule
 _CUT_PIECES = 40
@@ -76,9 +75,10 @@ class UpdateDemo:
         self._step = 0
         self._rows = {
             id(w): base64.b64encode(row.tobytes()).decode()
-            for w, row in zip(self._windows(), protocol.rows(self._windows(), settings),
-                              strict=True)
-        }  # fmt: skip
+            for w, row in zip(
+                self._windows(), protocol.rows(self._windows(), settings), strict=True
+            )
+        }
 
     def run(self):
         """Go through all steps; return the Story."""

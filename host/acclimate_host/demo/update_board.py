@@ -94,10 +94,17 @@ class Judge:
             losses += self.sample.predictions[i] == labels[k]
         # These machines give no confidence: spread of the answers and labels speak alone.
         same = self.sample.confidences
-        verdict = acceptance.decide(acceptance.evidence(
-            self.sample.predictions, self.new, same, same, self.sample.count, wins=wins,
-            losses=losses,
-        ))  # fmt: skip
+        verdict = acceptance.decide(
+            acceptance.evidence(
+                self.sample.predictions,
+                self.new,
+                same,
+                same,
+                self.sample.count,
+                wins=wins,
+                losses=losses,
+            )
+        )
         print(("undecided", "reject", "accept")[verdict + 1], wins, losses)
 
     def test(self, *rows):

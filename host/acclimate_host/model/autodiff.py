@@ -63,9 +63,7 @@ class _Step:
         if first is not None:
             shape = self.graph[tensor].shape
             name = f"{gradient}.sum"
-            gradient = self._run(
-                "sum_gradients", (first, gradient), name, shape, self.dtype, {}
-            )
+            gradient = self._run("sum_gradients", (first, gradient), name, shape, self.dtype, {})
         self.gradients[tensor] = gradient
 
     def _layer(self, node, gradient):
@@ -73,9 +71,17 @@ class _Step:
         layer = node.attrs["layer"]
         if self.graph[x].kind not in ("input", "state"):
             shape = self.graph[x].shape
-            self._arrived(x, self._run(
-                "input_gradient", (gradient, weight), f"{layer}.gx", shape, self.dtype, node.attrs
-            ))  # fmt: skip
+            self._arrived(
+                x,
+                self._run(
+                    "input_gradient",
+                    (gradient, weight),
+                    f"{layer}.gx",
+                    shape,
+                    self.dtype,
+                    node.attrs,
+                ),
+            )
         shape = self.graph[weight].shape
         parts = (
             (weight, "weight_gradient", (x, gradient), f"{layer}.gw", shape),
@@ -84,16 +90,18 @@ class _Step:
         for target, op, inputs, name, shape in parts:
             self._run(op, inputs, name, shape, "float32", node.attrs)
             self.tensors[target] = replace(self.graph[target], kind="trained")
-            self.updates.append(
-                Node("apply", (name,), (), "update", (target,), {"layer": layer})
-            )
+            self.updates.append(Node("apply", (name,), (), "update", (target,), {"layer": layer}))
 
     def conv(self, node, gradient):
         y, mask = node.outputs
         gradient = self._run(
-            "clamp_gradient", (gradient, mask), f"{node.attrs['layer']}.gy",
-            self.graph[y].shape, self.dtype, {"layer": node.attrs["layer"]},
-        )  # fmt: skip
+            "clamp_gradient",
+            (gradient, mask),
+            f"{node.attrs['layer']}.gy",
+            self.graph[y].shape,
+            self.dtype,
+            {"layer": node.attrs["layer"]},
+        )
         self._layer(node, gradient)
 
     def dense(self, node, gradient):
@@ -108,9 +116,16 @@ class _Step:
         x = node.inputs[0]
         # The largest elements are found again in the input, which therefore stays until then.
         inputs = (gradient, x) if node.op == "max_pool" else (gradient,)
-        self._arrived(x, self._run(
-            node.op + "_gradient", inputs, f"{node.attrs['layer']}.gx", self.graph[x].shape,
-            self.dtype, node.attrs,
-        ))  # fmt: skip
+        self._arrived(
+            x,
+            self._run(
+                node.op + "_gradient",
+                inputs,
+                f"{node.attrs['layer']}.gx",
+                self.graph[x].shape,
+                self.dtype,
+                node.attrs,
+            ),
+        )
 
     average_pool = max_pool = pad = pool

@@ -29,7 +29,7 @@ class Builder:
 
     def conv(
         self, name, x, outputs, kernel=1, stride=1, groups=1, relu=True, pad=None, limit=None
-    ):  # fmt: skip
+    ):
         """Add a convolution with bias and clamp; return the name of its output.
 
         :param kernel: edge length, or (height, width); `stride` likewise
@@ -143,9 +143,7 @@ class Builder:
         if node.op == "dense":
             kernel = self.tensors[node.inputs[1]].shape[2:]
             attrs.update(kernel=plain(kernel), stride=1, pad=0, groups=1)
-            mask = self._tensor(
-                attrs["layer"] + ".mask", self.tensors[y].shape, "bit", "mask"
-            )
+            mask = self._tensor(attrs["layer"] + ".mask", self.tensors[y].shape, "bit", "mask")
             node = replace(node, op="conv", outputs=(y, mask))
         self.nodes[at] = replace(node, attrs=attrs)
         return True

@@ -15,8 +15,16 @@ PHASES = ("forward", "loss", "backward", "update")
 # input and label: the caller's buffers; frozen: flash; trained and state (the windows of a
 # stream): RAM from step to step.
 KINDS = (
-    "input", "label", "frozen", "trained", "state", "activation", "mask", "gradient", "loss",
-)  # fmt: skip
+    "input",
+    "label",
+    "frozen",
+    "trained",
+    "state",
+    "activation",
+    "mask",
+    "gradient",
+    "loss",
+)
 IN_ARENA = ("trained", "state", "activation", "mask", "gradient", "loss")
 
 
@@ -116,6 +124,7 @@ class Geometry:
 
 def geometry(attrs):
     """Return the Geometry of a convolution or pool; in `attrs` one number stands for all."""
+
     def spread(value, count):
         return tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
 

@@ -68,8 +68,13 @@ class _Lowering:
             self.problems.add(f"input of shape {shape}", "(batch, channels, height, width) fixed")
             return
         first = self._input_names()
-        moved = [op for op in file.ops if op.name == "Transpose" and op.inputs[0] in first
-                 and op.attrs.get("perm") in ([0, 3, 1, 2], [0, 2, 1])]  # fmt: skip
+        moved = [
+            op
+            for op in file.ops
+            if op.name == "Transpose"
+            and op.inputs[0] in first
+            and op.attrs.get("perm") in ([0, 3, 1, 2], [0, 2, 1])
+        ]
         if moved:
             last = "time" if len(edges) == 2 else "height, width"
             self.notes.append(f"the file's input is ({last}, channels); here channels lead")
@@ -120,16 +125,19 @@ class _Lowering:
         graph = self.build.finish(y)
         used = {n for node in graph.nodes for n in (*node.inputs, *node.outputs)}
         if self.quantized:
-            bare = [t.name for t in graph.tensors.values()
-                    if t.kind in ("input", "activation") and t.name in used
-                    and t.name not in self.scales]  # fmt: skip
+            bare = [
+                t.name
+                for t in graph.tensors.values()
+                if t.kind in ("input", "activation")
+                and t.name in used
+                and t.name not in self.scales
+            ]
             if bare:
                 raise ModelImportError(
                     f"{self.source}: no quantize/dequantize pair behind {', '.join(bare)}"
                 )
             graph = with_scales(graph, self.scales)
-        values = {k: v if self.quantized else v.astype(np.float32)
-                  for k, v in self.values.items()}  # fmt: skip
+        values = {k: v if self.quantized else v.astype(np.float32) for k, v in self.values.items()}
         network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
         check_values(network)
         return network

@@ -19,16 +19,29 @@ class Layers:
     def __init__(self, low):
         self.low, self.file = low, low.file
         self.handlers = {
-            "Conv": self._conv, "Gemm": self._gemm, "MatMul": self._matmul, "Add": self._add,
-            "Sub": self._affine, "Mul": self._affine, "Div": self._affine,
-            "BatchNormalization": self._normalization, "Relu": self._relu, "Clip": self._clip,
-            "MaxPool": self._pool, "AveragePool": self._pool, "Pad": self._pad,
-            "GlobalAveragePool": self._global, "GlobalMaxPool": self._global,
-            "ReduceMean": self._mean, "Transpose": self._transpose, "Softmax": self._softmax,
-            "LogSoftmax": self._softmax, "Requantize": self._requantize,
+            "Conv": self._conv,
+            "Gemm": self._gemm,
+            "MatMul": self._matmul,
+            "Add": self._add,
+            "Sub": self._affine,
+            "Mul": self._affine,
+            "Div": self._affine,
+            "BatchNormalization": self._normalization,
+            "Relu": self._relu,
+            "Clip": self._clip,
+            "MaxPool": self._pool,
+            "AveragePool": self._pool,
+            "Pad": self._pad,
+            "GlobalAveragePool": self._global,
+            "GlobalMaxPool": self._global,
+            "ReduceMean": self._mean,
+            "Transpose": self._transpose,
+            "Softmax": self._softmax,
+            "LogSoftmax": self._softmax,
+            "Requantize": self._requantize,
             **dict.fromkeys(_FUNCTIONS, self._function),
             **dict.fromkeys(_RESHAPES, self._reshape),
-        }  # fmt: skip
+        }
 
     def constant(self, name):
         """Return a constant's array of real numbers, or None."""
@@ -56,9 +69,15 @@ class Layers:
         pad = _padding(op.attrs, edges, data.shape[2:], stride)
         name = low.new("c")
         y = low.build.conv(
-            name, low.made[op.inputs[0]], len(data), data.shape[2:], stride,
-            op.attrs.get("group", 1), False, pad,
-        )  # fmt: skip
+            name,
+            low.made[op.inputs[0]],
+            len(data),
+            data.shape[2:],
+            stride,
+            op.attrs.get("group", 1),
+            False,
+            pad,
+        )
         self._parameters(name, op, weight, data, low.made[op.inputs[0]])
         low.place(op.outputs[0], y)
 
@@ -102,8 +121,10 @@ class Layers:
             real = np.zeros(len(data)) if bias is None else np.ravel(self.constant(op.inputs[2]))
             low.values[name + ".w"], low.values[name + ".b"] = np.asarray(data, float), real
             return
-        if not isinstance(weight, Stored) or weight.data.dtype != np.int8 or np.any(
-            weight.zero_point
+        if (
+            not isinstance(weight, Stored)
+            or weight.data.dtype != np.int8
+            or np.any(weight.zero_point)
         ):
             low.problems.add(f"{op.name} with {data.dtype} weights", "symmetric int8 weights")
             return
@@ -134,9 +155,11 @@ class Layers:
             self.low.problems.add(f"{op.name} of two activations", "a constant per channel")
             return
         factor, shift = {
-            "Add": lambda c: (1.0, c), "Sub": lambda c: (1.0, -c) if left else (-1.0, c),
-            "Mul": lambda c: (c, 0.0), "Div": lambda c: (1 / c, 0.0),
-        }[op.name](np.asarray(constant, float))  # fmt: skip
+            "Add": lambda c: (1.0, c),
+            "Sub": lambda c: (1.0, -c) if left else (-1.0, c),
+            "Mul": lambda c: (c, 0.0),
+            "Div": lambda c: (1 / c, 0.0),
+        }[op.name](np.asarray(constant, float))
         channels = self.low.shape(op.inputs[0 if left else 1])[0]
         found = [self._per_channel(value, channels) for value in (factor, shift)]
         if any(value is None for value in found):
@@ -162,9 +185,9 @@ class Layers:
             return
         x = low.made[source]
         node = next((n for n in low.build.nodes if x in n.outputs), None)
-        open_layer = node is not None and node.op in ("conv", "dense") and not (
-            node.attrs.get("relu")
-        )  # fmt: skip
+        open_layer = (
+            node is not None and node.op in ("conv", "dense") and not (node.attrs.get("relu"))
+        )
         if open_layer and low.readers(source) == 1:
             name = node.attrs["layer"]
             low.values[name + ".w"] = low.values[name + ".w"] * factor[:, None, None, None]
@@ -266,8 +289,11 @@ class Layers:
         """The mean of each channel; one of another scale is a depthwise layer."""
         low, x = self.low, self.low.made[op.inputs[0]]
         stored = self.file.scales.get(op.outputs[0])
-        if not low.quantized or stored is None or x not in low.scales or (
-            (stored.scale, stored.zero_point) == low.scales[x]
+        if (
+            not low.quantized
+            or stored is None
+            or x not in low.scales
+            or ((stored.scale, stored.zero_point) == low.scales[x])
         ):
             self._pooled(op, low.build.pool(low.new("p"), x))
             return
@@ -290,8 +316,11 @@ class Layers:
         if len(op.inputs) > 2 and op.inputs[2]:
             value = float(np.ravel(self.constant(op.inputs[2]))[0])
         form = op.attrs.get("mode", "constant")
-        if form != "constant" or value or len(amounts) != 8 or any(
-            amounts[i] for i in (0, 1, 4, 5)
+        if (
+            form != "constant"
+            or value
+            or len(amounts) != 8
+            or any(amounts[i] for i in (0, 1, 4, 5))
         ):
             low.problems.add(f"Pad ({form})", "zeros around height and width")
             return
@@ -329,8 +358,12 @@ class Layers:
         shapes = [self.file.shapes.get(name) for name in (op.inputs[0], op.outputs[0])]
         if all(shapes) and len({tuple(e for e in shape if e > 1) for shape in shapes}) == 1:
             return
-        bad = [o.name for o in self.file.ops if op.outputs[0] in o.inputs
-               and o.name not in (*_RESHAPES, "Gemm", "MatMul", "Softmax", "LogSoftmax")]
+        bad = [
+            o.name
+            for o in self.file.ops
+            if op.outputs[0] in o.inputs
+            and o.name not in (*_RESHAPES, "Gemm", "MatMul", "Softmax", "LogSoftmax")
+        ]
         multi = [edge for edge in low.shape(op.inputs[0]) if edge > 1]
         if bad and len(multi) > 1:
             low.problems.add(f"{op.name} before {bad[0]}", "flatten before a dense layer")

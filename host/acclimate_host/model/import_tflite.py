@@ -23,12 +23,18 @@ from .importing import (
     mean_layer,
     same_padding,
     table,
-)  # fmt: skip
+)
 from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
-_LOOKUPS = {"LOGISTIC": "sigmoid", "TANH": "tanh", "RELU": "relu", "RELU6": "relu6",
-            "HARD_SWISH": "hard_swish", "QUANTIZE": "identity"}  # fmt: skip
+_LOOKUPS = {
+    "LOGISTIC": "sigmoid",
+    "TANH": "tanh",
+    "RELU": "relu",
+    "RELU6": "relu6",
+    "HARD_SWISH": "hard_swish",
+    "QUANTIZE": "identity",
+}
 _RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 # Fused activation by number: (relu, limit).
 _ACTIVATIONS = {0: (False, None), 1: (True, math.inf), 3: (True, None)}
@@ -67,12 +73,19 @@ class _Lowering:
 
     def run(self):
         handlers = {
-            "CONV_2D": self._conv, "DEPTHWISE_CONV_2D": self._depthwise, "ADD": self._add,
-            "FULLY_CONNECTED": self._dense, "AVERAGE_POOL_2D": self._pool,
-            "MAX_POOL_2D": self._pool, "MEAN": self._mean, "PAD": self._pad,
-            "SOFTMAX": self._softmax, **self.streams.handlers,
-            **dict.fromkeys(_LOOKUPS, self._lookup), **dict.fromkeys(_RESHAPES, self._reshape),
-        }  # fmt: skip
+            "CONV_2D": self._conv,
+            "DEPTHWISE_CONV_2D": self._depthwise,
+            "ADD": self._add,
+            "FULLY_CONNECTED": self._dense,
+            "AVERAGE_POOL_2D": self._pool,
+            "MAX_POOL_2D": self._pool,
+            "MEAN": self._mean,
+            "PAD": self._pad,
+            "SOFTMAX": self._softmax,
+            **self.streams.handlers,
+            **dict.fromkeys(_LOOKUPS, self._lookup),
+            **dict.fromkeys(_RESHAPES, self._reshape),
+        }
         for op in self.file.ops:
             if op.name not in handlers:
                 self.problems.add(op.name, f"nearest are {OPERATORS}")
@@ -92,9 +105,11 @@ class _Lowering:
     def _known(self, index):
         """Say whether a tensor is there; it is not behind an operator that was noted."""
         return (
-            index < 0 or index in self.made or self.tensor(index).data is not None
+            index < 0
+            or index in self.made
+            or self.tensor(index).data is not None
             or self.streams.knows(index)
-        )  # fmt: skip
+        )
 
     def _start(self):
         if len(self.file.inputs) != 1:
@@ -104,8 +119,7 @@ class _Lowering:
             self.problems.add(f"{len(self.file.outputs)} outputs", "one output")
         index = self.file.inputs[0]
         given = self.tensor(index)
-        reshaped = [op for op in self.file.ops
-                    if op.name in _RESHAPES and op.inputs[0] == index]  # fmt: skip
+        reshaped = [op for op in self.file.ops if op.name in _RESHAPES and op.inputs[0] == index]
         shape = self.tensor(reshaped[0].outputs[0]).shape if reshaped else given.shape
         if given.dtype != "INT8" or given.scale is None:
             self.problems.add(

@@ -37,11 +37,15 @@ class Streams:
         self.variables, self.read, self.parts, self.pending = {}, {}, {}, {}
         self.windows, self.names = {}, {}
         self.handlers = {
-            "CALL_ONCE": self._call_once, "VAR_HANDLE": self._handle,
-            "READ_VARIABLE": self._read, "ASSIGN_VARIABLE": self._assign,
-            "CONCATENATION": self._join, "STRIDED_SLICE": self._slice, "SPLIT_V": self._split,
+            "CALL_ONCE": self._call_once,
+            "VAR_HANDLE": self._handle,
+            "READ_VARIABLE": self._read,
+            "ASSIGN_VARIABLE": self._assign,
+            "CONCATENATION": self._join,
+            "STRIDED_SLICE": self._slice,
+            "SPLIT_V": self._split,
             "SPLIT": self._split,
-        }  # fmt: skip
+        }
 
     def knows(self, index):
         return any(index in each for each in (self.names, self.read, self.parts, self.pending))
@@ -124,9 +128,14 @@ class Streams:
         source = low.tensor(op.inputs[0]).shape
         masks = [op.options[key] for key in ("EllipsisMask", "NewAxisMask", "ShrinkAxisMask")]
         sound = (
-            part is not None and begin is not None and step is not None and not any(masks)
-            and len(shape) == 4 and (step == 1).all() and shape[2:] == source[2:]
-        )  # fmt: skip
+            part is not None
+            and begin is not None
+            and step is not None
+            and not any(masks)
+            and len(shape) == 4
+            and (step == 1).all()
+            and shape[2:] == source[2:]
+        )
         if sound:
             start = 0 if op.options["BeginMask"] & 2 else int(begin[1]) % source[1]
             rows = (part.rows[0] + start, part.rows[0] + start + shape[1])
@@ -192,10 +201,12 @@ class Streams:
         low.values[name + ".w"] = np.ascontiguousarray(weight, np.int8)
         bias = [np.ravel(low.tensor(each.op.inputs[2]).data) for each in pending]
         low.values[name + ".b"] = np.concatenate(bias).astype(np.int32)
-        scale = np.concatenate([
-            np.broadcast_to(low.tensor(each.op.inputs[1]).scale, (len(each.weight),))
-            for each in pending
-        ])  # fmt: skip
+        scale = np.concatenate(
+            [
+                np.broadcast_to(low.tensor(each.op.inputs[1]).scale, (len(each.weight),))
+                for each in pending
+            ]
+        )
         low.scales[name + ".w"] = (tuple(scale.tolist()), 0)
         low.scales[name + ".b"] = (tuple((scale * low.scales[source][0]).tolist()), 0)
         low.place(op.outputs[0], y)

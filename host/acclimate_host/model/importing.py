@@ -51,8 +51,13 @@ def damage_named(source):
     try:
         yield
     except (
-        ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
-    ) as error:  # fmt: skip
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        TypeError,
+        ValueError,
+    ) as error:
         text = " ".join(str(error).split())[:80]
         raise ModelImportError(
             f"{source}: damaged, or of a form that is not known ({type(error).__name__}: {text})"

@@ -116,8 +116,6 @@ def layer_factors(x, weight, y):
     return x.scale * per_channel / y.scale
 
 
-
-
 def _share(total, count):
     """Return total / count to the nearest, halves away from zero."""
     half = count // 2

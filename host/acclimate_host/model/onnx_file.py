@@ -131,9 +131,15 @@ class _Reader:
         shape = tuple(d.dim_value for d in given[0].type.tensor_type.shape.dim)
         outputs = tuple(self.alias.get(v.name, v.name) for v in graph.output)
         return OnnxFile(
-            tuple(self.ops), self.constants, self.scales, given[0].name, shape, outputs,
-            len(given), self.shapes,
-        )  # fmt: skip
+            tuple(self.ops),
+            self.constants,
+            self.scales,
+            given[0].name,
+            shape,
+            outputs,
+            len(given),
+            self.shapes,
+        )
 
     def _node(self, op):
         if op.name in _ALIASES:

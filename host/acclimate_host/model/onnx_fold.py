@@ -9,9 +9,22 @@ import numpy as np
 
 # Operators that rearrange or compute small constants.
 _FOLDED = {
-    "Add", "Cast", "Concat", "ConstantOfShape", "Div", "Floor", "Gather", "Mul", "Neg", "Reshape",
-    "Slice", "Squeeze", "Sub", "Transpose", "Unsqueeze",
-}  # fmt: skip
+    "Add",
+    "Cast",
+    "Concat",
+    "ConstantOfShape",
+    "Div",
+    "Floor",
+    "Gather",
+    "Mul",
+    "Neg",
+    "Reshape",
+    "Slice",
+    "Squeeze",
+    "Sub",
+    "Transpose",
+    "Unsqueeze",
+}
 _MOST = 1 << 24  # elements that a folded operator may read or make
 _ROUNDS = 20
 
@@ -84,8 +97,12 @@ def _constant(onnx, node):
     attrs = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     if "value" in attrs:
         return onnx.numpy_helper.to_array(attrs["value"])
-    for key, kind in (("value_float", np.float32), ("value_floats", np.float32),
-                      ("value_int", np.int64), ("value_ints", np.int64)):  # fmt: skip
+    for key, kind in (
+        ("value_float", np.float32),
+        ("value_floats", np.float32),
+        ("value_int", np.int64),
+        ("value_ints", np.int64),
+    ):
         if key in attrs:
             return np.array(attrs[key], kind)
     return None
@@ -98,14 +115,14 @@ def _evaluated(onnx, model, node, constants):
     names = [name for name in node.input if name]
     values = [
         onnx.helper.make_tensor_value_info(
-            name, onnx.helper.np_dtype_to_tensor_dtype(constants[name].dtype),
+            name,
+            onnx.helper.np_dtype_to_tensor_dtype(constants[name].dtype),
             constants[name].shape,
-        ) for name in dict.fromkeys(names)
-    ]  # fmt: skip
+        )
+        for name in dict.fromkeys(names)
+    ]
     alone = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            [node], "one", values, [onnx.ValueInfoProto(name=node.output[0])]
-        ),
+        onnx.helper.make_graph([node], "one", values, [onnx.ValueInfoProto(name=node.output[0])]),
         opset_imports=[o for o in model.opset_import if o.domain in ("", "ai.onnx")],
     )
     found = ReferenceEvaluator(alone).run(None, {name: constants[name] for name in names})[0]

@@ -34,8 +34,9 @@ def pretrain(graph, x, labels, epochs=30, batch=32, rate=0.01, seed=1, progress=
         for i in range(len(x) // batch):
             chosen = order[i * batch : (i + 1) * batch]
             done = (epoch * (len(x) // batch) + i) / max(steps, 1)
-            losses.append(train.step(x[chosen], labels[chosen],
-                                     rate * 0.5 * (1 + np.cos(np.pi * done))))  # fmt: skip
+            losses.append(
+                train.step(x[chosen], labels[chosen], rate * 0.5 * (1 + np.cos(np.pi * done)))
+            )
         if not np.isfinite(np.mean(losses)):
             raise GraphError(f"{graph.name}: the loss is not finite; lower rate from {rate}")
         if progress:
@@ -124,8 +125,11 @@ class _Training:
             flat = g[:, :, 0, 0]
             found[layer + ".w"] = (flat.T @ x.reshape(len(x), -1)).reshape(weight.shape)
             found[layer + ".b"] = flat.sum(axis=0)
-            _add(gradients, node.inputs[0],
-                 (flat @ weight.reshape(len(weight), -1)).reshape(x.shape))  # fmt: skip
+            _add(
+                gradients,
+                node.inputs[0],
+                (flat @ weight.reshape(len(weight), -1)).reshape(x.shape),
+            )
         else:
             self._conv_backward(node, x, g, kept, gradients, found)
 

@@ -48,8 +48,10 @@ class Report:
     agreement: float
 
     def __str__(self):
-        rows = [f"{'layer':10} {'range':>18} {'clipped':>8} {'step/std':>8} "
-                f"{'w error':>8} {'error':>7} {'dead':>4}"]  # fmt: skip
+        rows = [
+            f"{'layer':10} {'range':>18} {'clipped':>8} {'step/std':>8} "
+            f"{'w error':>8} {'error':>7} {'dead':>4}"
+        ]
         for row in self.layers:
             bounds = f"{row.low:.3g} .. {row.high:.3g}"
             rows.append(
@@ -102,8 +104,9 @@ def _checked(network, samples, percentile, headroom):
     if network.quantized:
         raise GraphError(f"{network.graph.name}: quantized already; give the float network")
     if samples.ndim != 4 or samples.shape[1:] != shape or not len(samples):
-        raise GraphError(f"samples: expected (count, {shape[0]}, {shape[1]}, {shape[2]}), "
-                         f"got {samples.shape}")  # fmt: skip
+        raise GraphError(
+            f"samples: expected (count, {shape[0]}, {shape[1]}, {shape[2]}), got {samples.shape}"
+        )
     if not np.isfinite(samples).all():
         raise GraphError("samples: expected finite numbers, got NaN or infinity")
     if not 50 < percentile <= 100:
@@ -178,11 +181,18 @@ def _report(network, small, samples, made, ranges):
         tensor, real = small.graph[y], made[y]
         got = (stored[y].astype(np.float64) - tensor.zero_point) * tensor.scale
         weight_error, dead = _weight_report(network, small, node)
-        rows.append(LayerReport(
-            node.attrs["layer"], low, high, float(((real < low) | (real > high)).mean()),
-            tensor.scale / max(float(real.std()), 1e-12), weight_error,
-            _error(real, got), dead,
-        ))  # fmt: skip
+        rows.append(
+            LayerReport(
+                node.attrs["layer"],
+                low,
+                high,
+                float(((real < low) | (real > high)).mean()),
+                tensor.scale / max(float(real.std()), 1e-12),
+                weight_error,
+                _error(real, got),
+                dead,
+            )
+        )
     before = made[network.output].reshape(len(samples), -1).argmax(axis=1)
     after = stored[small.output].reshape(len(samples), -1).argmax(axis=1)
     return Report(tuple(rows), float((before == after).mean()))

@@ -67,7 +67,9 @@ def input_gradient(g, weight, attrs, shape):
         row, column = divmod(k, form.kernel[1])
         part = np.matmul(matrix[:, :, :, k].transpose(0, 2, 1), spread)
         padded[
-            :, :, row : row + form.stride[0] * rows : form.stride[0],
+            :,
+            :,
+            row : row + form.stride[0] * rows : form.stride[0],
             column : column + form.stride[1] * columns : form.stride[1],
-        ] += part.reshape(n, channels, rows, columns)  # fmt: skip
+        ] += part.reshape(n, channels, rows, columns)
     return padded[:, :, top : top + height, left : left + width]

@@ -23,9 +23,7 @@ def _node(graph, node):
     left = " + ".join(part for part in (made, written) if part)
     read = ", ".join(name for name in node.inputs)
     hidden = ("layer", "steps")
-    numbers = " ".join(
-        f"{key}={value}" for key, value in node.attrs.items() if key not in hidden
-    )
+    numbers = " ".join(f"{key}={value}" for key, value in node.attrs.items() if key not in hidden)
     if node.workspace_bytes:
         numbers += f" workspace={node.workspace_bytes}"
     return f"{left} = {node.op}({read}) {numbers}".rstrip()

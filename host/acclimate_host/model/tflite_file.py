@@ -7,8 +7,15 @@ import numpy as np
 
 from .importing import ModelImportError
 
-_DTYPES = {"FLOAT32": np.float32, "INT32": np.int32, "UINT8": np.uint8, "INT8": np.int8,
-           "INT16": np.int16, "INT64": np.int64, "BOOL": np.bool_}  # fmt: skip
+_DTYPES = {
+    "FLOAT32": np.float32,
+    "INT32": np.int32,
+    "UINT8": np.uint8,
+    "INT8": np.int8,
+    "INT16": np.int16,
+    "INT64": np.int64,
+    "BOOL": np.bool_,
+}
 
 
 @dataclass(frozen=True)
@@ -74,19 +81,21 @@ def _list(length, array):
 def _graph(tflite, model, index):
     graph = model.Subgraphs(index)
     names, kinds = _names(tflite.BuiltinOperator), _names(tflite.TensorType)
-    tensors = tuple(
-        _tensor(model, graph.Tensors(i), kinds) for i in range(graph.TensorsLength())
-    )
+    tensors = tuple(_tensor(model, graph.Tensors(i), kinds) for i in range(graph.TensorsLength()))
     ops = []
     for i in range(graph.OperatorsLength()):
         op = graph.Operators(i)
         code = model.OperatorCodes(op.OpcodeIndex())
         number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
         name = names.get(number, f"operator {number}")
-        ops.append(FileOp(
-            name, _list(op.InputsLength, op.InputsAsNumpy),
-            _list(op.OutputsLength, op.OutputsAsNumpy), _options(tflite, op),
-        ))  # fmt: skip
+        ops.append(
+            FileOp(
+                name,
+                _list(op.InputsLength, op.InputsAsNumpy),
+                _list(op.OutputsLength, op.OutputsAsNumpy),
+                _options(tflite, op),
+            )
+        )
     inputs = _list(graph.InputsLength, graph.InputsAsNumpy)
     outputs = _list(graph.OutputsLength, graph.OutputsAsNumpy)
     return FileGraph(tensors, tuple(ops), inputs, outputs)
@@ -110,21 +119,44 @@ def _tensor(model, tensor, kinds):
 
 
 _OPTIONS = {
-    "Conv2DOptions": ("Padding", "StrideH", "StrideW", "DilationHFactor", "DilationWFactor",
-                      "FusedActivationFunction"),
-    "DepthwiseConv2DOptions": ("Padding", "StrideH", "StrideW", "DilationHFactor",
-                               "DilationWFactor", "FusedActivationFunction"),
-    "Pool2DOptions": ("Padding", "StrideH", "StrideW", "FilterHeight", "FilterWidth",
-                      "FusedActivationFunction"),
+    "Conv2DOptions": (
+        "Padding",
+        "StrideH",
+        "StrideW",
+        "DilationHFactor",
+        "DilationWFactor",
+        "FusedActivationFunction",
+    ),
+    "DepthwiseConv2DOptions": (
+        "Padding",
+        "StrideH",
+        "StrideW",
+        "DilationHFactor",
+        "DilationWFactor",
+        "FusedActivationFunction",
+    ),
+    "Pool2DOptions": (
+        "Padding",
+        "StrideH",
+        "StrideW",
+        "FilterHeight",
+        "FilterWidth",
+        "FusedActivationFunction",
+    ),
     "FullyConnectedOptions": ("FusedActivationFunction", "WeightsFormat"),
     "AddOptions": ("FusedActivationFunction",),
     "ConcatenationOptions": ("Axis", "FusedActivationFunction"),
-    "StridedSliceOptions": ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask",
-                            "ShrinkAxisMask"),
+    "StridedSliceOptions": (
+        "BeginMask",
+        "EndMask",
+        "EllipsisMask",
+        "NewAxisMask",
+        "ShrinkAxisMask",
+    ),
     "VarHandleOptions": ("SharedName",),
     "CallOnceOptions": ("InitSubgraphIndex",),
     "LeakyReluOptions": ("Alpha",),
-}  # fmt: skip
+}
 
 
 def _options(tflite, op):

@@ -32,9 +32,7 @@ def backbone(name, classes=10, edge=128):
         if i == 0 or conv["blk"] != convs[i - 1]["blk"]:
             start = y
         linear = conv["tag"] == "pointwise2"
-        y = build.conv(
-            f"c{i}", y, conv["cout"], conv["k"], conv["s"], conv["g"], relu=not linear
-        )
+        y = build.conv(f"c{i}", y, conv["cout"], conv["k"], conv["s"], conv["g"], relu=not linear)
         if linear and net["res"][conv["blk"]] == 1:
             y = build.add(f"a{conv['blk']}", start, y)
     return build.classify(build.pool("pool", y), classes)

@@ -40,9 +40,13 @@ class Answer:
 
     def claim(self):
         """The claim of the file format."""
-        return {"energy": self.energy, "peak_ram": self.verdict.peak_ram,
-                "time": self.verdict.serial_time, "lower_bound": self.lower_bound,
-                "proven": self.proven}  # fmt: skip
+        return {
+            "energy": self.energy,
+            "peak_ram": self.verdict.peak_ram,
+            "time": self.verdict.serial_time,
+            "lower_bound": self.lower_bound,
+            "proven": self.proven,
+        }
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,12 @@ FIGURES = {
     **{"operators." + name: (1, 1e15) for name in OPERATORS},
 }
 _OPTIONAL = (
-    "compute_power_w", "joule_per_flop", "store.erase_block_bytes", "store.endurance_cycles",
+    "compute_power_w",
+    "joule_per_flop",
+    "store.erase_block_bytes",
+    "store.endurance_cycles",
     *("operators." + name for name in OPERATORS),
-)  # fmt: skip
+)
 
 
 class CostError(AcclimateError):

@@ -29,8 +29,11 @@ def minimise(program, watch, gap, start, low, high, on_progress=None):
     cp_model = _module()
     model = cp_model.CpModel()
     running = {i for i, whole in enumerate(program.integer) if not whole}
-    columns = {i: model.new_int_var(round(low[i]), round(high[i]), "")
-               for i in range(len(program.cost)) if i not in running}  # fmt: skip
+    columns = {
+        i: model.new_int_var(round(low[i]), round(high[i]), "")
+        for i in range(len(program.cost))
+        if i not in running
+    }
     for r in range(len(program.row_low)):
         span = range(program.row_start[r], program.row_start[r + 1])
         terms = [(program.column[k], program.value[k]) for k in span]

@@ -74,8 +74,9 @@ def evaluate(graph, budget, plan, clock="serial"):
     most = max(peak, both_peak) if clock == "overlapped" else peak
     fault = fault or _limits(nodes, budget, done, most, counted, written, erased)
     # a copy in storage stays, so what was written is also what the storage holds
-    return Verdict(not fault, fault, energy, peak, serial, compute, written, written, both,
-                   both_peak, erased)  # fmt: skip
+    return Verdict(
+        not fault, fault, energy, peak, serial, compute, written, written, both, both_peak, erased
+    )
 
 
 def _fault(kind, node, ram, aux, done):

@@ -34,11 +34,18 @@ def search(graph, budget, free_order=False):
             bit = 1 << i
             after = ram & ~bit if kind == "free" else ram | bit
             serial += 1
-            heapq.heappush(queue, (
-                energy + cost, time + wait, serial, after,
-                aux | bit if kind == "pageout" else aux,
-                done | bit if kind == "compute" else done, (trail, kind, i),
-            ))  # fmt: skip
+            heapq.heappush(
+                queue,
+                (
+                    energy + cost,
+                    time + wait,
+                    serial,
+                    after,
+                    aux | bit if kind == "pageout" else aux,
+                    done | bit if kind == "compute" else done,
+                    (trail, kind, i),
+                ),
+            )
     return None
 
 

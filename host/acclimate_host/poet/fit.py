@@ -50,8 +50,10 @@ def fit(network, scheme, ram_bytes, profile="m4", optimizer="plain", budget=None
         except Infeasible as error:
             if budget.ram_bytes == ram_bytes:
                 raise
-            raise PlanError(f"no layout fits {ram_bytes} bytes of RAM though a plan does; "
-                            f"give {ram_bytes - budget.ram_bytes} more") from error  # fmt: skip
+            raise PlanError(
+                f"no layout fits {ram_bytes} bytes of RAM though a plan does; "
+                f"give {ram_bytes - budget.ram_bytes} more"
+            ) from error
         program = encode(with_schedule(step, found, answer.plan), network, optimizer)
         if program.arena_bytes <= ram_bytes:
             return _fitted(found.graph, answer, program, plain)

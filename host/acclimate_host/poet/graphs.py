@@ -39,27 +39,38 @@ def network_graph(name, profile, style="chain", recompute_gradients=False, resid
     return layers_graph(layers, profile, style, recompute_gradients, resident)
 
 
-def layers_graph(layers, profile, style="chain", recompute_gradients=False, resident=False,
-                 updates=False):  # fmt: skip
+def layers_graph(
+    layers, profile, style="chain", recompute_gradients=False, resident=False, updates=False
+):
     """Graph of layers in forward order, the loss last.
 
     updates: with a node of 0 bytes for each layer with parameters, which steps them.
     """
     if isinstance(profile, str):
         profile = cost_tables.load(profile)
-    nodes = [_node(profile, layer.id, layer.inputs, layer.elements, layer.flop, True,
-                   layer.kind) for layer in layers]  # fmt: skip
+    nodes = [
+        _node(profile, layer.id, layer.inputs, layer.elements, layer.flop, True, layer.kind)
+        for layer in layers
+    ]
     readers = {}
     for layer in layers if updates else ():
         if layer.parameters and layer.inputs:
             readers.setdefault(layer.inputs[0] + GRADIENT, []).append(layer)
     backward = _chain(layers) if style == "chain" else _autodiff(layers)
     for name, deps, elements, flop in backward:
-        nodes.append(_node(profile, name, deps, elements, flop, recompute_gradients,
-                           "backward"))  # fmt: skip
+        nodes.append(_node(profile, name, deps, elements, flop, recompute_gradients, "backward"))
         for layer in readers.get(name, ()):
-            nodes.append(_node(profile, layer.id + UPDATE, (name,), 0, 2.0 * layer.parameters,
-                               False, "backward"))  # fmt: skip
+            nodes.append(
+                _node(
+                    profile,
+                    layer.id + UPDATE,
+                    (name,),
+                    0,
+                    2.0 * layer.parameters,
+                    False,
+                    "backward",
+                )
+            )
     parameters = sum(layer.parameters for layer in layers)
     return Graph(tuple(nodes), 2 * parameters * profile.element_bytes if resident else 0)
 
@@ -76,9 +87,16 @@ def _node(profile, name, deps, elements, flop, recomputable, operator=""):
         page[direction + "_energy"] = profile.transfer_energy(direction, size) if size else 0.0
         page[direction + "_time"] = profile.transfer_time(direction, size) if size else 0.0
     return Node(
-        name, tuple(deps), size, 0, profile.compute_energy(flop, operator),
-        profile.compute_time(flop, operator), recomputable=recomputable, pageable=size > 0, **page,
-    )  # fmt: skip
+        name,
+        tuple(deps),
+        size,
+        0,
+        profile.compute_energy(flop, operator),
+        profile.compute_time(flop, operator),
+        recomputable=recomputable,
+        pageable=size > 0,
+        **page,
+    )
 
 
 def _chain(layers):

@@ -175,8 +175,14 @@ class _Walk:
             v = todo.pop()
             if self.next_use(v) is not None:
                 return True
-            new = [j for j in self.uses[v] if j not in seen and j in self.done
-                   and j not in self.here and self.may_recompute(j)]  # fmt: skip
+            new = [
+                j
+                for j in self.uses[v]
+                if j not in seen
+                and j in self.done
+                and j not in self.here
+                and self.may_recompute(j)
+            ]
             seen.update(new)
             todo += new
         return False
@@ -196,8 +202,13 @@ class _Draw:
     def again(self):
         """Draw other exponents."""
         draw = self.rng.uniform
-        self.exponents = (draw(0.2, 1.6), draw(0.2, 1.8), draw(0.0, 2.5),
-                          self.rng.choice((0.0, 0.1, 0.5)), self.rng)  # fmt: skip
+        self.exponents = (
+            draw(0.2, 1.6),
+            draw(0.2, 1.8),
+            draw(0.0, 2.5),
+            self.rng.choice((0.0, 0.1, 0.5)),
+            self.rng,
+        )
 
 
 def plans(graph, budget, space=None, tries=300, seconds=5.0, seed=0):

@@ -117,8 +117,9 @@ class Relaxation:
 
     def __init__(self, program, watch, rows=True):
         self.program, self.watch = program, watch
-        given = program if rows else Program(program.cost, program.low, program.high,
-                                             program.integer)  # fmt: skip
+        given = (
+            program if rows else Program(program.cost, program.low, program.high, program.integer)
+        )
         self.solver, self.scale = _load(given, True)
         _heed(self.solver, watch)
         self.whole = np.array(program.integer, dtype=bool)
@@ -139,9 +140,15 @@ class Relaxation:
         start = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])[:-1].astype(np.int32)
         index = np.array([column for terms, _, _ in rows for column, _ in terms], dtype=np.int32)
         value = np.array([value for terms, _, _ in rows for _, value in terms], dtype=float)
-        self.solver.addRows(len(rows), np.array([low for _, low, _ in rows], dtype=float),
-                            np.array([high for _, _, high in rows], dtype=float),
-                            len(index), start, index, value)  # fmt: skip
+        self.solver.addRows(
+            len(rows),
+            np.array([low for _, low, _ in rows], dtype=float),
+            np.array([high for _, _, high in rows], dtype=float),
+            len(index),
+            start,
+            index,
+            value,
+        )
 
     def tighten(self, outcome, room):
         """Fix the columns that a plan less than room above the relaxation cannot change.
@@ -154,8 +161,9 @@ class Relaxation:
         self.high[at_low] = self.low[at_low]
         self.low[at_high] = self.high[at_high]
         if len(fresh):
-            self.solver.changeColsBounds(len(fresh), fresh.astype(np.int32), self.low[fresh],
-                                         self.high[fresh])  # fmt: skip
+            self.solver.changeColsBounds(
+                len(fresh), fresh.astype(np.int32), self.low[fresh], self.high[fresh]
+            )
         return int(np.count_nonzero(self.low[self.whole] == self.high[self.whole]))
 
 
@@ -172,12 +180,17 @@ def solve_lp(solver, watch):
     if status != highspy.HighsModelStatus.kOptimal:
         return Outcome("stopped", None, math.inf, -math.inf)
     solution = solver.getSolution()
-    return Outcome("optimal", np.array(solution.col_value), value, value,
-                   np.array(solution.col_dual), np.array(solution.row_dual))  # fmt: skip
+    return Outcome(
+        "optimal",
+        np.array(solution.col_value),
+        value,
+        value,
+        np.array(solution.col_dual),
+        np.array(solution.row_dual),
+    )
 
 
-def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=None,
-             effort=None):  # fmt: skip
+def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=None, effort=None):
     """Solve the MIP until best - bound <= gap, in the units of the costs."""
     solver, scale = _load(program, False, low, high)
     solver.setOptionValue("time_limit", min(watch.left(), 1e7))
@@ -245,14 +258,20 @@ def _outcome(solver, program, scale, target):
             objective, values = cost, candidate
     bound = info.mip_dual_bound
     bound = bound / scale + program.offset if math.isfinite(bound) else -math.inf
-    return Outcome("optimal" if done and found else "stopped", values, objective, bound,
-                   nodes=info.mip_node_count)  # fmt: skip
+    return Outcome(
+        "optimal" if done and found else "stopped",
+        values,
+        objective,
+        bound,
+        nodes=info.mip_node_count,
+    )
 
 
 def _heed(solver, watch):
     """Let the solver look at the watch while it is in a linear program."""
     solver.cbSimplexInterrupt.subscribe(
-        lambda event: event.interrupt() if watch.stop or not watch.left() else None)  # fmt: skip
+        lambda event: event.interrupt() if watch.stop or not watch.left() else None
+    )
 
 
 def _run(solver, watch):

@@ -12,14 +12,28 @@ from dataclasses import dataclass
 
 # What an operator's backward kernel reads besides the gradient of its output.
 READS = {
-    "input": "", "conv": "in", "dense": "in", "dense_relu": "in out", "relu": "out",
-    "batchnorm": "in", "maxpool": "in", "avgpool": "", "flatten": "", "dropout": "out",
-    "add": "", "loss": "out", "qkv": "in", "qkt": "in", "qktv": "in",
-    "matmul": "in", "product": "in", "recurrent": "in out", "other": "in out",
-}  # fmt: skip
+    "input": "",
+    "conv": "in",
+    "dense": "in",
+    "dense_relu": "in out",
+    "relu": "out",
+    "batchnorm": "in",
+    "maxpool": "in",
+    "avgpool": "",
+    "flatten": "",
+    "dropout": "out",
+    "add": "",
+    "loss": "out",
+    "qkv": "in",
+    "qkt": "in",
+    "qktv": "in",
+    "matmul": "in",
+    "product": "in",
+    "recurrent": "in out",
+    "other": "in out",
+}
 # Operators whose backward pass does two products (input and weights) for one forward.
-_TWICE = ("conv", "dense", "dense_relu", "batchnorm", "qkv", "qkt", "qktv", "matmul",
-          "recurrent")
+_TWICE = ("conv", "dense", "dense_relu", "batchnorm", "qkv", "qkt", "qktv", "matmul", "recurrent")
 
 
 @dataclass(frozen=True)
@@ -72,8 +86,13 @@ class Layers:
         side = [(size - kernel + 2 * padding) // stride + 1 for size in (height, width)]
         shape = (batch, channels, *side)
         products = kernel * kernel * math.prod(self.shape(of)) * channels
-        return self._append("conv", (of,), shape, 2 * products + math.prod(shape),
-                            channels * depth * kernel * kernel + channels)  # fmt: skip
+        return self._append(
+            "conv",
+            (of,),
+            shape,
+            2 * products + math.prod(shape),
+            channels * depth * kernel * kernel + channels,
+        )
 
     def dense(self, features, of=None, relu=False):
         """Matrix product with bias, and a rectifier in the same node if so asked."""
@@ -104,7 +123,7 @@ class Layers:
         return self._append("add", (first, second), shape, math.prod(shape))
 
     def pool(self, kind, kernel, stride, of=None):
-        """"maxpool" or "avgpool" without padding."""
+        """ "maxpool" or "avgpool" without padding."""
         of = of or self.last
         batch, depth, height, width = self.shape(of)
         shape = (batch, depth, (height - kernel) // stride + 1, (width - kernel) // stride + 1)
@@ -125,8 +144,9 @@ class Layers:
         of = self.last
         rows, depth = self.shape(of)
         product = rows * depth * width * heads
-        qkv = self._append("qkv", (of,), (3 * rows, width, heads), 3 * product,
-                           3 * depth * width * heads)  # fmt: skip
+        qkv = self._append(
+            "qkv", (of,), (3 * rows, width, heads), 3 * product, 3 * depth * width * heads
+        )
         scores = (rows, rows, heads)
         flop = rows * width * rows * heads + 2 * math.prod(scores)
         qkt = self._append("qkt", (qkv,), scores, flop)

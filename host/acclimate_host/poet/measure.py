@@ -27,13 +27,18 @@ EMULATED_CLOCK_HZ = {"nrf52840": 64e6, "samd21": 48e6}
 PAGE_SIZES = (256, 2048)
 MEDIA = {
     "file": "from acclimate.flash import FileFlash\n"
-            "medium = FileFlash('pages.bin', 16384, erase_bytes=4096)",
+    "medium = FileFlash('pages.bin', 16384, erase_bytes=4096)",
     "raw": "from acclimate.flash import BlockFlash\nimport qboard\n"
-           "medium = BlockFlash(qboard.Flash(qboard.RAW_START, 4 * qboard.PAGE_BYTES))",
-}  # fmt: skip
+    "medium = BlockFlash(qboard.Flash(qboard.RAW_START, 4 * qboard.PAGE_BYTES))",
+}
 # What is measured -> operator of costs.OPERATORS whose speed it is.
-OPERATOR_OF = {"conv 3x3": "conv", "depthwise 3x3": "depthwise", "pointwise": "pointwise",
-               "dense": "dense", "backward and update": "backward"}  # fmt: skip
+OPERATOR_OF = {
+    "conv 3x3": "conv",
+    "depthwise 3x3": "depthwise",
+    "pointwise": "pointwise",
+    "dense": "dense",
+    "backward and update": "backward",
+}
 _CLOCK_EMULATED = "import qboard\nclock = qboard.ticks\n"
 _CLOCK = "import time\nclock = time.ticks_us\n"
 _OPERATOR = """
@@ -146,8 +151,9 @@ def programs():
         unit = load("m4").compute_time(1)
         graph = step_graph(step, network, "m4").graph
         flop = {node.id: node.compute_time / unit for node in graph.nodes}
-        kinds = {name for node in step.graph.nodes if node.phase == "forward"
-                 for name in node.outputs}  # fmt: skip
+        kinds = {
+            name for node in step.graph.nodes if node.phase == "forward" for name in node.outputs
+        }
         forward = sum(value for node, value in flop.items() if node in kinds)
         found.append((name, encode(step, network), forward, sum(flop.values()) - forward))
     return found
@@ -190,8 +196,9 @@ class Bench:
         except BoardError as error:
             if "MemoryError" not in str(error):
                 raise
-            raise Missing(f"{self.board.name}: too little heap to measure; "
-                          f"use a shipped table") from error  # fmt: skip
+            raise Missing(
+                f"{self.board.name}: too little heap to measure; use a shipped table"
+            ) from error
 
     def pages(self, medium, progress=None):
         """{"pageout": (latency s, bytes/s), "pagein": ...} of the page store on a medium.
@@ -233,10 +240,14 @@ def mean_power(text, voltage_v=None):
     times = [row["time_s"] for row in rows]
     if len(rows) < 2 or any(b <= a for a, b in zip(times, times[1:], strict=False)):
         raise AcclimateError("power CSV: expected two or more rows with rising time_s")
-    power = [row["power_w"] if "power_w" in row else
-             row["current_a"] * row.get("voltage_v", voltage_v) for row in rows]  # fmt: skip
-    area = sum((b - a) * (p + q) / 2 for a, b, p, q in
-               zip(times, times[1:], power, power[1:], strict=False))  # fmt: skip
+    power = [
+        row["power_w"] if "power_w" in row else row["current_a"] * row.get("voltage_v", voltage_v)
+        for row in rows
+    ]
+    area = sum(
+        (b - a) * (p + q) / 2
+        for a, b, p, q in zip(times, times[1:], power, power[1:], strict=False)
+    )
     return area / (times[-1] - times[0])
 
 
@@ -252,5 +263,5 @@ def table_text(name, title, core, kind, element_bytes, figures):
         if head != section:
             section = head
             lines += ["", f"[{head}]"]
-        lines.append(f'{last} = {{ value = {value:.6g}, source = {json.dumps(source)} }}')
+        lines.append(f"{last} = {{ value = {value:.6g}, source = {json.dumps(source)} }}")
     return "\n".join(lines) + "\n"

@@ -127,8 +127,18 @@ class _Builder:
         if self.wanted is not None:
             self.program.cost[1:] = [0.0] * (len(self.program.cost) - 1)
             self.program.offset = 0.0
-        return Model(self.graph, self.budget, self.at, self.program, self.x, self.events,
-                     self.out, self.kept, self.unit, self.staying)  # fmt: skip
+        return Model(
+            self.graph,
+            self.budget,
+            self.at,
+            self.program,
+            self.x,
+            self.events,
+            self.out,
+            self.kept,
+            self.unit,
+            self.staying,
+        )
 
     def _position(self, p):
         v, first = self.at.node[p], self.at.first[p]
@@ -235,11 +245,14 @@ class _Builder:
         budget, nodes = self.budget, self.graph.nodes
         written = [(column, nodes[i].ram_bytes) for i, column in self.out.items()]
         if budget.aux_bytes is not None and written:
-            self.program.row([(c, b / self.unit) for c, b in written],
-                             high=budget.aux_bytes / self.unit)  # fmt: skip
+            self.program.row(
+                [(c, b / self.unit) for c, b in written], high=budget.aux_bytes / self.unit
+            )
         if budget.erase_budget is not None and budget.erase_block_bytes and written:
-            self.program.row([(c, -(-b // budget.erase_block_bytes)) for c, b in written],
-                             high=budget.erase_budget)  # fmt: skip
+            self.program.row(
+                [(c, -(-b // budget.erase_block_bytes)) for c, b in written],
+                high=budget.erase_budget,
+            )
         if budget.deadline is not None:
             self._deadline()
 

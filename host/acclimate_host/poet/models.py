@@ -27,8 +27,10 @@ def cost_table(name):
         for start, table in _TABLE_OF_CORE:
             if core.startswith(start):
                 return costs.load(table)
-        raise PlanError(f"no cost table for {name} ({core}); use acclimate profile, or one of "
-                        f"{', '.join(costs.names())}")  # fmt: skip
+        raise PlanError(
+            f"no cost table for {name} ({core}); use acclimate profile, or one of "
+            f"{', '.join(costs.names())}"
+        )
     raise PlanError(f"no cost table or board {name!r}; there are {', '.join(costs.names())}")
 
 
@@ -63,8 +65,10 @@ def planning_problem(model, table, style="chain", resident=False, dims=None):
     if path.suffix == ".json":
         return Problem(*from_json(_json(path)))
     if path.suffix not in (".onnx", ".tflite"):
-        raise PlanError(f"unknown model {model!r}; a .json, .onnx or .tflite file, or one of "
-                        f"{', '.join(networks.names())}")  # fmt: skip
+        raise PlanError(
+            f"unknown model {model!r}; a .json, .onnx or .tflite file, or one of "
+            f"{', '.join(networks.names())}"
+        )
     if not path.is_file():
         raise PlanError(f"no file {model}")
     try:
@@ -112,8 +116,11 @@ def whole(graph):
         last.update(dict.fromkeys(node.deps, node.id))
     for node in graph.nodes:
         steps.append(("compute", node.id))
-        steps += [("free", name) for name in dict.fromkeys((*node.deps, node.id))
-                  if last[name] == node.id]  # fmt: skip
+        steps += [
+            ("free", name)
+            for name in dict.fromkeys((*node.deps, node.id))
+            if last[name] == node.id
+        ]
     return evaluate(graph, Budget(1 << 62), steps)
 
 
@@ -164,5 +171,7 @@ def budget_of(problem, ram=None, due=None, storage=None, erases=None, block=None
     return Budget(
         own.ram_bytes if ram is None else amount(ram, graph),
         own.deadline if due is None else deadline(due, graph),
-        own.aux_bytes if storage is None else amount(storage, graph, "storage"), limit, block,
-    )  # fmt: skip
+        own.aux_bytes if storage is None else amount(storage, graph, "storage"),
+        limit,
+        block,
+    )

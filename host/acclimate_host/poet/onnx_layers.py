@@ -14,19 +14,59 @@ from .problem import PlanError
 
 # ONNX operator -> kind of layers.READS; what is not here reads its inputs and its output.
 _KINDS = {
-    "Conv": "conv", "ConvTranspose": "conv", "ConvInteger": "conv", "Gemm": "dense",
-    "MatMul": "matmul", "LSTM": "recurrent", "GRU": "recurrent", "RNN": "recurrent",
-    "BatchNormalization": "batchnorm", "InstanceNormalization": "batchnorm",
-    "LayerNormalization": "batchnorm", "GroupNormalization": "batchnorm", "LRN": "batchnorm",
-    "MaxPool": "maxpool", "GlobalMaxPool": "maxpool", "AveragePool": "avgpool",
-    "GlobalAveragePool": "avgpool", "ReduceMean": "avgpool", "ReduceSum": "avgpool",
-    "Relu": "relu", "Clip": "relu", "LeakyRelu": "relu", "Sigmoid": "relu", "Tanh": "relu",
-    "Softmax": "relu", "LogSoftmax": "relu", "Dropout": "dropout", "Add": "add", "Sub": "add",
-    "Sum": "add", "Mul": "product", "Div": "product",
-    **dict.fromkeys(("Flatten", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Concat",
-                     "Split", "Slice", "Identity", "Pad", "Cast", "Expand", "Gather", "Resize",
-                     "Upsample"), "flatten"),
-}  # fmt: skip
+    "Conv": "conv",
+    "ConvTranspose": "conv",
+    "ConvInteger": "conv",
+    "Gemm": "dense",
+    "MatMul": "matmul",
+    "LSTM": "recurrent",
+    "GRU": "recurrent",
+    "RNN": "recurrent",
+    "BatchNormalization": "batchnorm",
+    "InstanceNormalization": "batchnorm",
+    "LayerNormalization": "batchnorm",
+    "GroupNormalization": "batchnorm",
+    "LRN": "batchnorm",
+    "MaxPool": "maxpool",
+    "GlobalMaxPool": "maxpool",
+    "AveragePool": "avgpool",
+    "GlobalAveragePool": "avgpool",
+    "ReduceMean": "avgpool",
+    "ReduceSum": "avgpool",
+    "Relu": "relu",
+    "Clip": "relu",
+    "LeakyRelu": "relu",
+    "Sigmoid": "relu",
+    "Tanh": "relu",
+    "Softmax": "relu",
+    "LogSoftmax": "relu",
+    "Dropout": "dropout",
+    "Add": "add",
+    "Sub": "add",
+    "Sum": "add",
+    "Mul": "product",
+    "Div": "product",
+    **dict.fromkeys(
+        (
+            "Flatten",
+            "Reshape",
+            "Transpose",
+            "Squeeze",
+            "Unsqueeze",
+            "Concat",
+            "Split",
+            "Slice",
+            "Identity",
+            "Pad",
+            "Cast",
+            "Expand",
+            "Gather",
+            "Resize",
+            "Upsample",
+        ),
+        "flatten",
+    ),
+}
 
 
 def onnx_layers(path, dims=None):
@@ -89,7 +129,8 @@ class _Reader:
             shape = value.type.tensor_type.shape
             if value.type.HasField("tensor_type") and value.type.tensor_type.HasField("shape"):
                 self.shapes[value.name] = tuple(
-                    dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.dim)
+                    dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.dim
+                )
         self.made, self.all = {}, []
 
     def layers(self):
@@ -103,16 +144,16 @@ class _Reader:
         if not ends:
             raise PlanError(f"{self.source}: no output depends on an input")
         used = self._used(ends)
-        size = sum(math.prod(self.shape(v.name)) for v in self.graph.output
-                   if v.name in self.made)  # fmt: skip
+        size = sum(math.prod(self.shape(v.name)) for v in self.graph.output if v.name in self.made)
         loss = Layer("loss", "loss", tuple(dict.fromkeys(ends)), (1,), 4.0 * size)
         return (*(layer for layer in self.all if layer.id in used), loss)
 
     def shape(self, name):
         shape = self.shapes.get(name)
         if shape is None or min(shape, default=0) < 0:
-            raise PlanError(f"{self.source}: the size of {name} is not known; "
-                            "export it with fixed sizes")  # fmt: skip
+            raise PlanError(
+                f"{self.source}: the size of {name} is not known; export it with fixed sizes"
+            )
         return shape
 
     def _read(self, op):
@@ -131,8 +172,16 @@ class _Reader:
         kind = _KINDS.get(op.op_type, "other")
         weights = [self.shape(n) for n in op.input if n in self.constants and n in self.shapes]
         shape = self.shape(outputs[0]) if len(outputs) == 1 else (elements,)
-        self.all.append(Layer(name, kind, inputs, shape, self._flop(op, kind, elements),
-                              sum(map(math.prod, weights)) if _trains(kind) else 0))  # fmt: skip
+        self.all.append(
+            Layer(
+                name,
+                kind,
+                inputs,
+                shape,
+                self._flop(op, kind, elements),
+                sum(map(math.prod, weights)) if _trains(kind) else 0,
+            )
+        )
 
     def _flop(self, op, kind, elements):
         if kind == "conv":

@@ -58,8 +58,11 @@ def _lower_peak(graph):
     for c, node in enumerate(graph.nodes):
         used += node.ram_bytes
         peak = max(peak, used + node.workspace_bytes)
-        used -= sum(other.ram_bytes for i, other in enumerate(graph.nodes[: c + 1])
-                    if last.get(other.id, i) == c)  # fmt: skip
+        used -= sum(
+            other.ram_bytes
+            for i, other in enumerate(graph.nodes[: c + 1])
+            if last.get(other.id, i) == c
+        )
     return peak
 
 

@@ -54,7 +54,8 @@ class _Program:
         self.size = [node.ram_bytes / self.unit for node in graph.nodes]
         self.problem = self.pulp.LpProblem("poet", self.pulp.LpMinimize)
         self.R, self.S, self.A, self.I, self.O = (
-            self._matrix(name, count) for name in ("R", "SRam", "SSd", "MIn", "MOut"))
+            self._matrix(name, count) for name in ("R", "SRam", "SSd", "MIn", "MOut")
+        )
         self.F = self._matrix("Free_E", len(self.edges))
         self._objective()
         self._shape(paging, recompute)
@@ -64,26 +65,30 @@ class _Program:
             self._deadline()
 
     def _matrix(self, name, width):
-        return [[variable(self.problem, f"{name}_{t},{i}", None, None, "Binary")
-                 for i in range(width)] for t in range(self.count)]  # fmt: skip
+        return [
+            [variable(self.problem, f"{name}_{t},{i}", None, None, "Binary") for i in range(width)]
+            for t in range(self.count)
+        ]
 
     def _sum(self, matrix, costs):
-        return self.pulp.lpSum(matrix[t][i] * costs[i] for t in range(self.count)
-                               for i in range(self.count))  # fmt: skip
+        return self.pulp.lpSum(
+            matrix[t][i] * costs[i] for t in range(self.count) for i in range(self.count)
+        )
 
     def _objective(self):
         nodes = self.graph.nodes
-        parts = [(self.R, "compute_energy"), (self.I, "pagein_energy"),
-                 (self.O, "pageout_energy")]  # fmt: skip
+        parts = [(self.R, "compute_energy"), (self.I, "pagein_energy"), (self.O, "pageout_energy")]
         self.problem += self.pulp.lpSum(
-            self._sum(m, [getattr(n, cost) * self.scale for n in nodes]) for m, cost in parts)
+            self._sum(m, [getattr(n, cost) * self.scale for n in nodes]) for m, cost in parts
+        )
 
     def _shape(self, paging, recompute):
         """Triangles and the diagonal; what is switched off has an upper bound of 0."""
         count, total = self.count, self.pulp.lpSum
         for matrix, diagonal in ((self.R, 1), (self.S, 0), (self.A, 0), (self.I, 1), (self.O, 1)):
-            self.problem += total(matrix[t][i] for t in range(count)
-                                  for i in range(t + diagonal, count)) == 0  # fmt: skip
+            self.problem += (
+                total(matrix[t][i] for t in range(count) for i in range(t + diagonal, count)) == 0
+            )
         self.problem += total(self.R[t][t] for t in range(count)) == count
         for t in range(count):
             for i in range(count):
@@ -110,8 +115,9 @@ class _Program:
     def _memory(self):
         pulp, problem, count = self.pulp, self.problem, self.count
         limit = (self.budget.ram_bytes - self.graph.resident_bytes) / self.unit
-        U = [[variable(problem, f"U_{t},{k}", 0, limit) for k in range(count)]
-             for t in range(count)]  # fmt: skip
+        U = [
+            [variable(problem, f"U_{t},{k}", 0, limit) for k in range(count)] for t in range(count)
+        ]
         for t in range(count):
             for e, (i, k) in enumerate(self.edges):
                 later = [j for j in self.after[i] if j > k]
@@ -122,11 +128,13 @@ class _Program:
                 problem += most * (1 - self.F[t][e]) >= hazards
         for t in range(count):
             problem += U[t][0] == self.R[t][0] * self.size[0] + pulp.lpSum(
-                self.S[t][i] * self.size[i] for i in range(count))  # fmt: skip
+                self.S[t][i] * self.size[i] for i in range(count)
+            )
         for t in range(count):
             for k in range(count - 1):
-                freed = pulp.lpSum(self.size[i] * self.F[t][e]
-                                   for e, (i, to) in enumerate(self.edges) if to == k)  # fmt: skip
+                freed = pulp.lpSum(
+                    self.size[i] * self.F[t][e] for e, (i, to) in enumerate(self.edges) if to == k
+                )
                 problem += U[t][k + 1] == U[t][k] + self.R[t][k + 1] * self.size[k + 1] - freed
 
     def _deadline(self):
@@ -148,8 +156,16 @@ def _edges(graph, as_published):
     return [(u, v) for u, readers in by_input.items() for v in readers]
 
 
-def solve_paper(graph, budget, paging=True, recompute=True, solver="highs", time_limit=None,
-                repaired=False, as_published=False):  # fmt: skip
+def solve_paper(
+    graph,
+    budget,
+    paging=True,
+    recompute=True,
+    solver="highs",
+    time_limit=None,
+    repaired=False,
+    as_published=False,
+):
     """Return the PaperAnswer of Algorithm 1 (and 2); solver: highs, cbc or a PuLP name.
 
     as_published: unscaled, as the published code gives it to its solver. CBC then calls plans
@@ -163,9 +179,16 @@ def solve_paper(graph, budget, paging=True, recompute=True, solver="highs", time
     seconds = time.monotonic() - began
     if status in ("infeasible", "no answer"):
         return PaperAnswer(status, None, (), None, seconds, {})
-    matrices = {name: [[round(cell.value() or 0) for cell in row] for row in rows]
-                for name, rows in (("R", program.R), ("S", program.S), ("Min", program.I),
-                                   ("Mout", program.O), ("Free", program.F))}  # fmt: skip
+    matrices = {
+        name: [[round(cell.value() or 0) for cell in row] for row in rows]
+        for name, rows in (
+            ("R", program.R),
+            ("S", program.S),
+            ("Min", program.I),
+            ("Mout", program.O),
+            ("Free", program.F),
+        )
+    }
     plan = _steps(graph, program.edges, matrices, repaired)
     verdict = evaluate(graph, budget, plan, "compute")
     energy = program.pulp.value(program.problem.objective) / program.scale

@@ -77,8 +77,11 @@ def positions(graph, budget, space, keep=None):
     count = len(graph.nodes)
     again = set()
     if space.recompute:
-        again = {i for i, node in enumerate(graph.nodes)
-                 if node.recomputable and not _beaten_by_storage(graph, budget, space, i)}
+        again = {
+            i
+            for i, node in enumerate(graph.nodes)
+            if node.recomputable and not _beaten_by_storage(graph, budget, space, i)
+        }
     last = last_use(graph, again)
     reads = [sorted({graph.index[d] for d in node.deps}) for node in graph.nodes]
     uses = [[] for _ in range(count)]
@@ -87,8 +90,14 @@ def positions(graph, budget, space, keep=None):
             uses[i].append(c)
     node, stage, first = [], [], []
     for t in range(count):
-        useful = [i for i in range(t) if i in again and last[i] >= t
-                  and _in_window(uses[i], t, space.window) and (keep is None or keep(i, t))]
+        useful = [
+            i
+            for i in range(t)
+            if i in again
+            and last[i] >= t
+            and _in_window(uses[i], t, space.window)
+            and (keep is None or keep(i, t))
+        ]
         for _ in range(space.rounds):
             node += useful
         node.append(t)

@@ -7,9 +7,15 @@ from ..errors import AcclimateError
 
 KINDS = ("compute", "pagein", "pageout", "free")
 _NUMBERS = (
-    "ram_bytes", "workspace_bytes", "compute_energy", "compute_time", "pagein_energy",
-    "pagein_time", "pageout_energy", "pageout_time",
-)  # fmt: skip
+    "ram_bytes",
+    "workspace_bytes",
+    "compute_energy",
+    "compute_time",
+    "pagein_energy",
+    "pagein_time",
+    "pageout_energy",
+    "pageout_time",
+)
 
 
 _RANGE = "finite and >= 0"
@@ -120,8 +126,10 @@ def to_json(graph, budget, plan=(), claim=None):
     differ from what they are without being named.
     """
     return {
-        "nodes": [_without_defaults(node, ("recomputable", "pageable"), {"deps": list(node.deps)})
-                  for node in graph.nodes],
+        "nodes": [
+            _without_defaults(node, ("recomputable", "pageable"), {"deps": list(node.deps)})
+            for node in graph.nodes
+        ],
         "resident_bytes": graph.resident_bytes,
         "budget": _without_defaults(budget, ("erase_budget", "erase_block_bytes"), {}),
         "plan": [list(step) for step in plan],

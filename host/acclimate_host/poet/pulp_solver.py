@@ -93,16 +93,23 @@ def minimise(program, name, seconds, gap, low, high):
     infinite = float("inf")
     problem = pulp.LpProblem("poet", pulp.LpMinimize)
     columns = [
-        variable(problem, f"c{i:07d}", low[i], None if high[i] == infinite else high[i],
-                 kinds[bool(program.integer[i])])
+        variable(
+            problem,
+            f"c{i:07d}",
+            low[i],
+            None if high[i] == infinite else high[i],
+            kinds[bool(program.integer[i])],
+        )
         for i in range(len(program.cost))
-    ]  # fmt: skip
+    ]
     problem += pulp.LpAffineExpression(
-        [(columns[i], cost * scale) for i, cost in enumerate(program.cost) if cost])
+        [(columns[i], cost * scale) for i, cost in enumerate(program.cost) if cost]
+    )
     for r, start in enumerate(program.row_start[:-1]):
         span = range(start, program.row_start[r + 1])
-        row = pulp.LpAffineExpression([(columns[program.column[k]], program.value[k])
-                                       for k in span])  # fmt: skip
+        row = pulp.LpAffineExpression(
+            [(columns[program.column[k]], program.value[k]) for k in span]
+        )
         least, most = program.row_low[r], program.row_high[r]
         if least == most:
             problem += row == least
@@ -113,9 +120,17 @@ def minimise(program, name, seconds, gap, low, high):
             problem += row <= most
     status = run(problem, backend, name)
     if status in ("infeasible", "no answer"):
-        return Outcome("infeasible" if status == "infeasible" else "stopped", None, infinite,
-                       infinite if status == "infeasible" else -infinite)  # fmt: skip
+        return Outcome(
+            "infeasible" if status == "infeasible" else "stopped",
+            None,
+            infinite,
+            infinite if status == "infeasible" else -infinite,
+        )
     values = np.array([column.value() or 0.0 for column in columns])
     cost = float(np.dot(program.cost, values)) + program.offset
-    return Outcome("optimal" if status == "optimal" else "stopped", values, cost,
-                   cost - gap if status == "optimal" else -infinite)  # fmt: skip
+    return Outcome(
+        "optimal" if status == "optimal" else "stopped",
+        values,
+        cost,
+        cost - gap if status == "optimal" else -infinite,
+    )

@@ -71,8 +71,9 @@ def _places(model):
             key = (cap, tuple(sorted(sizes)))
             if key not in caps:
                 caps[key] = reachable(sizes, cap)
-            yield _Place(model.x[p], np.array([c for _, c in others]), np.array(sizes, float),
-                         caps[key])  # fmt: skip
+            yield _Place(
+                model.x[p], np.array([c for _, c in others]), np.array(sizes, float), caps[key]
+            )
         for event in model.events[p]:
             if event.after is None:
                 staying.pop(event.tensor, None)
@@ -91,8 +92,9 @@ def _room(place, x, y):
     if broken < VIOLATION:
         return None
     total = place.sizes[chosen].sum()
-    terms = [(int(c), s / unit)
-             for c, s in zip(place.columns[chosen], place.sizes[chosen], strict=True)]
+    terms = [
+        (int(c), s / unit) for c, s in zip(place.columns[chosen], place.sizes[chosen], strict=True)
+    ]
     return broken, [*terms, (place.x, (total - place.cap) / unit)], total / unit
 
 

@@ -17,6 +17,7 @@ _EASY = 30  # nodes up to which the exact search needs no start
 
 def operator_need(graph):
     """(bytes, id) of the operator that needs most: resident, inputs, output and workspace."""
+
     def need(node):
         inputs = sum(graph.nodes[graph.index[d]].ram_bytes for d in set(node.deps))
         return graph.resident_bytes + inputs + node.ram_bytes + node.workspace_bytes
@@ -32,8 +33,10 @@ def smallest_ram(graph, budget, space, seconds=20.0):
     least = operator_need(graph)[0]
     unlimited = budget.deadline is None and budget.aux_bytes is None
     unlimited = unlimited and budget.erase_budget is None
-    if unlimited and all(pageable(graph, budget, space, i) or not node.ram_bytes
-                         for i, node in enumerate(graph.nodes)):  # fmt: skip
+    if unlimited and all(
+        pageable(graph, budget, space, i) or not node.ram_bytes
+        for i, node in enumerate(graph.nodes)
+    ):
         return least, least
     until = time.monotonic() + seconds
     hard = len(graph.nodes) > _EASY or not highs.available()
@@ -92,12 +95,17 @@ def refuse(graph, budget, space, seconds=20.0):
     """Raise Infeasible with the smallest RAM that would do."""
     least = sum(node.compute_time for node in graph.nodes)
     if budget.deadline is not None and least > budget.deadline * (1 + 1e-9):
-        raise Infeasible(f"deadline {budget.deadline:.6g} s is impossible; "
-                         f"computing every node once takes {least:.6g} s")  # fmt: skip
+        raise Infeasible(
+            f"deadline {budget.deadline:.6g} s is impossible; "
+            f"computing every node once takes {least:.6g} s"
+        )
     ram, bound = smallest_ram(graph, budget, space, seconds)
     have = budget.ram_bytes
     if ram is None:
         raise Infeasible(f"no plan keeps the limits with any RAM (have {have} bytes)")
     words = f"{ram} bytes" if ram == bound else f"at most {ram} bytes (at least {bound})"
-    raise Infeasible(f"no plan fits {have} bytes of RAM; the smallest feasible RAM is {words}",
-                     ram, ram == bound)  # fmt: skip
+    raise Infeasible(
+        f"no plan fits {have} bytes of RAM; the smallest feasible RAM is {words}",
+        ram,
+        ram == bound,
+    )

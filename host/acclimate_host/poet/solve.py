@@ -40,9 +40,23 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 
 
-def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver="highs",
-          formulation="exact", order="given", time_limit=None, gap=GAP, progress=None,
-          window=None, seed=0, threads=None):  # fmt: skip
+def solve(
+    graph,
+    budget,
+    *,
+    paging=True,
+    recompute=True,
+    clock="serial",
+    solver="highs",
+    formulation="exact",
+    order="given",
+    time_limit=None,
+    gap=GAP,
+    progress=None,
+    window=None,
+    seed=0,
+    threads=None,
+):
     """Return the Answer; raises Infeasible or PlanError (one line).
 
     paging, recompute: which means a plan may use; without secondary storage (budget.aux_bytes
@@ -75,8 +89,9 @@ def solve(graph, budget, *, paging=True, recompute=True, clock="serial", solver=
     paging = paging and budget.aux_bytes != 0
     space = Space(paging, recompute, window, rounds, clock)
     if order == "free":
-        return _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed,
-                             threads)  # fmt: skip
+        return _in_any_order(
+            graph, budget, space, solver, time_limit, gap, progress, seed, threads
+        )
     return _Search(graph, budget, space, solver, time_limit, gap, progress, seed, threads).run()
 
 
@@ -85,25 +100,46 @@ def _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed,
     if len(graph.nodes) <= orders.MOST_NODES and space.clock == "serial":
         free = graph
         if not space.paging or not space.recompute:
-            free = Graph(tuple(replace(
-                node, pageable=node.pageable and space.paging,
-                recomputable=node.recomputable and space.recompute,
-            ) for node in graph.nodes), graph.resident_bytes)  # fmt: skip
+            free = Graph(
+                tuple(
+                    replace(
+                        node,
+                        pageable=node.pageable and space.paging,
+                        recomputable=node.recomputable and space.recompute,
+                    )
+                    for node in graph.nodes
+                ),
+                graph.resident_bytes,
+            )
         found = orders.exhaustive(free, budget)
         if found is None:
             raise Infeasible(f"no plan in any order fits {budget.ram_bytes} bytes of RAM")
         verdict = evaluate(free, budget, found[0])
-        return Answer(found[0], verdict.energy, found[1], True, verdict,
-                      time.monotonic() - began, "exhaustive", "any order",
-                      _first_order(found[0]))  # fmt: skip
+        return Answer(
+            found[0],
+            verdict.energy,
+            found[1],
+            True,
+            verdict,
+            time.monotonic() - began,
+            "exhaustive",
+            "any order",
+            _first_order(found[0]),
+        )
     seconds = min(30.0, (time_limit or 90.0) / 3)
     moved = orders.improve(graph, budget, space, seconds, seed)
     left = None if time_limit is None else max(1.0, time_limit - seconds)
     answer = _Search(moved, budget, space, solver, left, gap, progress, seed, threads).run()
     least = sum(node.compute_energy for node in graph.nodes)
     proven = answer.energy - least <= gap * answer.energy
-    return replace(answer, lower_bound=least, proven=proven, space="any order",
-                   seconds=time.monotonic() - began, order=_first_order(answer.plan))  # fmt: skip
+    return replace(
+        answer,
+        lower_bound=least,
+        proven=proven,
+        space="any order",
+        seconds=time.monotonic() - began,
+        order=_first_order(answer.plan),
+    )
 
 
 def _first_order(plan):
@@ -118,8 +154,16 @@ def _by_paper(graph, budget, paging, recompute, solver, time_limit):
         raise PlanError(f"no plan found within {time_limit:g} s; give more time or RAM")
     done = found.status == "optimal"
     bound = found.energy if done else sum(node.compute_energy for node in graph.nodes)
-    return Answer(found.plan, found.energy, bound, done, found.verdict, found.seconds, solver,
-                  "the paper's Algorithm 1")  # fmt: skip
+    return Answer(
+        found.plan,
+        found.energy,
+        bound,
+        done,
+        found.verdict,
+        found.seconds,
+        solver,
+        "the paper's Algorithm 1",
+    )
 
 
 def _processors():
@@ -155,8 +199,10 @@ class _Search:
             if self.plan is None:
                 raise
         if self.plan is None and self.solver == "greedy":
-            raise PlanError("the heuristic found no plan; with pip install acclimate[plan] "
-                            "HiGHS searches them all")  # fmt: skip
+            raise PlanError(
+                "the heuristic found no plan; with pip install acclimate[plan] "
+                "HiGHS searches them all"
+            )
         if self.plan is None:
             raise PlanError(f"no plan found within {self.limit:g} s; give more time or RAM")
         return self._answer()
@@ -165,8 +211,16 @@ class _Search:
         bound = min(self.bound, self.verdict.energy)
         times = "once" if self.space.rounds == 1 else f"{self.space.rounds} times"
         words = f"given order, a node recomputed at most {times} per stage"
-        return Answer(self.plan, self.verdict.energy, bound, self._closed(), self.verdict,
-                      time.monotonic() - self.began, self.solver, words)  # fmt: skip
+        return Answer(
+            self.plan,
+            self.verdict.energy,
+            bound,
+            self._closed(),
+            self.verdict,
+            time.monotonic() - self.began,
+            self.solver,
+            words,
+        )
 
     def _closed(self):
         if self.plan is None:
@@ -235,8 +289,9 @@ class _Search:
                 return
 
     def _exact(self):
-        model = build(self.graph, self.budget, self.space,
-                      positions(self.graph, self.budget, self.space))  # fmt: skip
+        model = build(
+            self.graph, self.budget, self.space, positions(self.graph, self.budget, self.space)
+        )
         root = Root(model, self.watch)
         outcome = root.solve()
         if outcome.status == "infeasible":
@@ -298,8 +353,9 @@ class _Search:
             seconds = min(most, 0.15 * self.watch.left())
             watch = highs.Watch(time.monotonic() + seconds, self.watch)
             high = root.supported() if window is None else root.narrowed(window)
-            outcome = highs.minimise(root.model.program, watch, self.gap * abs(self.bound), start,
-                                     root.limits[0], high)  # fmt: skip
+            outcome = highs.minimise(
+                root.model.program, watch, self.gap * abs(self.bound), start, root.limits[0], high
+            )
             self.watch.stop = watch.stop  # Ctrl-C
             if outcome.values is not None and self._offer(plan_of(root.model, outcome.values)):
                 root.tighten(self.verdict.energy)

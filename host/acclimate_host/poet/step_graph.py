@@ -17,8 +17,18 @@ from .problem import Graph, Node
 
 _HELD = ("activation", "mask", "gradient")
 # Forward operators that give the same tensor when they run again.
-_AGAIN = ("conv", "conv_add", "conv_depthwise", "dense", "add", "pool", "average_pool",
-          "max_pool", "pad", "lookup")  # fmt: skip
+_AGAIN = (
+    "conv",
+    "conv_add",
+    "conv_depthwise",
+    "dense",
+    "add",
+    "pool",
+    "average_pool",
+    "max_pool",
+    "pad",
+    "lookup",
+)
 _LAYERS = (*_AGAIN[:4], "input_gradient", "weight_update", "weight_gradient")
 
 
@@ -71,15 +81,21 @@ def _nodes(plan, position, node, profile):
     flop, operator = _flop(plan, node), _operator(plan, node)
     beside = sum(aligned(graph[n].size_bytes) for n in masks)
     yield Node(
-        name, deps, size, plan.work_bytes(position) + beside,
-        profile.compute_energy(flop, operator), profile.compute_time(flop, operator),
+        name,
+        deps,
+        size,
+        plan.work_bytes(position) + beside,
+        profile.compute_energy(flop, operator),
+        profile.compute_time(flop, operator),
         recomputable=_may_run_again(plan, position, node, name),
-        pageable=kind == "activation" and size > 0, **_transfers(profile, size),
-    )  # fmt: skip
+        pageable=kind == "activation" and size > 0,
+        **_transfers(profile, size),
+    )
     for mask in masks:
         size = aligned(graph[mask].size_bytes)
-        yield Node(mask, (name,), size, recomputable=False, pageable=True,
-                   **_transfers(profile, size))  # fmt: skip
+        yield Node(
+            mask, (name,), size, recomputable=False, pageable=True, **_transfers(profile, size)
+        )
 
 
 def _transfers(profile, size):
@@ -97,8 +113,12 @@ def _flop(plan, node):
         layers = [plan.layers[attrs["layer"]] for attrs in steps if attrs["layer"] in plan.layers]
         if layers:
             return float(sum(2 * _products(plan, layer) for layer in layers))
-    return float(max([graph[n].elements for n in (*node.inputs, *node.outputs)
-                      if graph[n].kind in _HELD] or [1]))  # fmt: skip
+    return float(
+        max(
+            [graph[n].elements for n in (*node.inputs, *node.outputs) if graph[n].kind in _HELD]
+            or [1]
+        )
+    )
 
 
 def _operator(plan, node):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Many plans at once: every combination of RAM limits, boards and methods, on any executor.
 
-    with concurrent.futures.ProcessPoolExecutor(2) as executor:
-        rows = run(tasks(graph of each table, ...), executor)
+with concurrent.futures.ProcessPoolExecutor(2) as executor:
+    rows = run(tasks(graph of each table, ...), executor)
 """
 
 from concurrent.futures import as_completed
@@ -78,8 +78,12 @@ def tasks(model, values, **common):
         raise PlanError(f"unknown method {unknown[0]!r}; there are {', '.join(baselines.names())}")
     for board in values["board"]:
         cost_table(board)
-    return [Task(model, board, ram, method, **common) for board in values["board"]
-            for method in values["method"] for ram in values["ram"]]  # fmt: skip
+    return [
+        Task(model, board, ram, method, **common)
+        for board in values["board"]
+        for method in values["method"]
+        for ram in values["ram"]
+    ]
 
 
 def solve_task(task):
@@ -89,16 +93,29 @@ def solve_task(task):
     options = task.options if task.method in baselines.SOLVED else {}
     outcome = baselines.run(task.method, graph, budget, task.clock, **options)
     full = whole(graph)
-    row = {"model": task.model, "board": task.board, "method": task.method, "ram": task.ram,
-           "ram_bytes": budget.ram_bytes, "full_ram": full.peak_ram,
-           "full_energy": full.energy, "seconds": outcome.seconds}  # fmt: skip
+    row = {
+        "model": task.model,
+        "board": task.board,
+        "method": task.method,
+        "ram": task.ram,
+        "ram_bytes": budget.ram_bytes,
+        "full_ram": full.peak_ram,
+        "full_energy": full.energy,
+        "seconds": outcome.seconds,
+    }
     if outcome.plan is None:
         return {**row, "fault": outcome.fault}
     verdict = outcome.verdict
-    return {**row, "energy": verdict.energy, "time": verdict.serial_time,
-            "peak_ram": verdict.peak_ram, "written_bytes": verdict.written_bytes,
-            "erased_blocks": verdict.erased_blocks, "lower_bound": outcome.lower_bound,
-            "proven": outcome.proven}  # fmt: skip
+    return {
+        **row,
+        "energy": verdict.energy,
+        "time": verdict.serial_time,
+        "peak_ram": verdict.peak_ram,
+        "written_bytes": verdict.written_bytes,
+        "erased_blocks": verdict.erased_blocks,
+        "lower_bound": outcome.lower_bound,
+        "proven": outcome.proven,
+    }
 
 
 def run(todo, executor=None, progress=None, stopped=lambda: False):

@@ -68,8 +68,9 @@ def groups_of(model):
         for columns in counts.values():
             found.append((cost[columns[0]], np.array(columns)))
             alike.setdefault(f"{cost[columns[0]]:.2g}", []).append(columns)
-        found += [(cost[same[0][0]], np.concatenate(same))
-                  for same in alike.values() if len(same) > 1]  # fmt: skip
+        found += [
+            (cost[same[0][0]], np.concatenate(same)) for same in alike.values() if len(same) > 1
+        ]
     least = _CHEAP * max((c for c, _ in found), default=0.0)
     return [(c, columns) for c, columns in found if c > least]
 
@@ -90,8 +91,13 @@ class Tree:
         self.first = numbers[root.needed]
         low, high = root.limits
         whole = root.relaxation.whole
-        start = Node(root.outcome.bound, 0, np.where(whole, low, 0).astype(np.int8),
-                     np.where(whole, high, 0).astype(np.int8), {})  # fmt: skip
+        start = Node(
+            root.outcome.bound,
+            0,
+            np.where(whole, low, 0).astype(np.int8),
+            np.where(whole, high, 0).astype(np.int8),
+            {},
+        )
         self.open, self.active, self.bound = [start], {}, start.bound
         self.floor = math.inf  # least bound of what was closed with a plan that was refused
         self.gains = {}  # (group, up): [sum of gains per unit, how many]
@@ -107,8 +113,10 @@ class Tree:
     def run(self, watch, threads):
         """Search until all is closed or the watch ends it; return the bound."""
         self.threads = threads
-        workers = [threading.Thread(target=self._work, args=(number, watch), daemon=True)
-                   for number in range(threads)]  # fmt: skip
+        workers = [
+            threading.Thread(target=self._work, args=(number, watch), daemon=True)
+            for number in range(threads)
+        ]
         for worker in workers:
             worker.start()
         while any(worker.is_alive() for worker in workers):
@@ -326,9 +334,18 @@ class _Worker:
 
     def _children(self, node, group, total):
         part = total - math.floor(total)
-        return [Node(node.bound, node.depth + 1, node.low, node.high,
-                     _with(node.limits, group, side, total), (group, side, moved), node.tried)
-                for side, moved in ((False, part), (True, 1 - part))]  # fmt: skip
+        return [
+            Node(
+                node.bound,
+                node.depth + 1,
+                node.low,
+                node.high,
+                _with(node.limits, group, side, total),
+                (group, side, moved),
+                node.tried,
+            )
+            for side, moved in ((False, part), (True, 1 - part))
+        ]
 
     def _leaf(self, node, outcome, chosen):
         """What is left of a node whose dear counts are whole, after some time in the MIP solver.
@@ -380,8 +397,9 @@ class _Worker:
 
 def _limited(program, groups, limits):
     """The program with rows for the limits."""
-    copy = Program(*(list(part) if isinstance(part, list) else part
-                     for part in vars(program).values()))  # fmt: skip
+    copy = Program(
+        *(list(part) if isinstance(part, list) else part for part in vars(program).values())
+    )
     for group, (low, high) in limits.items():
         copy.row([(int(column), 1.0) for column in groups[group][1]], low, high)
     return copy

@@ -87,8 +87,15 @@ def exact(graph, contributions, budget_bytes, ratios=RATIOS, memory=None, limit=
 
 
 def _choice(method, scheme, contributions, memory, tried, began, proven=False):
-    return Choice(method, scheme, contributions.of(scheme), memory(scheme), tried,
-                  time.monotonic() - began, proven)  # fmt: skip
+    return Choice(
+        method,
+        scheme,
+        contributions.of(scheme),
+        memory(scheme),
+        tried,
+        time.monotonic() - began,
+        proven,
+    )
 
 
 def _reduced(scheme, contributions, memory, budget_bytes):
@@ -123,17 +130,20 @@ class _Program:
             model += self.has[layer, counts[0]] <= self.reach[biases - 1]
         for less, more in zip(self.reach, self.reach[1:], strict=False):
             model += more <= less
-        model.setObjective(self._sum(lambda k: contributions.biases[k],
-                                     lambda c: contributions.weights[c]))  # fmt: skip
+        model.setObjective(
+            self._sum(lambda k: contributions.biases[k], lambda c: contributions.weights[c])
+        )
         for t, fixed in enumerate(limit.fixed):
-            used = self._sum(lambda k, t=t: limit.biases[k][t] / _KIB,
-                             lambda c, t=t: limit.weights[c][t] / _KIB)  # fmt: skip
+            used = self._sum(
+                lambda k, t=t: limit.biases[k][t] / _KIB, lambda c, t=t: limit.weights[c][t] / _KIB
+            )
             model += used <= (budget_bytes - fixed) / _KIB
 
     def _sum(self, of_biases, of_weights):
         """Return the sum as increments from one step of a ladder to the next."""
-        parts = [(of_biases(k) - of_biases(k - 1)) * self.reach[k - 1]
-                 for k in range(1, self.count + 1)]  # fmt: skip
+        parts = [
+            (of_biases(k) - of_biases(k - 1)) * self.reach[k - 1] for k in range(1, self.count + 1)
+        ]
         for layer, _, counts in self.order:
             before = 0.0
             for count in counts:
@@ -164,8 +174,9 @@ class _Program:
         """
         whole = {layer: counts[-1] for layer, _, counts in self.order}
         kept = [1 - self.has[c] for c in scheme.channels]
-        escape = [self.has[layer, whole[layer]] for layer, n in scheme.channels
-                  if n < whole[layer]]  # fmt: skip
+        escape = [
+            self.has[layer, whole[layer]] for layer, n in scheme.channels if n < whole[layer]
+        ]
         if scheme.bias_layers:
             kept.append(1 - self.reach[scheme.bias_layers - 1])
         self.model += self.pulp.lpSum(kept) + self.pulp.lpSum(escape) >= 1

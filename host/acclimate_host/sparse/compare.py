@@ -25,11 +25,18 @@ def choices(graph, gains, proxy, budget_bytes, ratios, memory, generations=15, p
     by_proxy = exact(graph, proxy, budget_bytes, ratios, memory)
     return (
         last_layers_that_fit(graph, gains, budget_bytes, ratios, memory),
-        evolve(graph, gains, budget_bytes, ratios, memory, generations=generations,
-               population=population),
+        evolve(
+            graph,
+            gains,
+            budget_bytes,
+            ratios,
+            memory,
+            generations=generations,
+            population=population,
+        ),
         exact(graph, gains, budget_bytes, ratios, memory),
         replace(by_proxy, method="proxy", gain=gains.of(by_proxy.scheme)),
-    )  # fmt: skip
+    )
 
 
 def worth(network, scheme, tune, test, setting):

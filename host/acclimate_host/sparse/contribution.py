@@ -89,8 +89,9 @@ def trainable(graph):
 
     None goes through tables, so a network may have fewer of them than layers.
     """
-    reached = {node.attrs["layer"] for node in differentiate(graph).nodes
-               if node.op == "bias_gradient"}  # fmt: skip
+    reached = {
+        node.attrs["layer"] for node in differentiate(graph).nodes if node.op == "bias_gradient"
+    }
     found = convolutions(graph)
     blocked = [i for i, node in enumerate(found) if node.attrs["layer"] not in reached]
     return found[blocked[-1] + 1 :] if blocked else found
@@ -208,16 +209,16 @@ def _line(text):
 
 def summarize(graph, results, ratios=RATIOS, seeds=1):
     """Return the Contributions of {job key: accuracy}, means over seeds."""
+
     def mean(job):
-        return statistics.mean(
-            results[replace(job, seed=seed + 1).key] for seed in range(seeds)
-        )
+        return statistics.mean(results[replace(job, seed=seed + 1).key] for seed in range(seeds))
 
     count = len(trainable(graph))
     by_bias = [mean(Job(k)) for k in range(count + 1)]
     weights = {
         (layer, n): mean(Job(biases, layer, n)) - by_bias[biases]
-        for layer, biases, counts in options(graph, ratios) for n in counts
+        for layer, biases, counts in options(graph, ratios)
+        for n in counts
     }
     return Contributions(by_bias[0], tuple(b - by_bias[0] for b in by_bias), weights)
 
@@ -246,7 +247,8 @@ def from_gradients(case, ratios=RATIOS, samples=60):
         biases.append(biases[-1] + float(total[node.attrs["layer"] + ".b"].sum()))
     weights = {
         (layer, n): float(total[layer + ".w"][:n].sum())
-        for layer, _, counts in options(graph, ratios) for n in counts
+        for layer, _, counts in options(graph, ratios)
+        for n in counts
     }
     return Contributions(0.0, tuple(biases), weights)
 

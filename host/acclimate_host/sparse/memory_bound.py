@@ -59,8 +59,8 @@ def bound(graph, ratios, step_options=None):
         row = [bytes_ + graph[nodes[i].inputs[2]].size_bytes for bytes_ in row]
         row[n + 1 + i] += _gradients(graph, nodes[i], False)
         if k > 1:
-            row[n + 2 + i] += (
-                _gradients(graph, nodes[i + 1], True) - _gradients(graph, nodes[i + 1], False)
+            row[n + 2 + i] += _gradients(graph, nodes[i + 1], True) - _gradients(
+                graph, nodes[i + 1], False
             )
         biases.append(row)
     weights = {}
@@ -94,9 +94,11 @@ def _inference(graph, nodes, step_options):
     """Return (bytes of each layer's output, 0 where it never exists whole; classifier's own)."""
     place = {node.attrs["layer"]: i for i, node in enumerate(nodes)}
     parameters = sum(
-        graph[name].size_bytes for node in graph.nodes if node.op == "dense"
+        graph[name].size_bytes
+        for node in graph.nodes
+        if node.op == "dense"
         for name in node.inputs[1:3]
-    )  # fmt: skip
+    )
     live = [0] * len(nodes)
     step = inference_step(graph, step_options, tries=0)
     for node in step.graph.nodes:

@@ -23,8 +23,10 @@ def channels_by_size(network, layers=None):
     spaces = _Spaces(network.graph)
     sizes = {}
     for node in network.graph.nodes:
-        if node.op not in ("conv", "dense") or layers is not None and (
-            node.attrs["layer"] not in layers
+        if (
+            node.op not in ("conv", "dense")
+            or layers is not None
+            and (node.attrs["layer"] not in layers)
         ):
             continue
         space, size = spaces.of(node.inputs[0]), _input_sizes(network, node)

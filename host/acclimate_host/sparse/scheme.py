@@ -30,8 +30,11 @@ class Scheme:
     def trained_channels(self, graph):
         """Return {layer: count}, checked against the graph."""
         limits = {n.attrs["layer"]: graph[n.inputs[0]].shape[0] for n in convolutions(graph)}
-        groups = {n.attrs["layer"]: n.attrs["groups"] for n in convolutions(graph)
-                  if not can_split(graph, n)}  # fmt: skip
+        groups = {
+            n.attrs["layer"]: n.attrs["groups"]
+            for n in convolutions(graph)
+            if not can_split(graph, n)
+        }
         for layer, count in self.channels:
             if layer not in limits:
                 raise GraphError(f"no convolution {layer!r} in {graph.name}")
@@ -87,8 +90,10 @@ def published(backbones):
     found = []
     for row in json.loads(text)["schemes"]:
         scheme = from_ratios(
-            backbones[row["net"]], row["bias_layers_last"], row["weight_layers"],
+            backbones[row["net"]],
+            row["bias_layers_last"],
+            row["weight_layers"],
             row["input_channel_ratio"],
-        )  # fmt: skip
+        )
         found.append(Published(row["net"], scheme, row["extra_memory_kib"]))
     return found

@@ -11,9 +11,15 @@ from .scheme import Scheme
 
 
 def evolve(
-    graph, contributions, budget_bytes, ratios=RATIOS, memory=None, seed=1, generations=30,
+    graph,
+    contributions,
+    budget_bytes,
+    ratios=RATIOS,
+    memory=None,
+    seed=1,
+    generations=30,
     population=40,
-):  # fmt: skip
+):
     """Return the best Choice of a seeded search; what does not fit never breeds.
 
     :raises AcclimateError: where not even the classifier fits
@@ -42,8 +48,9 @@ class _Space:
 
     def __init__(self, graph, ratios, choose):
         self.count, self.choose = len(trainable(graph)), choose
-        self.layers = [(layer, biases, (0, *counts))
-                       for layer, biases, counts in options(graph, ratios)]  # fmt: skip
+        self.layers = [
+            (layer, biases, (0, *counts)) for layer, biases, counts in options(graph, ratios)
+        ]
 
     def child(self, parents):
         """Return a scheme from one parent or two."""
@@ -52,8 +59,9 @@ class _Space:
             second = self.choose.choice(parents)
             biases = self.choose.choice((first.bias_layers, second.bias_layers))
             parts = [dict(first.channels), dict(second.channels)]
-            counts = {layer: self.choose.choice(parts).get(layer, 0)
-                      for layer, _, _ in self.layers}  # fmt: skip
+            counts = {
+                layer: self.choose.choice(parts).get(layer, 0) for layer, _, _ in self.layers
+            }
         else:
             biases, counts = first.bias_layers, dict(first.channels)
         for _ in range(self.choose.randint(1, 3)):
@@ -64,6 +72,9 @@ class _Space:
                 counts[layer] = self.choose.choice(choices)
                 if counts[layer]:
                     biases = max(biases, needs)
-        kept = [(layer, counts[layer]) for layer, needs, _ in self.layers
-                if counts.get(layer) and needs <= biases]  # fmt: skip
+        kept = [
+            (layer, counts[layer])
+            for layer, needs, _ in self.layers
+            if counts.get(layer) and needs <= biases
+        ]
         return Scheme(biases, tuple(kept))

@@ -135,8 +135,11 @@ class Simulation:
         row, column = np.divmod(first, form.kernel[1])
         _, channel, top, left = np.indices(first.shape)
         gx = np.zeros(x.shape[1:])
-        where = (channel, top * form.stride[0] - form.pad[0] + row,
-                 left * form.stride[1] - form.pad[1] + column)  # fmt: skip
+        where = (
+            channel,
+            top * form.stride[0] - form.pad[0] + row,
+            left * form.stride[1] - form.pad[1] + column,
+        )
         np.add.at(gx, where, g)
         _add(pending, node.inputs[0], gx[None])
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Writes keras_*.onnx beside this file, with inputs and Keras's own outputs in keras_*.npz.
 
-    python tests/host/onnx_files/from_keras.py     # made with TensorFlow 2.15, tf2onnx 1.16
+python tests/host/onnx_files/from_keras.py     # made with TensorFlow 2.15, tf2onnx 1.16
 """
 
 from pathlib import Path
@@ -16,13 +16,20 @@ FOLDER = Path(__file__).resolve().parent
 
 def sequential():
     """As tutorials write it: convolutions, max pooling, a flattened map, softmax."""
-    return tf.keras.Sequential([
-        layers.Input((12, 10, 2)),
-        layers.Conv2D(6, 3, activation="relu"), layers.MaxPooling2D(),
-        layers.SeparableConv2D(8, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(),
-        layers.Dropout(0.3), layers.Flatten(), layers.Dense(9, activation="relu"),
-        layers.Dense(4, activation="softmax"),
-    ])  # fmt: skip
+    return tf.keras.Sequential(
+        [
+            layers.Input((12, 10, 2)),
+            layers.Conv2D(6, 3, activation="relu"),
+            layers.MaxPooling2D(),
+            layers.SeparableConv2D(8, 3, padding="same"),
+            layers.BatchNormalization(),
+            layers.ReLU(),
+            layers.Dropout(0.3),
+            layers.Flatten(),
+            layers.Dense(9, activation="relu"),
+            layers.Dense(4, activation="softmax"),
+        ]
+    )
 
 
 def mobile():
@@ -41,32 +48,51 @@ def mobile():
 
 def signal():
     """One dimension: a sensor's channels over time."""
-    return tf.keras.Sequential([
-        layers.Input((40, 6)), layers.Conv1D(8, 5, 2, activation="relu"),
-        layers.Conv1D(8, 3, padding="same", activation="relu"),
-        layers.GlobalAveragePooling1D(), layers.Dense(3),
-    ])  # fmt: skip
+    return tf.keras.Sequential(
+        [
+            layers.Input((40, 6)),
+            layers.Conv1D(8, 5, 2, activation="relu"),
+            layers.Conv1D(8, 3, padding="same", activation="relu"),
+            layers.GlobalAveragePooling1D(),
+            layers.Dense(3),
+        ]
+    )
 
 
 def counted():
     """One dimension with max and average pooling, and a flattened map."""
-    return tf.keras.Sequential([
-        layers.Input((41, 3)), layers.Conv1D(6, 7, 3, padding="same"), layers.ReLU(),
-        layers.MaxPooling1D(2), layers.Conv1D(5, 3), layers.AveragePooling1D(2),
-        layers.Flatten(), layers.Dense(4, activation="softmax"),
-    ])  # fmt: skip
+    return tf.keras.Sequential(
+        [
+            layers.Input((41, 3)),
+            layers.Conv1D(6, 7, 3, padding="same"),
+            layers.ReLU(),
+            layers.MaxPooling1D(2),
+            layers.Conv1D(5, 3),
+            layers.AveragePooling1D(2),
+            layers.Flatten(),
+            layers.Dense(4, activation="softmax"),
+        ]
+    )
 
 
 def perceptron():
-    return tf.keras.Sequential([
-        layers.Input((12,)), layers.Dense(10, activation="relu"), layers.Dense(3),
-    ])  # fmt: skip
+    return tf.keras.Sequential(
+        [
+            layers.Input((12,)),
+            layers.Dense(10, activation="relu"),
+            layers.Dense(3),
+        ]
+    )
 
 
 # name: (model, whether the number of samples stays open, version of ONNX's operators)
-MODELS = {"sequential": (sequential, True, 15), "mobile": (mobile, False, 13),
-          "signal": (signal, True, 17), "counted": (counted, False, 15),
-          "perceptron": (perceptron, True, 11)}  # fmt: skip
+MODELS = {
+    "sequential": (sequential, True, 15),
+    "mobile": (mobile, False, 13),
+    "signal": (signal, True, 17),
+    "counted": (counted, False, 15),
+    "perceptron": (perceptron, True, 11),
+}
 
 
 def used(model):
@@ -75,8 +101,12 @@ def used(model):
     for layer in model.layers:
         if isinstance(layer, layers.BatchNormalization):
             count = layer.get_weights()[0].shape
-            layer.set_weights([random.uniform(low, high, count)
-                               for low, high in ((0.5, 1.5), (-0.3, 0.3), (-0.5, 0.5), (0.5, 2))])
+            layer.set_weights(
+                [
+                    random.uniform(low, high, count)
+                    for low, high in ((0.5, 1.5), (-0.3, 0.3), (-0.5, 0.5), (0.5, 2))
+                ]
+            )
     return model
 
 

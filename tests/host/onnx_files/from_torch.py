@@ -31,10 +31,15 @@ class Mobile(nn.Module):
             nn.Conv2d(1, 6, 3, 2, 1, bias=False), nn.BatchNorm2d(6), nn.ReLU6()
         )
         self.block = nn.Sequential(
-            nn.Conv2d(6, 12, 1, bias=False), nn.BatchNorm2d(12), nn.ReLU6(),
-            nn.Conv2d(12, 12, 3, 1, 1, groups=12, bias=False), nn.BatchNorm2d(12), nn.ReLU6(),
-            nn.Conv2d(12, 6, 1, bias=False), nn.BatchNorm2d(6),
-        )  # fmt: skip
+            nn.Conv2d(6, 12, 1, bias=False),
+            nn.BatchNorm2d(12),
+            nn.ReLU6(),
+            nn.Conv2d(12, 12, 3, 1, 1, groups=12, bias=False),
+            nn.BatchNorm2d(12),
+            nn.ReLU6(),
+            nn.Conv2d(12, 6, 1, bias=False),
+            nn.BatchNorm2d(6),
+        )
         self.head = nn.Sequential(
             nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(6, 4)
         )
@@ -127,8 +132,12 @@ def used(model):
     """Give an untrained model what training leaves: statistics and factors other than 0 and 1."""
     for part in model.modules() if not isinstance(model, network_from_torch.Net) else ():
         if isinstance(part, (nn.BatchNorm1d, nn.BatchNorm2d)):
-            for value, low, high in ((part.running_mean, -0.5, 0.5), (part.running_var, 0.5, 2),
-                                     (part.weight, 0.5, 1.5), (part.bias, -0.3, 0.3)):  # fmt: skip
+            for value, low, high in (
+                (part.running_mean, -0.5, 0.5),
+                (part.running_var, 0.5, 2),
+                (part.weight, 0.5, 1.5),
+                (part.bias, -0.3, 0.3),
+            ):
                 value.data.uniform_(low, high)
     return model.eval()
 

@@ -37,11 +37,17 @@ CLOSED = {
     "pofo": pofo,
 }
 TITLES = {
-    "poet": "this planner", "checkmate": "Checkmate (recompute only)",
-    "paging_only": "paging only", "keep_all": "keep everything", "chen_sqrt": "Chen sqrt(n)",
-    "chen_greedy": "Chen greedy", "revolve": "Griewank-Walther", "dtr": "DTR",
-    "capuchin": "Capuchin", "pofo": "POFO",
-}  # fmt: skip
+    "poet": "this planner",
+    "checkmate": "Checkmate (recompute only)",
+    "paging_only": "paging only",
+    "keep_all": "keep everything",
+    "chen_sqrt": "Chen sqrt(n)",
+    "chen_greedy": "Chen greedy",
+    "revolve": "Griewank-Walther",
+    "dtr": "DTR",
+    "capuchin": "Capuchin",
+    "pofo": "POFO",
+}
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,13 @@ def run(name, graph, budget, clock="serial", **solver_options):
     except Stuck as stuck:
         return Outcome(name, None, None, str(stuck), time.monotonic() - began)
     except RecursionError:
-        return Outcome(name, None, None, f"{name} does not reach so deep: {len(graph.nodes)} "
-                       "tensors", time.monotonic() - began)  # fmt: skip
+        return Outcome(
+            name,
+            None,
+            None,
+            f"{name} does not reach so deep: {len(graph.nodes)} tensors",
+            time.monotonic() - began,
+        )
     verdict = evaluate(graph, budget, plan, clock)
     seconds = time.monotonic() - began
     if not verdict.valid:
@@ -111,6 +122,15 @@ def _power(graph):
 
 def _by_time(graph):
     """The graph whose energies are its times."""
-    return replace(graph, nodes=tuple(
-        replace(node, compute_energy=node.compute_time, pagein_energy=node.pagein_time,
-                pageout_energy=node.pageout_time) for node in graph.nodes))  # fmt: skip
+    return replace(
+        graph,
+        nodes=tuple(
+            replace(
+                node,
+                compute_energy=node.compute_time,
+                pagein_energy=node.pagein_time,
+                pageout_energy=node.pageout_time,
+            )
+            for node in graph.nodes
+        ),
+    )

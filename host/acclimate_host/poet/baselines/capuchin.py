@@ -51,8 +51,11 @@ def _profile(graph):
         now += node.compute_time
     live = []
     for v, node in enumerate(graph.nodes):
-        held = sum(n.ram_bytes for u, n in enumerate(graph.nodes[:v])
-                   if readers[u] and readers[u][-1] >= v)  # fmt: skip
+        held = sum(
+            n.ram_bytes
+            for u, n in enumerate(graph.nodes[:v])
+            if readers[u] and readers[u][-1] >= v
+        )
         live.append(held + node.ram_bytes + node.workspace_bytes)
     return readers, [*start, now], live
 
@@ -87,8 +90,7 @@ def _choose(graph, needed):
             late.append(one)
     while saved < needed and late:
         options = [(_overhead(graph, one, chosen), one) for one in late]
-        options = [(cost / one.size, one.node, kind, one)
-                   for (cost, kind), one in options if kind]  # fmt: skip
+        options = [(cost / one.size, one.node, kind, one) for (cost, kind), one in options if kind]
         if not options:
             break
         _, _, kind, one = min(options, key=lambda option: option[:2])
@@ -110,8 +112,11 @@ def _overhead(graph, one, chosen):
         if u in chain:
             continue
         chain.add(u)
-        look.extend(d for d in (graph.index[dep] for dep in graph.nodes[u].deps)
-                    if chosen.get(d, ("",))[0] == "recompute")  # fmt: skip
+        look.extend(
+            d
+            for d in (graph.index[dep] for dep in graph.nodes[u].deps)
+            if chosen.get(d, ("",))[0] == "recompute"
+        )
     if all(graph.nodes[u].recomputable for u in chain):
         ways.append((sum(graph.nodes[u].compute_time for u in chain), "recompute"))
     return min(ways) if ways else (0.0, None)

@@ -61,8 +61,11 @@ class _Run:
 
     def _make_room(self, need, v):
         while self.room < need:
-            may = [u for u in self.tape.here
-                   if not self.locks[u] and self.nodes[u].recomputable and self.nodes[u].ram_bytes]
+            may = [
+                u
+                for u in self.tape.here
+                if not self.locks[u] and self.nodes[u].recomputable and self.nodes[u].ram_bytes
+            ]
             if not may:
                 raise Stuck(f"no room for {self.nodes[v].id}: {need} bytes, {self.room} free")
             self._free(min(may, key=lambda u: (self._score(u), u)))

@@ -90,8 +90,12 @@ class _Table:
         again = first.start_transfer[1] + (0.0 if stored else first.start_transfer[0])
         right = self.solve(s + 1, t, False)[0] + first.forward_time + first.backward_time
         need = max(turn, self.units(first.forward_bytes) + waits)
-        offer(self._lowered(right, need, self.units(first.start_bytes + first.inner_bytes)),
-              "keep", s + 1, False)  # fmt: skip
+        offer(
+            self._lowered(right, need, self.units(first.start_bytes + first.inner_bytes)),
+            "keep",
+            s + 1,
+            False,
+        )
         if self.may_page:
             pay = self.share * (again + first.inner_transfer)
             offer(self._lowered(right + pay, need, 0), "keep", s + 1, True)
@@ -102,8 +106,12 @@ class _Table:
             peak = max(peak, self.units(self.chain[j - 1].advance_bytes + beside))
             right = self.solve(j, t, False)[0] + time
             left = self.solve(s, j, stored)[0]
-            offer(self._lowered(right, peak + waits, self.units(first.start_bytes)) + left,
-                  "run", j, False)  # fmt: skip
+            offer(
+                self._lowered(right, peak + waits, self.units(first.start_bytes)) + left,
+                "run",
+                j,
+                False,
+            )
             if self.may_page:
                 left = self.solve(s, j, True)[0] + self.share * again
                 offer(self._lowered(right, peak + waits, 0) + left, "run", j, True)

@@ -43,8 +43,9 @@ def blocks(graph):
     found, waiting = [], list(range(count, len(graph.nodes)))
     for start, stop in zip(points[-2::-1], points[:0:-1], strict=True):
         mine = []
-        while waiting and (start == points[0] or all(u >= start for u in deps[waiting[0]]
-                                                     if u < count)):  # fmt: skip
+        while waiting and (
+            start == points[0] or all(u >= start for u in deps[waiting[0]] if u < count)
+        ):
             mine.append(waiting.pop(0))
         found.append(_block(graph, deps, start, stop, mine, count))
     return found[::-1]
@@ -60,14 +61,21 @@ def _block(graph, deps, start, stop, gradients, count):
     forward = _forward_peak(nodes, deps, start, inside, {start, *kept})
     held = {start, *kept, stop, *waits}
     return Block(
-        inside, tuple(gradients), kept, start, nodes[start].ram_bytes, _size(nodes, kept),
-        _forward_peak(nodes, deps, start, inside, {start}), forward,
-        max(_backward_peak(nodes, deps, gradients, held, count), forward + waiting), waiting,
+        inside,
+        tuple(gradients),
+        kept,
+        start,
+        nodes[start].ram_bytes,
+        _size(nodes, kept),
+        _forward_peak(nodes, deps, start, inside, {start}),
+        forward,
+        max(_backward_peak(nodes, deps, gradients, held, count), forward + waiting),
+        waiting,
         sum(nodes[v].compute_time for v in inside),
         sum(nodes[g].compute_time for g in gradients),
         (nodes[start].pageout_time, nodes[start].pagein_time),
         sum(nodes[v].pageout_time + nodes[v].pagein_time for v in kept),
-    )  # fmt: skip
+    )
 
 
 def _size(nodes, which):
@@ -80,8 +88,9 @@ def _forward_peak(nodes, deps, start, inside, keep):
     for v in inside:
         here.add(v)
         peak = max(peak, _size(nodes, here) + nodes[v].workspace_bytes)
-        here -= {u for u in here - keep - {inside[-1]}
-                 if not any(u in deps[w] for w in inside if w > v)}  # fmt: skip
+        here -= {
+            u for u in here - keep - {inside[-1]} if not any(u in deps[w] for w in inside if w > v)
+        }
     return peak
 
 
@@ -91,6 +100,9 @@ def _backward_peak(nodes, deps, gradients, here, count):
     for g in gradients:
         here.add(g)
         peak = max(peak, _size(nodes, here) + nodes[g].workspace_bytes)
-        here -= {u for u in here if u >= count
-                 and not any(u in deps[h] for h in range(g + 1, len(nodes)))}  # fmt: skip
+        here -= {
+            u
+            for u in here
+            if u >= count and not any(u in deps[h] for h in range(g + 1, len(nodes)))
+        }
     return peak

@@ -25,8 +25,9 @@ def _split(length, slots):
         return 0, 0
     if slots == 1:
         return length * (length - 1) // 2, 0
-    return min((m + advances(length - m, slots - 1) + advances(m, slots), m)
-               for m in range(1, length))  # fmt: skip
+    return min(
+        (m + advances(length - m, slots - 1) + advances(m, slots), m) for m in range(1, length)
+    )
 
 
 def schedule(length, slots, start=0):
