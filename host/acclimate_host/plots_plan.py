@@ -2,7 +2,7 @@
 """Pictures of schedules: one step by step, energy against RAM, and methods side by side."""
 
 from .plots import AFTER, BEFORE, MUTED, _pyplot
-from .poet.baselines import TITLES
+from .poet.methods import TITLES
 
 _LINE = {
     "poet": (AFTER, "o", "-"),

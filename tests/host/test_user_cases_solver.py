@@ -79,9 +79,9 @@ def test_the_reference_is_the_same_with_numpy_1(tmp_path):
 
     assert int(numpy.__version__.partition(".")[0]) >= 2
     code = (
-        "import sys\nsys.path[:0] = [sys.argv[1], 'device', 'host']\nimport numpy\n"
+        "import sys\nsys.path[:0] = [sys.argv[1], 'device', 'host', '.']\nimport numpy\n"
         "from acclimate_host.poet.graphs import forward_bytes, network_graph\n"
-        "from acclimate_host.poet.paper import solve_paper\n"
+        "from bench.papers.poet.formulation import solve_paper\n"
         "from acclimate_host.poet.problem import Budget\n"
         "from acclimate_host.poet.solve import solve\n"
         "g = network_graph('linear', 'm4', recompute_gradients=True)\n"

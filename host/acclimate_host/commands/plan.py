@@ -10,12 +10,12 @@ from pathlib import Path
 from acclimate_host.commands import progress, table, write_text
 from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
-from acclimate_host.poet import baselines, networks, sweep
+from acclimate_host.paths import paper_code
+from acclimate_host.poet import methods, networks, sweep
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
 from acclimate_host.poet.models import cost_table, whole
 from acclimate_host.poet.problem import PlanError, to_json
-from acclimate_host.poet.solve import FORMULATIONS, solve
 from acclimate_host.poet.trial import try_solver
 
 
@@ -39,7 +39,7 @@ def add_arguments(parser):
     add(
         "--method",
         default="poet",
-        help="poet, or a published one: " + ", ".join(baselines.names()[1:]),
+        help="poet, or a published one: " + ", ".join(methods.NAMES[1:]),
     )
     add(
         "--solver",
@@ -50,7 +50,7 @@ def add_arguments(parser):
     )
     add(
         "--formulation",
-        choices=FORMULATIONS,
+        choices=("exact", "paper"),
         default="exact",
         help="paper: Algorithms 1 and 2 of POET, whose plan may break the limits (exact)",
     )
@@ -135,9 +135,9 @@ def _options(args):
     named = {"order": args.order, "solver": args.solver, "formulation": args.formulation}
     usual = {"order": "given", "solver": "highs", "formulation": "exact"}
     found = {key: value for key, value in named.items() if value != usual[key]}
-    if found and args.method not in baselines.SOLVED:
+    if found and args.method not in methods.SOLVED:
         raise AcclimateError(
-            f"--{next(iter(found))} is for {', '.join(baselines.SOLVED)}, not {args.method}"
+            f"--{next(iter(found))} is for {', '.join(methods.SOLVED)}, not {args.method}"
         )
     if args.formulation == "exact" and args.solver in ("cbc", "cpsat"):
         runs, why = try_solver(args.solver)  # also where the plan would not need it in the end
@@ -176,11 +176,11 @@ def _one(args, task, pressed):
     if args.check:
         return _check(args, problem, budget, task.clock)
     if args.formulation == "paper":
-        return _by_paper(args, graph, budget, task.options)
+        return _by_paper(args, graph, budget)
     options = {}
-    if args.method in baselines.SOLVED:
+    if args.method in methods.SOLVED:
         options = {**task.options, "progress": _shown(args.time_limit)}
-    outcome = baselines.run(args.method, graph, budget, task.clock, **options)
+    outcome = methods.run(args.method, graph, budget, task.clock, **options)
     progress("")
     if outcome.plan is None:
         raise PlanError(outcome.fault)
@@ -211,8 +211,12 @@ def _write(args, graph, budget, plan, claim):
         print(f"drawn in {args.picture}")
 
 
-def _by_paper(args, graph, budget, options):
-    answer = solve(graph, budget, clock="compute", **options)
+def _by_paper(args, graph, budget):
+    try:
+        formulation = paper_code("poet.formulation")
+    except AcclimateError as error:
+        raise AcclimateError(f"--formulation paper: {error}") from None
+    answer = formulation.answer(graph, budget, args.solver, args.time_limit)
     verdict = evaluate(graph, budget, answer.plan, "compute")
     words = "proven optimal" if answer.proven else "not proven"
     print(f"Algorithm 1: {answer.energy:.6g} J ({words}), after {answer.seconds:.1f} s")

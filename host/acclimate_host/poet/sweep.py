@@ -8,7 +8,7 @@ with concurrent.futures.ProcessPoolExecutor(2) as executor:
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
-from . import baselines
+from . import methods
 from .models import budget_of, cost_table, planning_problem, whole
 from .problem import PlanError
 
@@ -73,9 +73,8 @@ def _spread(part, word):
 
 def tasks(model, values, **common):
     """Task for every combination of `values` (see parse)."""
-    unknown = [name for name in values["method"] if name not in baselines.names()]
-    if unknown:
-        raise PlanError(f"unknown method {unknown[0]!r}; there are {', '.join(baselines.names())}")
+    for name in values["method"]:
+        methods.find(name)
     for board in values["board"]:
         cost_table(board)
     return [
@@ -90,8 +89,8 @@ def solve_task(task):
     """Row (dict) of one task; "fault" says why there is no plan. Runs in a worker."""
     problem, budget = task.posed()
     graph = problem.graph
-    options = task.options if task.method in baselines.SOLVED else {}
-    outcome = baselines.run(task.method, graph, budget, task.clock, **options)
+    options = task.options if task.method in methods.SOLVED else {}
+    outcome = methods.run(task.method, graph, budget, task.clock, **options)
     full = whole(graph)
     row = {
         "model": task.model,
