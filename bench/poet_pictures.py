@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built
-from acclimate_host.plots_plan import bars, pareto, schedule
+from acclimate_host.plots.schedule import bars, pareto, schedule
 from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.problem import Budget
 from bench.poet_paper import full

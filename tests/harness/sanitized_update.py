@@ -13,8 +13,8 @@ from pathlib import Path
 
 from acclimate.rangecoder import Decoder
 from acclimate.rangecoder_native import Decoder as NativeDecoder
-from acclimate_host import twin_update
 from acclimate_host.capsules.rangecoder import Encoder
+from acclimate_host.twin import update as twin_update
 
 
 def hashes(core, draw):

@@ -67,7 +67,7 @@ def test_the_board_answers_as_the_host_does_and_becomes_better(session):
 @needs_desktop
 def test_picture_is_written(session, tmp_path):
     pytest.importorskip("matplotlib")
-    from acclimate_host.plots import personalisation
+    from acclimate_host.plots.learning import personalisation
 
     outcome = protocol.simulate(session, SETTINGS, SVM)
     count = len(session.unseen)

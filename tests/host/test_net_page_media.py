@@ -19,13 +19,13 @@ from acclimate.nor import NorFlash
 from acclimate.page_files import Files
 from acclimate.page_media import Card, Host, SpiRam
 from acclimate.pager import Pager, PagerError
-from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.planned import plain_step
 from acclimate_host.connect.pages import PageKeeper
 from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import full
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(
     not built("twin", "libacclimate_net.so").exists(), reason="run: make twin"

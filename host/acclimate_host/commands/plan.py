@@ -204,7 +204,7 @@ def _write(args, graph, budget, plan, claim):
         write_text(args.out, json.dumps(to_json(graph, budget, plan, claim), indent=1) + "\n")
         print(f"written to {args.out}")
     if args.picture:
-        from acclimate_host.plots_plan import schedule
+        from acclimate_host.plots.schedule import schedule
 
         title = f"{args.model}, {budget.ram_bytes:,} bytes of RAM, {cost_table(args.board).title}"
         schedule(Path(args.picture), graph, plan, budget, title)

@@ -40,12 +40,12 @@ def run_sweep(args, common, pressed):
         write_text(args.out, json.dumps(rows, indent=1) + "\n")
         print(f"written to {args.out}")
     if args.picture:
-        from acclimate_host.plots_plan import pareto
+        from acclimate_host.plots.schedule import pareto
 
         pareto(Path(args.picture), rows, f"{args.model}: energy against RAM")
         print(f"drawn in {args.picture}")
     if args.bars:
-        from acclimate_host.plots_plan import bars
+        from acclimate_host.plots.schedule import bars
 
         bars(Path(args.bars), *_groups(rows), f"{args.model}: methods side by side")
         print(f"drawn in {args.bars}")

@@ -108,7 +108,7 @@ def finish(args, opened, settings, session, runner, outcome, unit, clock):
     name = args.port.replace("/", "_").strip("_") if args.port else args.board
     path = built("demo", f"user{args.user}-{name}.png")
     try:
-        from acclimate_host.plots import personalisation
+        from acclimate_host.plots.learning import personalisation
 
         truths = [w.truth for w in session.unseen]
         before, after = (report.share(truths, o)[2] for o in (outcome.before, outcome.after))
@@ -170,7 +170,7 @@ def network_part(args, recordings):
     )
     print(f"{clock}\nThe network took {time.monotonic() - started:.0f} seconds on this computer.")
     try:
-        from acclimate_host.plots_arena import learning
+        from acclimate_host.plots.arena import learning
 
         path = built("demo", f"network-user{args.user}-{args.board}.png")
         tensors = plan.step.layout.size_bytes

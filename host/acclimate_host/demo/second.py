@@ -64,7 +64,7 @@ def _rows(story):
 def _picture(story, user, name, title):
     path = built("demo", f"updates-user{user}-{name}.png")
     try:
-        from acclimate_host.plots_update import updates
+        from acclimate_host.plots.updates import updates
 
         first, last = story.shares[0][2], story.shares[-1][2]
         what = f"User {user}: {first:.0f} % right before the updates, {last:.0f} % after"

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The C core of `native_modules/update` in CPython: `out/twin/libacclimate_update.so`.
-
-`load(path=None)` gives an object with the functions of the native module `_update`, or None
-when the library was not built; importing this module registers it for the device package.
-"""
+"""The twin of the native module `_update`: `out/twin/libacclimate_update.so`."""
 
 import ctypes
 
-from acclimate_host.paths import built
+from . import library
 
 
 class _Sha(ctypes.Structure):
@@ -108,17 +104,12 @@ class Twin:
 
 def load(path=None):
     """The twin, or None when `make twin` has not built it."""
-    path = path or built("twin", "libacclimate_update.so")
-    return Twin(path) if path.exists() else None
+    return library.load(Twin, "update", path)
 
 
 def register():
     """Let the device package of this process use the twin, when it is built."""
-    from acclimate import _native
-
-    twin = load()
-    if twin is not None:
-        _native.register("update", twin)
+    library.register("update", load())
 
 
 register()
