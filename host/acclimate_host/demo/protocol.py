@@ -16,7 +16,7 @@ import numpy as np
 from acclimate.features import KINDS, WindowFeatures
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
 from acclimate_host.demo import watch
-from acclimate_host.svm import import_svm
+from acclimate_host.model.import_sklearn import import_svm
 
 SAMPLES = 128  # 2.56 s at 50 Hz
 
