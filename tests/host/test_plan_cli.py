@@ -10,7 +10,7 @@ from acclimate_host.cli import main
 from acclimate_host.poet import sweep
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import network_graph
-from acclimate_host.poet.models import amount, cost_table, deadline, planning_graph, whole
+from acclimate_host.poet.inputs import amount, cost_table, deadline, planning_graph, whole
 from acclimate_host.poet.problem import from_json
 
 

@@ -10,7 +10,7 @@ from test_poet_modes import fits_in_another_order_only
 from acclimate_host.cli import main
 from acclimate_host.poet import methods
 from acclimate_host.poet.evaluate import evaluate
-from acclimate_host.poet.models import cost_table, planning_problem, whole
+from acclimate_host.poet.inputs import cost_table, planning_problem, whole
 from acclimate_host.poet.problem import Budget, Graph, Node, from_json, to_json
 
 COST = dict(

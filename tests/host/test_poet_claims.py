@@ -5,7 +5,7 @@ import pytest
 
 from acclimate_host.poet import methods
 from acclimate_host.poet.graphs import network_graph
-from acclimate_host.poet.models import whole
+from acclimate_host.poet.inputs import whole
 from acclimate_host.poet.problem import Budget
 from bench import poet_paper
 from bench.papers.poet import claims

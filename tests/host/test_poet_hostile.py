@@ -11,9 +11,9 @@ from test_poet_baselines import chain
 
 from acclimate_host.poet import greedy, methods
 from acclimate_host.poet.answer import Infeasible
+from acclimate_host.poet.column_values import tidy
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.exhaustive import search
-from acclimate_host.poet.planned import tidy
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError, from_json, to_json
 from acclimate_host.poet.solve import solve
 from bench.papers.poet import METHODS

@@ -121,7 +121,7 @@ def test_installed_command_knows_all_boards_and_their_costs(installed):
     for path in ROOT.glob("boards/*.toml"):
         assert path.stem in listed
     assert "power.voltage_v = 3.0" in installed("acclimate", "boards", "nano33ble")
-    code = "from acclimate_host.poet.models import cost_table; print(cost_table('m4').name)"
+    code = "from acclimate_host.poet.inputs import cost_table; print(cost_table('m4').name)"
     assert installed("python", "-c", code) == "m4\n"
 
 

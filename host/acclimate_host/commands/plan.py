@@ -14,9 +14,9 @@ from acclimate_host.paths import paper_code
 from acclimate_host.poet import methods, networks, sweep
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
-from acclimate_host.poet.models import cost_table, whole
+from acclimate_host.poet.inputs import cost_table, whole
 from acclimate_host.poet.problem import PlanError, to_json
-from acclimate_host.poet.trial import try_solver
+from acclimate_host.poet.solver_check import try_solver
 
 
 def add_arguments(parser):

@@ -145,7 +145,7 @@ def build_loop(settings, model_class):
 
 
 @dataclass
-class Outcome:
+class SessionResult:
     """What one session brought."""
 
     answers: list = field(default_factory=list)  # (truth, output) in order of the stream
@@ -165,7 +165,7 @@ def simulate(one, settings, model_class):
     else:
         for _ in trainer.first_steps():
             pass
-    out = Outcome()
+    out = SessionResult()
     unseen = rows(one.unseen, settings)
     out.before = [trainer.live.predict(row) for row in unseen]
     waiting = []

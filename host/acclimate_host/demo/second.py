@@ -7,7 +7,7 @@ import time
 from acclimate_host.capsules import region, tunnel
 from acclimate_host.connect import open_board
 from acclimate_host.demo import deploy, protocol
-from acclimate_host.demo.report import table
+from acclimate_host.demo.summary import table
 from acclimate_host.demo.update import MODEL, UpdateDemo, machines
 from acclimate_host.demo.update_server import releases
 from acclimate_host.errors import AcclimateError, Missing, Refused

@@ -40,7 +40,7 @@ NAMES = tuple(TITLES)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodResult:
     """What a method made of a problem: plan and verdict, or None and the fault in one line."""
 
     method: str
@@ -65,11 +65,11 @@ def find(name):
 
 
 def run(name, graph, budget, clock="serial", **solver_options):
-    """Outcome of one method; solver_options (time_limit, gap) concern the solved ones."""
+    """MethodResult of one method; solver_options (time_limit, gap) concern the solved ones."""
     began, method = time.monotonic(), find(name)
 
     def failed(fault):
-        return Outcome(name, None, None, fault, time.monotonic() - began)
+        return MethodResult(name, None, None, fault, time.monotonic() - began)
 
     if method is None:
         return _solved(name, graph, budget, clock, failed, solver_options)
@@ -82,7 +82,7 @@ def run(name, graph, budget, clock="serial", **solver_options):
     verdict = evaluate(graph, budget, plan, clock)
     if not verdict.valid:
         return failed(verdict.fault)
-    return Outcome(name, plan, verdict, "", time.monotonic() - began)
+    return MethodResult(name, plan, verdict, "", time.monotonic() - began)
 
 
 def by_time(graph):
@@ -113,7 +113,7 @@ def _solved(name, graph, budget, clock, failed, options):
     if timed:
         low, high = _power(graph)  # of a plan that only computes
         bound, proven = bound * low, proven and high <= low * (1 + 1e-9)
-    return Outcome(name, answer.plan, verdict, "", time.monotonic() - began, bound, proven)
+    return MethodResult(name, answer.plan, verdict, "", time.monotonic() - began, bound, proven)
 
 
 def _power(graph):

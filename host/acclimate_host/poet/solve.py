@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from . import cpsat, greedy, highs, orders, pulp_solver
 from .answer import Answer, Infeasible, Progress
+from .column_values import plan_of, tidy, values_of
 from .evaluate import CLOCKS, evaluate
 from .model import build
-from .planned import plan_of, tidy, values_of
 from .positions import Space, positions
 from .problem import Graph, PlanError
 from .reorder import in_order

@@ -9,7 +9,7 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
 from . import methods
-from .models import budget_of, cost_table, planning_problem, whole
+from .inputs import budget_of, cost_table, planning_problem, whole
 from .problem import PlanError
 
 KEYS = ("ram", "board", "method")
