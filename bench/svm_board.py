@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate.svm_rounded import integer_weights
+from acclimate.svm.model import integer_weights
 from acclimate_host.connect import open_board
 from bench import raw_flash
 
