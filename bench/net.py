@@ -11,7 +11,7 @@ import sys
 
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.program_format import code
-from acclimate_host.compile.step import inference_step
+from acclimate_host.compile.step import Options, inference_step
 from acclimate_host.model.zoo import backbone
 from acclimate_host.paths import repository
 from bench import common, net_board, net_layers
@@ -106,7 +106,7 @@ def overhead(result):
     graph = backbone("mbv2-w0.35")
     network = net_layers.valued(graph)
     program = encode(inference_step(graph), network)
-    wide = encode(inference_step(graph), network, planes=16)
+    wide = encode(inference_step(graph, Options(planes=16)), network)
     empty = common.build_module("net_empty", "armv7emsp")
     # Instruction by instruction: the board's clock wraps after 42 million.
     whole, hollow, faster = (

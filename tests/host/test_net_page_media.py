@@ -21,7 +21,7 @@ from acclimate.page_media import Card, Host, SpiRam
 from acclimate.pager import Pager, PagerError
 from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect.pages import PageKeeper
 from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit

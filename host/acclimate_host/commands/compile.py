@@ -5,7 +5,8 @@ from pathlib import Path
 
 from acclimate_host.commands import table, write_bytes
 from acclimate_host.commands.model_files import array, channels_of, imported, stored
-from acclimate_host.compile.encode import OPTIMIZER_BYTES, encode
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.program_format import OPTIMIZERS
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.network import with_loss
@@ -39,7 +40,7 @@ def add_arguments(parser):
         help="train so many input channels of a layer, the largest first; may be repeated",
     )
     parser.add_argument(
-        "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZER_BYTES]
+        "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZERS]
     )
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
     add = parser.add_argument_group("a step that needs more RAM than there is").add_argument

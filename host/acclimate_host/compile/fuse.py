@@ -7,8 +7,11 @@ and adds the other branch of a residual block as it writes.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from ..model.graph import Node
+
+PLANES = 4
 
 
 def fuse_updates(graph):
@@ -50,9 +53,12 @@ def _early(graph, nodes, updates):
     return ordered
 
 
-def fuse_forward(graph):
-    """Return the graph with conv + depthwise and conv + add merged where nobody else reads."""
-    for join in (_conv_depthwise, _conv_add):
+def fuse_forward(graph, planes=PLANES):
+    """Return the graph with conv + depthwise and conv + add merged where nobody else reads.
+
+    :param planes: channels, a multiple of 4, that a convolution hands on at once
+    """
+    for join in (partial(_conv_depthwise, planes), _conv_add):
         nodes, gone = list(graph.nodes), set()
         readers, producer = graph.readers(), graph.producer()
         for i, node in enumerate(graph.nodes):
@@ -78,7 +84,7 @@ def is_depthwise(graph, node):
     return node.attrs["groups"] == channels == graph[node.outputs[0]].shape[0] > 1
 
 
-def _conv_depthwise(graph, node, producer, readers, gone):
+def _conv_depthwise(planes, graph, node, producer, readers, gone):
     if node.op != "conv" or not is_depthwise(graph, node):
         return None
     made = _sole(graph, node.inputs[0], producer, readers)
@@ -90,6 +96,7 @@ def _conv_depthwise(graph, node, producer, readers, gone):
         "layer": node.attrs["layer"],
         "steps": (first.attrs, node.attrs),
         "inputs_first": len(first.inputs),
+        "planes": planes,
         "masks": (len(first.outputs) > 1, len(node.outputs) > 1),
     }
     return made, Node(

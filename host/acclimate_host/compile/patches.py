@@ -89,10 +89,10 @@ def patch_regions(edge, convs, part, grid):
     return regions[::-1]
 
 
-def front_workspace(graph, steps, grid, planes=1):
+def front_workspace(graph, steps, grid, in_full=False):
     """Return the most elements that any patch needs at once beside the front's ends.
 
-    :param planes: channels that exist at once between two fused layers
+    :param in_full: count all channels that exist at once between two fused layers, not one
     """
     shape = graph[steps[0].inputs[0]].shape
     convs = [conv for node in steps for conv in convs_of(node)]
@@ -100,10 +100,10 @@ def front_workspace(graph, steps, grid, planes=1):
     columns = [patch_regions(shape[2], convs, part, grid) for part in range(grid)]
     if any(a >= b for axis in (rows, columns) for part in axis for a, b in part):
         raise GraphError(f"{grid}x{grid} patches are too many for this input; use fewer")
-    return max(_peak(graph, steps, r, c, planes) for r in rows for c in columns)
+    return max(_peak(graph, steps, r, c, in_full) for r in rows for c in columns)
 
 
-def _peak(graph, steps, rows, columns, planes):
+def _peak(graph, steps, rows, columns, in_full):
     def area(position):
         (top, bottom), (left, right) = rows[position], columns[position]
         return (bottom - top) * (right - left)
@@ -111,6 +111,7 @@ def _peak(graph, steps, rows, columns, planes):
     peak = position = before = 0
     for node in steps:
         parts = len(convs_of(node))
+        planes = node.attrs["planes"] if in_full and parts == 2 else 1
         temporary = planes * area(position + 1) if parts == 2 else 0
         position += parts
         is_last = node is steps[-1]
