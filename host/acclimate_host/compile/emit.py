@@ -47,6 +47,54 @@ def write_nodes(placement, constants):
     return Code(code, len(code) if forward is None else forward, len(emitter.slots))
 
 
+def code_of_nodes(placement):
+    """Return the code of each node as if all tensors and records lay at the beginning.
+
+    Operands that name a layer are its number among `placement.layers`; nothing is laid out.
+    """
+    emitter = _Emitter(_Nowhere(placement), _NoValues(placement))
+    found = []
+    for position, node in enumerate(placement.graph.nodes):
+        emitter.code = bytearray()
+        emitter.node(position, node)
+        found.append(bytes(emitter.code))
+    return found
+
+
+class _Nowhere:
+    """A Placement without a layout: work areas have their bytes, all else lies at 0."""
+
+    def __init__(self, placement):
+        self._placement = placement
+
+    def __getattr__(self, name):
+        return getattr(self._placement, name)
+
+    def at(self, name, position):
+        return 0
+
+    def has(self, name, position):
+        return True
+
+    def work(self, position, name):
+        size = self._placement.work_size(position, name)
+        return (0, size) if size else None
+
+    def optimizer_state(self, name):
+        return 0
+
+
+class _NoValues:
+    """Constants without values."""
+
+    def __init__(self, placement):
+        self.records = {name: 4 * number for number, name in enumerate(placement.layers)}
+        self.tables = dict.fromkeys(placement.graph.tensors, 0)
+
+    def rule(self, node, a, b):
+        return 0
+
+
 class _Emitter:
     """Writes instructions into `code`; `forward` has the tensors as they are before any fusion."""
 

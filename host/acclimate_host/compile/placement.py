@@ -3,9 +3,10 @@
 
 import math
 from dataclasses import replace
+from functools import cached_property
 
 from ..model.graph import GraphError
-from .arena import lay_out
+from .arena import lay_out, live_bytes
 from .blob import LayerShape, forward_work, matrix_bytes
 from .patches import convs_of, front_workspace
 from .program_format import STATE
@@ -38,7 +39,15 @@ class Placement:
         self.parts = self._trained_parts()
         self._kept = self._kept_parts()
         self.buffers = list(self._buffers())
-        self.layout = lay_out(self.buffers)
+
+    @cached_property
+    def layout(self):
+        """The Layout of all buffers, made when it is first asked for."""
+        return lay_out(self.buffers)
+
+    def live_bytes(self):
+        """Return the bytes that live at each node."""
+        return live_bytes(self.buffers, len(self.graph.nodes))
 
     def at(self, name, position=None):
         """Return the arena offset of a tensor at the node of this position."""
@@ -58,6 +67,10 @@ class Placement:
         """Return (offset, bytes) of a work area, or None."""
         size = self._works[position].get(name)
         return (self.layout.offsets[f"{name} {position}"], size) if size else None
+
+    def work_size(self, position, name):
+        """Return the bytes of a work area, 0 for none."""
+        return self._works[position].get(name, 0)
 
     def work_bytes(self, position):
         """Return the bytes of all work areas of one node."""
