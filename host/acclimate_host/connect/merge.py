@@ -321,14 +321,13 @@ class _Module:
                     lines.append(self.layout.object_import(module, names.get(local, local)))
                 continue
             name = name[0]
-            defined = (
-                self.layout.globals(self.layout.unit_of[module]) if module in modules() else {}
-            )
+            unit = self.layout.unit_of.get(module)
+            defined = self.layout.globals(unit) if unit else {}
             if (module, name) not in defined:  # made by the installer
                 lines.append(f"from {node.module} import {alias.name}" + _as(alias.name, local))
                 continue
             new = defined[module, name]
-            if self.layout.unit_of[module] == self.unit:
+            if unit == self.unit:
                 names[local] = new
             else:
                 line = f"from {self.layout.absolute(module)} import {new}"
