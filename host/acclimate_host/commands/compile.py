@@ -83,7 +83,7 @@ def run(args):
 def _within(args, network, scheme, program):
     """(program whose arena fits --ram, rows that say what its plan does)."""
     from acclimate_host.poet.fit import fit
-    from acclimate_host.poet.models import amount, cost_table
+    from acclimate_host.poet.inputs import amount, cost_table
     from acclimate_host.poet.problem import Budget
 
     ram = amount(args.ram)
