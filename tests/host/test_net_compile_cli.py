@@ -6,8 +6,8 @@ import pytest
 from test_net_onnx import Model, channels_last, residual
 
 from acclimate.net import Net
-from acclimate_host import twin_net
 from acclimate_host.cli import main
+from acclimate_host.twin import net as twin_net
 
 onnx = pytest.importorskip("onnx")
 

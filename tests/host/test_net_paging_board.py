@@ -89,7 +89,7 @@ def case():
 
 def on_twin(program, x):
     from acclimate.net import Net
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     net = Net(bytearray(program.code), program.weights, seed=7)

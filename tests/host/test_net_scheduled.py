@@ -42,7 +42,7 @@ class Shelf:
 def trained(program, graph, steps=3, core=None):
     """Outputs, shares and weights after some steps, and the pager; core None: the twin."""
     from acclimate.net import Net
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     shelf, random, seen = Shelf(), np.random.default_rng(1), []
@@ -85,7 +85,7 @@ def test_training_with_a_plan_is_equal_to_the_bit(seed, share):
 
 def _float_steps(program, graph):
     from acclimate.net import FloatNet
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     shelf, random = Shelf(), np.random.default_rng(3)

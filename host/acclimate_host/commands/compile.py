@@ -11,7 +11,7 @@ from acclimate_host.compile.program_format import OPTIMIZERS
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.network import with_loss
 from acclimate_host.model.zoo import convolutions
-from acclimate_host.poet.models import amount, cost_table
+from acclimate_host.poet.inputs import amount, cost_table
 from acclimate_host.sparse.permute import channels_by_size
 from acclimate_host.sparse.scheme import Scheme
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Pictures of schedules: one step by step, energy against RAM, and methods side by side."""
 
-from .plots import AFTER, BEFORE, MUTED, _pyplot
-from .poet.baselines import TITLES
+from ..poet.methods import TITLES
+from .style import AFTER, BEFORE, MUTED, pyplot, save
 
 _LINE = {
     "poet": (AFTER, "o", "-"),
@@ -20,19 +20,9 @@ _KIND = {"compute": AFTER, "again": BEFORE, "pagein": "#d99a2b", "pageout": "#7c
 _HERE = "#cfe3e6"
 
 
-def save(figure, path):
-    """Write a figure as .svg or .png and close it."""
-    import matplotlib.pyplot as plt
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    plt.rcParams["svg.hashsalt"] = "acclimate"
-    figure.savefig(path, dpi=90, metadata={"Date": None} if path.suffix == ".svg" else None)
-    plt.close(figure)
-
-
 def schedule(path, graph, plan, budget, title=""):
     """Steps downwards, tensors across, and the RAM that each step takes beside them."""
-    plt = _pyplot()
+    plt = pyplot()
     marks, spans, used = trace(graph, plan)
     steps = len(used)
     height = min(11, max(4, 0.05 * steps + 2))
@@ -74,7 +64,7 @@ def schedule(path, graph, plan, budget, title=""):
     right.axvline(budget.ram_bytes / scale, color=BEFORE, linewidth=1.2)
     right.set_xlim(0, 1.08 * max(budget.ram_bytes, *used) / scale)
     right.set_xlabel(f"RAM, {unit}; line: the budget")
-    save(figure, path)
+    save(figure, path, dpi=90)
 
 
 def trace(graph, plan):
@@ -106,7 +96,7 @@ def pareto(path, rows, title=""):
 
     :param rows: of acclimate_host.poet.sweep: board, method, ram_bytes, full_ram, energy, ...
     """
-    plt = _pyplot()
+    plt = pyplot()
     boards = list(dict.fromkeys(row["board"] for row in rows))
     figure, panels = plt.subplots(
         1, len(boards), figsize=(2.6 + 4 * len(boards), 4.2), layout="constrained", squeeze=False
@@ -142,7 +132,7 @@ def pareto(path, rows, title=""):
         axes.set_ylim(bottom=-0.01)
         axes.grid(color="#e5e7eb", zorder=0)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    save(figure, path)
+    save(figure, path, dpi=90)
 
 
 def bars(path, groups, methods, title="", label="energy above keeping everything, %"):
@@ -150,7 +140,7 @@ def bars(path, groups, methods, title="", label="energy above keeping everything
 
     :param groups: {name: {method: percent or None}}; None: no plan, drawn as a cross
     """
-    plt = _pyplot()
+    plt = pyplot()
     wide = max(6.5, 0.36 * len(groups) * (len(methods) + 0.5) + 1.5)
     figure, axes = plt.subplots(figsize=(wide, 4.4), layout="constrained")
     width, lacking = 0.8 / len(methods), False
@@ -179,4 +169,4 @@ def bars(path, groups, methods, title="", label="energy above keeping everything
     axes.set_ylabel(label)
     axes.set_title(title + "  (x: no plan fits)" * lacking)
     axes.legend(fontsize=8, ncols=len(methods), loc="lower right", bbox_to_anchor=(1, 1.0))
-    save(figure, path)
+    save(figure, path, dpi=90)

@@ -175,3 +175,29 @@ def budget_of(problem, ram=None, due=None, storage=None, erases=None, block=None
         limit,
         block,
     )
+
+
+@dataclass(frozen=True)
+class Task:
+    """One plan to make; texts as the command line takes them."""
+
+    model: str
+    board: str
+    ram: str | None = None
+    method: str = "poet"
+    style: str = "chain"
+    deadline: str | None = None
+    storage: str | None = None
+    clock: str = "serial"
+    resident: bool = False
+    dims: tuple = ()
+    erases: int | None = None
+    options: dict = field(default_factory=dict)  # of solve, for the exact methods
+
+    def posed(self):
+        """(Problem, Budget) of the task; raises PlanError where it is none."""
+        table = cost_table(self.board)
+        problem = planning_problem(self.model, table, self.style, self.resident, dict(self.dims))
+        block = table.figures.get("store.erase_block_bytes")
+        budget = budget_of(problem, self.ram, self.deadline, self.storage, self.erases, block)
+        return problem, budget

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The C core of `native_modules/codec` in CPython: `out/twin/libacclimate_codec.so`.
-
-`load(path=None)` gives an object with the functions of the native module `_codec`, or None
-when the library was not built; importing this module registers it for the device package.
-"""
+"""The twin of the native module `_codec`: `out/twin/libacclimate_codec.so`."""
 
 import ctypes
 
-from acclimate_host.paths import built
+from . import library
 
 
 class _Sha(ctypes.Structure):
@@ -74,9 +70,8 @@ class Twin:
 
     def common_prefix(self, a, a_at, b, b_at, n):
         first, second = _readable(a, a_at + n), _readable(b, b_at + n)
-        return self._lib.buffers_common_prefix(
-            ctypes.byref(first, a_at), ctypes.byref(second, b_at), n
-        )
+        common = self._lib.buffers_common_prefix
+        return common(ctypes.byref(first, a_at), ctypes.byref(second, b_at), n)
 
     def crc_update(self, crc, data, start, end):
         if start < end:
@@ -110,17 +105,12 @@ class Twin:
 
 def load(path=None):
     """The twin, or None when `make twin` has not built it."""
-    path = path or built("twin", "libacclimate_codec.so")
-    return Twin(path) if path.exists() else None
+    return library.load(Twin, "codec", path)
 
 
 def register():
     """Let the device package of this process use the twin, when it is built."""
-    from acclimate import _native
-
-    twin = load()
-    if twin is not None:
-        _native.register("codec", twin)
+    library.register("codec", load())
 
 
 register()

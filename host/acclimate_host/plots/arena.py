@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The picture of an arena: which bytes hold what, over the nodes of one step."""
 
-from acclimate_host.plots import _pyplot
+from .style import pyplot, save
 
 COLOURS = {
     "trained": "#2a7f8e",
@@ -17,12 +17,10 @@ COLOURS = {
 
 def arena_map(path, step, title):
     """Draw each buffer as a box: its life to the right, its bytes upwards."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(11, 6), layout="constrained")
     _draw(axes, step, title)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)
+    save(figure, path)
 
 
 def learning(path, step, title, shares, what):
@@ -31,7 +29,7 @@ def learning(path, step, title, shares, what):
     :param shares: by pass over the samples, from before the first, 0 to 1
     :param what: title of the second picture
     """
-    plt = _pyplot()
+    plt = pyplot()
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(13, 5.5), layout="constrained", width_ratios=(2, 1)
     )
@@ -53,9 +51,7 @@ def learning(path, step, title, shares, what):
         ylabel="% right, later windows",
     )
     right.grid(alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _draw(axes, step, title):

@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
-from .chain import cuts, forward_count
-from .tape import Stuck
+from bench.papers.poet.chain import cuts, forward_count
+from bench.papers.poet.tape import Stuck
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..evaluate import evaluate
-from ..problem import Budget, PlanError
-from .chen import best, keep_all
-from .pofo_blocks import blocks
-from .tape import Stuck, Tape
+from acclimate_host.poet.evaluate import evaluate
+from acclimate_host.poet.problem import Budget, PlanError
+from bench.papers.poet.chen import best, keep_all
+from bench.papers.poet.pofo_blocks import blocks
+from bench.papers.poet.tape import Stuck, Tape
 
 SLOTS = 200
 _SHARES = {"serial": (1.0,), "overlapped": (1.0, 0.5, 0.2, 0.0), "compute": (0.0,)}

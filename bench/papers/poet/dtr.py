@@ -7,7 +7,7 @@ it is needed. Costs and staleness are times. A tensor that the program no longer
 at once.
 """
 
-from .tape import Stuck, Tape
+from bench.papers.poet.tape import Stuck, Tape
 
 _THRASHING = 60
 

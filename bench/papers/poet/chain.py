@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The forward pass of a training graph as a chain of blocks between single tensors."""
 
-from ..graphs import GRADIENT
-from .tape import Stuck
+from acclimate_host.poet.graphs import GRADIENT
+from bench.papers.poet.tape import Stuck
 
 
 def forward_count(graph):

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The board's SVM core in CPython: `out/twin/libacclimate_svm.so` behind the solver interface.
+"""The twin of the native module `_svm`: `out/twin/libacclimate_svm.so`.
 
-`load(path=None)` gives an object with the functions of `acclimate.svm.solver`, or None when the
-library was not built. Buffers are those of `array`, or writable memoryviews of them.
+Buffers are those of `array`, or writable memoryviews of them.
 """
 
 import ctypes
-from pathlib import Path
 
-from acclimate_host.paths import built
+from . import library
+from .library import pointer
 
 
 class _Problem(ctypes.Structure):
@@ -24,18 +23,6 @@ class _Problem(ctypes.Structure):
         ("is_real", ctypes.c_int32),
         ("private", ctypes.c_int32 * 4),
     ]
-
-
-def _pointer(buffer):
-    """(address, bytes) of any buffer; a read-only one is copied, and the copy returned too."""
-    view = memoryview(buffer)
-    if view.readonly:
-        copy = ctypes.create_string_buffer(view.tobytes(), view.nbytes)
-        return ctypes.addressof(copy), view.nbytes, copy
-    if not view.nbytes:
-        return 0, 0, None
-    whole = (ctypes.c_char * view.nbytes).from_buffer(view)
-    return ctypes.addressof(whole), view.nbytes, whole
 
 
 class Twin:
@@ -61,7 +48,7 @@ class Twin:
 
     def _problem(self, work, X, rows, par):
         is_float = isinstance(par[0], float)
-        keep = [_pointer(b) for b in (work, X, rows, par)]
+        keep = [pointer(b) for b in (work, X, rows, par)]
         problem = _Problem(
             *(k[0] for k in keep), keep[0][1] // 4, keep[1][1], keep[2][1] // 2, is_float
         )
@@ -80,7 +67,7 @@ class Twin:
 
     def decide(self, out, pos, beta, rows, X, x, par, bias):
         problem, _keep = self._problem(beta, X, rows, par)
-        row, row_bytes, _row = _pointer(x)
+        row, row_bytes, _row = pointer(x)
         problem._obj.is_real = isinstance(out[pos], float)
         number = (ctypes.c_float if isinstance(par[0], float) else ctypes.c_int32)(bias)
         at, _bytes, _out = _word(out, pos)
@@ -88,12 +75,12 @@ class Twin:
 
     def collapse(self, w, work, X, rows, par):
         problem, _keep = self._problem(work, X, rows, par)
-        at, size, _w = _pointer(w)
+        at, size, _w = pointer(w)
         return self._lib.svm_collapse(problem, at, size)
 
     def linear(self, out, pos, w, x, xtype):
-        weights, size, _w = _pointer(w)
-        row, row_bytes, _row = _pointer(x)
+        weights, size, _w = pointer(w)
+        row, row_bytes, _row = pointer(x)
         at, _bytes, _out = _word(out, pos)
         is_float = isinstance(w[0], float) + 2 * isinstance(out[pos], float)
         return self._lib.svm_linear(weights, size, row, row_bytes, xtype, is_float, at)
@@ -101,19 +88,19 @@ class Twin:
     def kernel(self, out, pos, X, a, x, b, par):
         problem, keep = self._problem(par, X, par, par)
         keep[1].n = 0
-        row, row_bytes, _row = _pointer(x)
+        row, row_bytes, _row = pointer(x)
         at, _bytes, _out = _word(out, pos)
         return self._lib.svm_kernel(problem, a, row, row_bytes, b, at)
 
     def vote(self, out, n_classes):
-        at, size, _out = _pointer(out)
+        at, size, _out = pointer(out)
         if n_classes in (0, 1) or size // 4 < n_classes * (n_classes - 1) // 2:
             raise ValueError("out needs n (n - 1) / 2 decisions")
         return self._lib.svm_vote(at, n_classes)
 
 
 def _word(out, pos):
-    address, size, keep = _pointer(out)
+    address, size, keep = pointer(out)
     if not 0 <= pos < size // 4:
         raise ValueError(f"pos {pos} outside out of {size // 4} words")
     return address + 4 * pos, 4, keep
@@ -121,17 +108,12 @@ def _word(out, pos):
 
 def load(path=None):
     """The twin, or None when `make twin` has not built it."""
-    path = Path(path or built("twin", "libacclimate_svm.so"))
-    return Twin(path) if path.exists() else None
+    return library.load(Twin, "svm", path)
 
 
 def register():
     """Let the device package of this process train with the twin, when it is built."""
-    from acclimate import _native
-
-    twin = load()
-    if twin is not None:
-        _native.register("svm", twin)
+    library.register("svm", load())
 
 
 register()

@@ -1,32 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Pictures (matplotlib, never a display)."""
+"""The picture of the demo's first part: a model that learns while it is worn."""
 
-BEFORE, AFTER, MUTED, KEPT, DROPPED = "#c8553d", "#2a7f8e", "#6b7280", "#2a7f8e", "#b0b7c3"
-
-
-def _pyplot():
-    """matplotlib with our looks."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update(
-        {
-            "font.size": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlelocation": "left",
-            "axes.titleweight": "bold",
-            "axes.titlesize": 11,
-            "axes.edgecolor": "#9aa1ad",
-            "axes.labelcolor": "#374151",
-            "xtick.color": "#4b5563",
-            "ytick.color": "#4b5563",
-            "legend.frameon": False,
-        }
-    )
-    return plt
+from .style import AFTER, BEFORE, DROPPED, KEPT, MUTED, pyplot, save
 
 
 def running_share(right, span):
@@ -48,7 +23,7 @@ def personalisation(path, outcome, truths, margins, shares, classes, titles, spa
     :param classes: names
     :param titles: (what happened, where it ran)
     """
-    plt = _pyplot()
+    plt = pyplot()
     figure = plt.figure(figsize=(11, 8), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.1, w_pad=0.1, hspace=0.04, rect=(0, 0, 1, 0.92))
     grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.1))
@@ -57,9 +32,7 @@ def personalisation(path, outcome, truths, margins, shares, classes, titles, spa
     _stream(figure.add_subplot(grid[0, :]), outcome, shares, span)
     _margins(figure.add_subplot(grid[1, 0]), margins)
     _recall(figure.add_subplot(grid[1, 1]), outcome, truths, classes)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _stream(axes, outcome, shares, span):

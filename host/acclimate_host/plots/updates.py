@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Picture of the demo's second part: which model was in use, how good it was, what was sent."""
 
-from acclimate_host.plots import AFTER, BEFORE, MUTED, _pyplot
+from .style import AFTER, BEFORE, MUTED, pyplot, save
 
 _COLORS = {"old": MUTED, "worse": BEFORE, "better": AFTER}
 _WORDS = {"old": "three people", "worse": "one window of each exercise", "better": "nine people"}
@@ -14,7 +14,7 @@ def updates(path, story, titles):
         ``capsules`` {version: (name, bytes sent)}.
     :param titles: (what happened, where it ran).
     """
-    plt = _pyplot()
+    plt = pyplot()
     figure = plt.figure(figsize=(11, 6.6), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.1, w_pad=0.1, rect=(0, 0, 1, 0.9))
     top, bottom = figure.subplots(2, 1, height_ratios=(2.4, 1))
@@ -22,9 +22,7 @@ def updates(path, story, titles):
     figure.text(0.012, 0.92, titles[1], fontsize=10, color=MUTED)
     _shares(top, story)
     _bytes(bottom, story)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _shares(axes, story):

@@ -5,7 +5,7 @@ its plan changes (the paper's Table 1)."""
 import random
 from dataclasses import replace
 
-from acclimate_host.poet import baselines
+from acclimate_host.poet import methods
 from acclimate_host.poet.problem import Budget, Graph, Node
 
 SEEDS = range(6)
@@ -52,11 +52,11 @@ def _changed(graph, seed, prefixes, fields):
 
 
 def _plan(name, graph, ram):
-    return baselines.run(name, graph, Budget(ram)).plan
+    return methods.run(name, graph, Budget(ram)).plan
 
 
 def _budgets(graph):
-    full = baselines.run("keep_all", graph, Budget(1 << 30)).verdict.peak_ram
+    full = methods.run("keep_all", graph, Budget(1 << 30)).verdict.peak_ram
     return [int(full * share) for share in (1.0, 0.85, 0.7, 0.6)]
 
 
@@ -85,5 +85,5 @@ def traits(name):
 
 def table(names=None):
     """{method: traits} of the methods of Table 1 and Capuchin."""
-    names = names or [name for name in baselines.names() if name != "paging_only"]
+    names = names or [name for name in methods.NAMES if name != "paging_only"]
     return {name: traits(name) for name in names}

@@ -7,9 +7,9 @@ checkpoints is computed again when the backward pass reaches it.
 
 import math
 
-from ..evaluate import evaluate
-from .chain import cuts, forward_count
-from .tape import Stuck, Tape
+from acclimate_host.poet.evaluate import evaluate
+from bench.papers.poet.chain import cuts, forward_count
+from bench.papers.poet.tape import Stuck, Tape
 
 _BUDGETS = 64
 

@@ -10,8 +10,8 @@ the step still does not fit, more is evicted. Energy plays no part.
 
 from dataclasses import dataclass
 
-from ..evaluate import evaluate
-from .tape import Stuck, Tape
+from acclimate_host.poet.evaluate import evaluate
+from bench.papers.poet.tape import Stuck, Tape
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ blocks and checkpoints, not bytes or seconds.
 
 from functools import lru_cache
 
-from .chain import cuts, forward_count
-from .chen import best
-from .tape import Tape
+from bench.papers.poet.chain import cuts, forward_count
+from bench.papers.poet.chen import best
+from bench.papers.poet.tape import Tape
 
 
 @lru_cache(maxsize=None)

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The C core of `native_modules/net` in CPython: `out/twin/libacclimate_net.so`.
-
-`load(path=None)` gives an object with the functions of the native module `_net`, or None when
-the library was not built; importing this module registers it for the device package.
-"""
+"""The twin of the native module `_net`: `out/twin/libacclimate_net.so`."""
 
 import ctypes
 
-from acclimate_host.paths import built
+from . import library
+from .library import pointer
 
 PARS = 9
 
@@ -24,20 +21,6 @@ class _Call(ctypes.Structure):
     ]
 
 
-def _whole(buffer, keep, align=1):
-    """Return (address, bytes) of a buffer; one that cannot be shared is copied into `keep`."""
-    view = memoryview(buffer).cast("B")
-    if view.readonly:
-        shared = ctypes.create_string_buffer(view.tobytes(), max(1, view.nbytes))
-    else:
-        shared = (ctypes.c_uint8 * view.nbytes).from_buffer(view)
-    keep.append(shared)
-    address = ctypes.addressof(shared)
-    if address % align:
-        raise ValueError(f"buffer begins at {address:#x}; it must be a multiple of {align}")
-    return address, view.nbytes
-
-
 class Twin:
     """The functions of the native module over one shared library."""
 
@@ -49,11 +32,11 @@ class Twin:
 
     def run(self, program, arena, x, par):
         """As `_net.run`: run a part of a program; returns its status."""
-        keep, call = [], _Call()
+        call = _Call()
         call.program, call.program_bytes = self._constant(program)
-        call.input, call.input_bytes = _whole(x, keep)
-        call.arena, call.arena_bytes = _whole(arena, keep, 4)
-        call.par, par_bytes = _whole(par, keep, 4)
+        call.input, call.input_bytes, _x = pointer(x)
+        call.arena, call.arena_bytes, _arena = pointer(arena, 4)
+        call.par, par_bytes, _par = pointer(par, 4)
         if par_bytes < 4 * PARS:
             raise ValueError("par")
         return self._run(ctypes.byref(call))
@@ -80,18 +63,13 @@ class FloatTwin(Twin):
 
 def load(path=None):
     """The twin, or None when `make twin` has not built it."""
-    path = path or built("twin", "libacclimate_net.so")
-    return Twin(path) if path.exists() else None
+    return library.load(Twin, "net", path)
 
 
 def register():
     """Let the device package of this process use the twin, when it is built."""
-    from acclimate import _native
-
-    twin = load()
-    if twin is not None:
-        _native.register("net", twin)
-        _native.register("net_f32", FloatTwin(built("twin", "libacclimate_net.so")))
+    library.register("net", load())
+    library.register("net_f32", library.load(FloatTwin, "net"))
 
 
 register()

@@ -14,9 +14,11 @@ calls feasible problems infeasible, and joules of small networks are below its t
 import time
 from dataclasses import dataclass
 
-from .evaluate import evaluate
-from .graphs import GRADIENT
-from .pulp_solver import pick, require, run, variable
+from acclimate_host.poet.answer import Answer, Infeasible
+from acclimate_host.poet.evaluate import evaluate
+from acclimate_host.poet.graphs import GRADIENT
+from acclimate_host.poet.problem import PlanError
+from acclimate_host.poet.pulp_solver import pick, require, run, variable
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,30 @@ def solve_paper(
     verdict = evaluate(graph, budget, plan, "compute")
     energy = program.pulp.value(program.problem.objective) / program.scale
     return PaperAnswer(status, energy, plan, verdict, seconds, matrices)
+
+
+def answer(graph, budget, solver="highs", time_limit=None):
+    """Return the Answer of the paper's Algorithms 1 and 2, as ``solve`` returns ours.
+
+    Executed, its plan may break the limits: its verdict says so. Raises Infeasible or PlanError.
+    """
+    found = solve_paper(graph, budget, solver=solver, time_limit=time_limit)
+    if found.status == "infeasible":
+        raise Infeasible(f"Algorithm 1 has no plan for {budget.ram_bytes} bytes of RAM")
+    if found.status == "no answer":
+        raise PlanError(f"no plan found within {time_limit:g} s; give more time or RAM")
+    done = found.status == "optimal"
+    bound = found.energy if done else sum(node.compute_energy for node in graph.nodes)
+    return Answer(
+        found.plan,
+        found.energy,
+        bound,
+        done,
+        found.verdict,
+        found.seconds,
+        solver,
+        "the paper's Algorithm 1",
+    )
 
 
 def _steps(graph, edges, m, repaired):
