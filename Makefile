@@ -140,6 +140,7 @@ firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
 firmware-nrf52840-f30: out/firmware/nrf52840-f30/firmware.elf
 firmware-desktop-f32: out/firmware/desktop-f32/micropython
 
+DEVICE_FILES := $(shell find device -name '*.py')
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
 NEEDS := | out/stamps/venv out/stamps/micropython
 
@@ -149,8 +150,8 @@ $(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/
 	@tools/firmware.sh $*
 
 out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) \
-		host/acclimate_host/demo/on_board.py $(NEEDS)
+		$(wildcard boards/emulated/samd21/*) \
+		$(DEVICE_FILES) tools/frozen.py host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
 
 out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
@@ -158,7 +159,7 @@ out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 	@tools/firmware.sh nrf52840 f30
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) $(NEEDS)
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py $(NEEDS)
 	@tools/firmware.sh samd21 capsules
 
 out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)
@@ -175,9 +176,8 @@ $(ARCHS:%=out/native/%/.done): out/native/%/.done: always $(NEEDS)
 	@tools/native.sh $* $(MODULES)
 
 stage: out/stage/py/.done $(ARCHS:%=out/stage/%/.done)
-DEVICE_FILES := $(shell find device -name '*.py')
 out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.py \
-		host/acclimate_host/connect/package.py pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
+		host/acclimate_host/connect/package.py host/acclimate_host/connect/merge.py pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
 	@$(PYTHON) tools/stage.py $*
 	@touch $@
 

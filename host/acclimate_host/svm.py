@@ -13,9 +13,9 @@ from array import array
 
 import numpy as np
 
-from acclimate import _svm_par as par
 from acclimate.svm import SVM
-from acclimate.svm_model import CODES, LINEAR, Model, Pair
+from acclimate.svm import parameters as par
+from acclimate.svm.model import CODES, LINEAR, Model, Pair
 
 SUPPORTED = (
     "SVC with kernel linear, poly or rbf; LinearSVC with two classes; "
@@ -94,7 +94,7 @@ def _feature(names, at):
 
 def _store(rows, storage, names=None):
     """Rows as a flat array of the storage's type; names: of the features, for the error."""
-    from acclimate.svm_data import _RANGE, storage_code
+    from acclimate.svm.data import _RANGE, storage_code
 
     code = storage_code(storage)
     if code == "f":

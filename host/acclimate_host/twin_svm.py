@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The board's SVM core in CPython: `out/twin/libacclimate_svm.so` behind the solver interface.
 
-`load(path=None)` gives an object with the functions of `acclimate._svm_py`, or None when the
+`load(path=None)` gives an object with the functions of `acclimate.svm.solver`, or None when the
 library was not built. Buffers are those of `array`, or writable memoryviews of them.
 """
 

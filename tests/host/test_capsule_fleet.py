@@ -12,10 +12,10 @@ from pathlib import Path
 import capsule_cases as cases
 import pytest
 
-from acclimate import report
-from acclimate.capsule import CapsuleError
-from acclimate.client import Client
-from acclimate.manifest import in_rollout
+from acclimate.pull import Client
+from acclimate.pull import reports as report
+from acclimate.pull.manifest import in_rollout
+from acclimate.store import CapsuleError
 from acclimate_host.capsules.reports import Reports, parse
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main

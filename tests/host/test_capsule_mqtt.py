@@ -51,9 +51,9 @@ def _listens(port):
 
 
 DEVICE = """
-from acclimate.blocks import Receiver
-from acclimate.capsule import Wanted
-from acclimate.mqtt import Mqtt, receive
+from acclimate.pull import Receiver
+from acclimate.store.capsule import Wanted
+from acclimate.pull import Mqtt, receive
 from acclimate.nor import NorFlash
 from acclimate.store import Store
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
@@ -82,7 +82,7 @@ class Device(threading.Thread):
 def board():
     need(why_not("desktop"))
     with open_board("desktop") as opened:
-        install(opened, only=["mqtt", "blocks", "nor", "store", "delta"], yes=True)
+        install(opened, only=["nor", "pull"], yes=True)
         opened.soft_reset()
         yield opened
 

@@ -8,8 +8,8 @@ import time
 import capsule_cases as cases
 import pytest
 
-from acclimate.capsule import WEIGHTS
-from acclimate.handover import Handover, HandoverError
+from acclimate.store import LiveModel, LiveModelError
+from acclimate.store.capsule import WEIGHTS
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from harness.clock import HANG_S, wait_until
@@ -38,7 +38,7 @@ def capsule(version, byte=None):
 def start():
     store = cases.store(cases.flash())
     store.swap_capsule(capsule(1))
-    return store, Handover(store, Same)
+    return store, LiveModel(store, Same)
 
 
 def bring(store, version, byte=None):
@@ -109,7 +109,7 @@ def test_tasks_hold_a_model_over_awaits():
 def test_a_model_that_cannot_be_loaded_leaves_the_old_one():
     store, current = start()
     bring(store, 2, 13)
-    with pytest.raises(HandoverError, match="cannot be loaded: an unlucky model"):
+    with pytest.raises(LiveModelError, match="cannot be loaded: an unlucky model"):
         current.switch(store.confirm)
     assert current.predict() == 1 and store.head.version == 1 and current.version == 1
     assert cases.active(cases.store(store.flash)) == capsule(1)
@@ -119,7 +119,7 @@ def test_a_model_that_is_held_too_long_is_named():
     store, current = start()
     bring(store, 2)
     with current.held():
-        with pytest.raises(HandoverError, match="held by 1"):
+        with pytest.raises(LiveModelError, match="held by 1"):
             current.switch(store.confirm, timeout_ms=20)
     assert store.state == "verified" and current.predict() == 1
     current.switch(store.trial)
@@ -130,8 +130,8 @@ def test_a_model_that_is_held_too_long_is_named():
 
 def test_without_a_model_predict_says_why():
     store = cases.store(cases.flash())
-    current = Handover(store, Same)
-    with pytest.raises(HandoverError, match="no model: "):
+    current = LiveModel(store, Same)
+    with pytest.raises(LiveModelError, match="no model: "):
         current.predict()
     bring(store, 1)
     current.switch(store.confirm)
@@ -140,8 +140,8 @@ def test_without_a_model_predict_says_why():
 
 _ON_MICROPYTHON = """
 import _thread, time
-from acclimate.capsule import WEIGHTS, Wanted
-from acclimate.handover import Handover
+from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import LiveModel
 from acclimate.nor import NorFlash
 from acclimate.store import Store
 class Same:
@@ -154,7 +154,7 @@ class Same:
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
 capsules = {capsules!r}
 store.swap_capsule(capsules[0])
-current = Handover(store, Same)
+current = LiveModel(store, Same)
 seen, errors, stop, ended = set(), [], [], []
 def work():
     try:
@@ -185,7 +185,7 @@ def test_micropython_threads_hand_over_too():
     with open_board("desktop") as board:
         if board.exec("try:\n import _thread\n print(1)\nexcept ImportError:\n print(0)") == "0\n":
             pytest.skip("this desktop binary has no threads")
-        install(board, only=["handover", "nor", "store", "update"], yes=True)
+        install(board, only=["nor", "store"], yes=True)
         board.soft_reset()
         code = _ON_MICROPYTHON.format(
             key=cases.KEY, capsules=[capsule(version) for version in range(1, 8)]

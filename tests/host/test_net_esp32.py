@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from net_cases import OPTIMIZERS, sample, schemes, step_of, stored, trained_net, values_for
 
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet, Net
 from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.connect import open_board, package, why_not
@@ -29,12 +28,12 @@ def steps(net, inputs, labels):
     return found
 """
 _ON_BOARD = """
-from acclimate import _native
+import acclimate as _native
 import _net, _net_f32
 _native.register('net', _net)
 _native.register('net_f32', _net_f32)
 from acclimate.net import Net
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet
 def read(name, n):
     data = bytearray(n)
     with open(name, 'rb') as file:
@@ -61,7 +60,7 @@ def board():
         for module in MODULES:
             board.put_bytes(module.read_bytes(), "/" + module.name)
         board.mkdir("/lib/acclimate")
-        for file, data in package.build("xtensawin", ["net_float", "crc"], pure=True).items():
+        for file, data in package.build("xtensawin", ["net"], pure=True).items():
             board.put_bytes(data, f"/lib/acclimate/{file}")
         yield board
 

@@ -19,7 +19,7 @@ RATE = net_reference.RATE
 def net_class():
     if not built("twin", "libacclimate_net.so").exists():
         pytest.skip("twin of _net is not built; run: make twin")
-    from acclimate.net_float import FloatNet
+    from acclimate.net import FloatNet
     from acclimate_host import twin_net
 
     twin_net.register()

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from net_cases import sample, schemes, step_of, stored, trained_net, values_for
 
-from acclimate import _net_py
-from acclimate.net import Net
-from acclimate.net_report import report, troubles
+from acclimate.net import Net, report, troubles
+from acclimate.net import interpreter as _net_py
 from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, inference_step

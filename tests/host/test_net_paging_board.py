@@ -25,7 +25,7 @@ RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096
 BEGIN = """
 import gc
-from acclimate import _native
+import acclimate as _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net, bytes_needed
@@ -47,7 +47,7 @@ micropython.heap_unlock()
 shares.append(two)
 for _ in range({steps} - 2):
     shares.append(net.train_step(x, {label}))
-from acclimate.crc import start, update, finish
+from acclimate._crc import start, update, finish
 crc = bytearray(4)
 start(crc)
 update(crc, net.weights(), 0, net.weights_bytes)

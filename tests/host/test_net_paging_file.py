@@ -27,7 +27,7 @@ from acclimate_host.sparse.scheme import full
 
 FILES_BYTES = 58_000  # of pages, in the room that the board's modules leave
 _TRAIN = (
-    "import os\nfrom acclimate.page_files import Files"
+    "import os\nfrom acclimate.pager import Files"
     + BEGIN
     + """
 files = Files('/pages', {store})

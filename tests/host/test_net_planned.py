@@ -84,7 +84,7 @@ def test_training_with_a_plan_is_equal_to_the_bit(seed, share):
 
 
 def _float_steps(program, graph):
-    from acclimate.net_float import FloatNet
+    from acclimate.net import FloatNet
     from acclimate_host import twin_net
 
     twin_net.register()
@@ -120,7 +120,7 @@ def test_float_training_with_a_plan_is_equal_to_the_bit(options):
 
 @needs_twin
 def test_pure_python_follows_the_plan_too():
-    from acclimate import _net_py
+    from acclimate.net import interpreter as _net_py
 
     graph = trained_net(1)
     program = fit(values_for(graph, 1), full(graph), 1750, time_limit=60, gap=0.02).program

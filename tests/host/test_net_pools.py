@@ -7,8 +7,7 @@ from net_cases import pooled_net, values_for
 from sklearn.datasets import load_digits
 from test_net_planned import trained
 
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet, Net
 from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.pools import average_shift

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from net_cases import OPTIMIZERS, RATE, sample, step_of, stored, values_for
 from net_integers import Step
 
-from acclimate import _net_py
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet, Net
+from acclimate.net import interpreter as _net_py
 from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import inference_step

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from svm_cases import Fit, random_problem, same_everywhere
 
-from acclimate import _svm_par as p
-from acclimate import _svm_py
-from acclimate.svm_rounded import integer_weights
+from acclimate.svm import parameters as p
+from acclimate.svm import solver as _svm_py
+from acclimate.svm.model import integer_weights
 from acclimate_host import twin_svm
 from acclimate_host.paths import built
 from harness.clock import HANG_S

@@ -48,7 +48,7 @@ def outcome(board, code):
 
 
 def test_a_heap_in_pieces_is_an_error_with_needed_free_and_largest(board):
-    install(board, ["heap", "svm"])
+    install(board, ["_buffers", "svm"])
     board.exec("from acclimate import heap, svm, svm_train, svm_data", 60)
     board.exec(_PIECES.format(left=20 * KB), 120)
     need, free, largest = numbers(outcome(board, "heap.block(5000, 'arena')"))
@@ -61,7 +61,7 @@ def test_a_heap_in_pieces_is_an_error_with_needed_free_and_largest(board):
 def test_a_model_larger_than_the_largest_block_says_both(board):
     install(board, ["net"])
     board.exec(f"from acclimate.net import Net, bytes_needed\np = bytearray({PROGRAM!r})")
-    board.exec(f"w = {WEIGHTS!r}\nfrom acclimate import heap\nimport acclimate._native", 30)
+    board.exec(f"w = {WEIGHTS!r}\nfrom acclimate import heap\nimport acclimate as _native", 30)
     board.exec("Net(p, w).predict(bytes(16))", 60)  # it works, and loads what it needs
     board.exec("import struct\np[8:12] = struct.pack('<I', 40000)")
     board.exec(_PIECES.format(left=30 * KB), 120)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from net_vectors_mlp import INPUTS, LABELS, PROGRAM, WEIGHTS
 
-from acclimate import _svm_kernel, _ulab
-from acclimate.flash import FileFlash
-from acclimate.flash_open import open_flash
+from acclimate.flash import FileFlash, open_flash
 from acclimate.net import Net
 from acclimate.svm import SVM
+from acclimate.svm import kernels as _svm_kernel
+from acclimate.svm import ulab as _ulab
 from acclimate_host import boards
 from acclimate_host.commands import doctor
 from acclimate_host.connect import install, open_board, package, why_not
@@ -106,7 +106,8 @@ def task():
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 def test_ulab_is_used_where_it_is_and_changes_no_answer(kernel, ulab, monkeypatch):
-    from acclimate import _svm_py, svm_model
+    from acclimate.svm import model as svm_model
+    from acclimate.svm import solver as _svm_py
 
     monkeypatch.setattr(svm_model, "core_for", lambda fixed: _svm_py)
     X, y = task()
@@ -262,10 +263,10 @@ def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
     if why_not("samd21"):
         pytest.skip(why_not("samd21"))
     with open_board("samd21") as board:
-        install.install(board, ["svm_small"], yes=True)
+        install.install(board, ["svm.small"], yes=True)
         board.soft_reset()
         free = board.exec(
-            "import gc\nfrom acclimate.svm_small import SmallSVM\nm = SmallSVM()\n"
+            "import gc\nfrom acclimate.svm import SmallSVM\nm = SmallSVM()\n"
             "X = bytearray((0, 1, 2, 7, 8, 9))\nm.fit(X, bytes((3, 3, 3, 5, 5, 5)))\n"
             "print(m.predict(bytearray((8,))))\ngc.collect()\nprint(gc.mem_free())",
             120,

@@ -172,7 +172,7 @@ def _abilities(board, info):
         None: "native code could not be tried",
     }
     free = board.free_bytes(board.root)
-    sha = "in hashlib" if info.has_sha256 else "from acclimate.sha256"
+    sha = "in hashlib" if info.has_sha256 else "from acclimate._sha256"
     return [
         Finding("ok" if native else "note", texts[native]),
         Finding("ok", f"{info.heap_free_bytes} bytes of heap free"),

@@ -60,8 +60,7 @@ def run(args):
     power = _power(args)
     options = {"icount": ICOUNT_SHIFT} if args.board in EMULATED_CLOCK_HZ else {}
     with open_chosen(args, **options) as board:
-        media = ["page_media"] if "page_media" in args.store else []
-        install(board, only=["net", "pager", "flash", *media], yes=True)
+        install(board, only=["net", "pager"], yes=True)
         board.soft_reset()
         bench = Bench(board, _clock(args))
         rows = bench.operators(args.rounds, progress)

@@ -23,7 +23,7 @@ def fuse_updates(graph):
         if node.op == "apply" and len(readers[node.inputs[0]]) == 1:
             made = producer[node.inputs[0]]
             source = graph.nodes[made]
-            op = source.op.replace("_gradient", "_update")
+            op = source.op.replace("_gradient", "_codec")
             merged.append(Node(op, source.inputs, (), "update", node.writes, source.attrs))
             gone.add(made)
     kept = [

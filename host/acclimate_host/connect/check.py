@@ -8,7 +8,7 @@ from acclimate_host.connect import mpy, package
 from acclimate_host.errors import AcclimateError, BoardError, Refused
 
 _LOAD = (
-    "from acclimate import _native\nprint(_native.load({name!r}) is not None, "
+    "import acclimate as _native\nprint(_native.load({name!r}) is not None, "
     "_native.reason({name!r}))"
 )
 _HEADER = "with open({path!r}, 'rb') as f: print(list(f.read(4)))"
@@ -81,7 +81,7 @@ class _Check:
     def fault(self, stem, suffix):
         """Return what is wrong with a file of the package, or None."""
         path = f"{self.folder}/{stem}.{suffix}"
-        if stem not in package.modules():
+        if stem not in package.files():
             return "not of this release"
         try:
             if self._digest(path) == hashlib.sha256(_wanted(stem, suffix, self.info)).hexdigest():
@@ -121,8 +121,7 @@ def _wanted(stem, suffix, info):
 def _missing(present):
     """Return the modules that the installed ones import at their head and that are not there."""
     stems = {name.partition(".")[0] for name in present}
-    known = package.modules()
     wanted = set()
-    for stem in stems & known.keys():
-        wanted |= package.imports_at_head(known[stem])
+    for stem in stems & set(package.files()):
+        wanted |= package.imports_at_head(stem)
     return sorted(wanted - stems - {"_manifest"})

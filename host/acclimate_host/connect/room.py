@@ -12,25 +12,14 @@ ROLES = (
     "loop",
     "net",
     "store",
-    "saver",
-    "update",
     "acceptance",
     "reservoir",
-    "client",
-    "handover",
+    "pull",
     "pager",
-    "page_media",
-    "flash_open",
-    "operators",
-    "tunnel",
-    "report",
-    "blocks",
-    "mqtt",
-    "net_float",
-    "svm_small",
+    "svm.small",
 )
 # In a small heap the large machine cannot be imported.
-SMALL_ROLES = ("svm_small", "features", "store", "client", "update", "reservoir", "acceptance")
+SMALL_ROLES = ("svm.small", "features", "store", "pull", "reservoir", "acceptance")
 SMALL_HEAP_BYTES = 32 * 1024
 _SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
 
@@ -65,7 +54,7 @@ class Room:
         if needed > self.free_bytes + reusable:
             raise Refused(
                 f"{folder} needs {needed} bytes in {len(files)} files, the board has "
-                f"{self.free_bytes}: use --only NAMES, as svm,loop or net,saver,client"
+                f"{self.free_bytes}: use --only NAMES, as svm,loop or net,store,pull"
             )
 
     def choose(self, files, natives, heap_free_bytes):

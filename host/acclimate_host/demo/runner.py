@@ -17,7 +17,7 @@ _BATCH_ROWS = {"full": 8, "small": 4, "tiny": 1}
 _TRAIN_S = 300
 _SMALL_HEAP_BYTES = 160 * 1024
 # Imported from the top: an import deep inside a call needs much of a small C stack.
-_EARLY = ("acclimate.svm_model", "acclimate.svm_train", "acclimate.loop", "acclimate.features")
+_EARLY = ("acclimate.svm", "acclimate.loop", "acclimate.features")
 
 
 @dataclass

@@ -29,7 +29,7 @@ class Fitted:
     added_bytes: int
 
     def store_blocks(self, block_bytes, header_bytes=32):
-        """Blocks of a page store that a step writes (see acclimate.pager)."""
+        """Blocks of a page store that a step writes (see acclimate.pager.core)."""
         return sum(-(-(size + header_bytes) // block_bytes) for size in self.page_bytes)
 
 
