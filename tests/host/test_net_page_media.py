@@ -17,7 +17,7 @@ from acclimate.net import FloatNet, Net
 from acclimate.nor import NorFlash
 from acclimate.pager import Card, Files, Host, Pager, PagerError, SpiRam
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect.pages import PageKeeper
 from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit

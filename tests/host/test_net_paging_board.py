@@ -12,7 +12,7 @@ from net_cases import stored, values_for
 
 from acclimate_host.boards import load
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.model.build import Builder
 from acclimate_host.paths import built

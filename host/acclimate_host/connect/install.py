@@ -64,7 +64,7 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out = Room(board, present), ()
     if only is None and not sources:
-        chosen = room.choose(files, package.natives(info.arch), info.heap_free_bytes)
+        chosen = room.choose(files, package.natives(info.arch), info.heap_free_bytes, info.arch)
         if chosen:
             only, left_out = chosen
             files = package.build(info.arch, only, pure=not native)

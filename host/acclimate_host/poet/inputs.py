@@ -82,7 +82,7 @@ def planning_problem(model, table, style="chain", resident=False, dims=None):
 
 
 def _imported(path, table):
-    from ..compile.planned import plain_step
+    from ..compile.scheduled import plain_step
     from ..model.network import with_loss
     from ..sparse.scheme import full
     from .step_graph import step_graph

@@ -70,9 +70,8 @@ class Twin:
 
     def common_prefix(self, a, a_at, b, b_at, n):
         first, second = _readable(a, a_at + n), _readable(b, b_at + n)
-        return self._lib.buffers_common_prefix(
-            ctypes.byref(first, a_at), ctypes.byref(second, b_at), n
-        )
+        common = self._lib.buffers_common_prefix
+        return common(ctypes.byref(first, a_at), ctypes.byref(second, b_at), n)
 
     def crc_update(self, crc, data, start, end):
         if start < end:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from ..model.graph import GraphError, Node
 from .arena import Layout, lay_out
-from .encode import Plan
+from .placement import Placement
 from .step import Options, Step, training_step
 from .storage import Buffer, aligned, buffers, owner, share_in_place
 
@@ -30,7 +30,7 @@ class Stay:
 
 
 @dataclass(frozen=True)
-class PlannedStep(Step):
+class ScheduledStep(Step):
     """A step whose nodes follow a schedule; `stays` of all tensors, `pages` by number."""
 
     stays: tuple = ()
@@ -47,7 +47,7 @@ def plain_step(forward, scheme, tries=50):
 
 
 def with_schedule(step, found, plan):
-    """Return the PlannedStep of a plan, a list of (kind, id) on `found.graph` (StepGraph).
+    """Return the ScheduledStep of a plan, a list of (kind, id) on `found.graph` (StepGraph).
 
     :raises GraphError: when the plan runs a layer again after its weights have changed
     """
@@ -102,7 +102,7 @@ class _Builder:
         graph = replace(self.step.graph, nodes=tuple(_marked(self.nodes)))
         layout = Layout({}, 0, 0)  # the encoder lays out, with work areas
         stays, pages = tuple(self.stays), tuple(self.pages)
-        return PlannedStep(graph, self.step.taken, (), layout, stays, pages)
+        return ScheduledStep(graph, self.step.taken, (), layout, stays, pages)
 
 
 def _without_masks(attrs):
@@ -119,33 +119,33 @@ def _marked(nodes):
         yield node
 
 
-class PlannedPlan(Plan):
-    """Offsets of a PlannedStep: those of a tensor depend on where in the program it is asked."""
+class ScheduledPlacement(Placement):
+    """Offsets of a ScheduledStep: those of a tensor depend on where in the program it is asked."""
 
-    def __init__(self, step, network, optimizer, *planes):
-        self.stays, self.position = step.stays, None
-        super().__init__(step, network, optimizer, *planes)
+    def __init__(self, step, network, optimizer):
+        self.stays = step.stays
+        super().__init__(step, network, optimizer)
 
-    def at(self, name):
-        """Return the arena offset of a tensor at the node that is being written."""
-        stay = self._stay(name)
+    def at(self, name, position=None):
+        """Return the arena offset of a tensor at the node of this position."""
+        stay = self._stay(name, position)
         return super().at(name) if stay is None else self.layout.offsets[_label(stay)]
 
-    def has(self, name):
-        return self._stay(name) is not None or super().has(name)
+    def has(self, name, position=None):
+        """Say whether a tensor lies in the arena."""
+        return self._stay(name, position) is not None or super().has(name)
 
-    def _stay(self, name):
+    def _stay(self, name, position):
         if name == self.network.output:
             return None
         name = owner(name, self.taken)
         found = [stay for stay in self.stays if stay.tensor == name]
         if not found:
             return None
-        now = self.position
-        here = [stay for stay in found if now is not None and stay.first <= now <= stay.last]
-        if not here:
-            raise GraphError(f"{name}: the plan does not hold it at node {now}")
-        return here[0]
+        for stay in found:
+            if position is not None and stay.first <= position <= stay.last:
+                return stay
+        raise GraphError(f"{name}: the schedule does not hold it at node {position}")
 
     def _buffers(self):
         for buffer in super()._buffers():

@@ -6,7 +6,7 @@ import pytest
 from net_cases import sample, schemes, stored, trained_net, values_for
 
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step, with_schedule
+from acclimate_host.compile.scheduled import plain_step, with_schedule
 from acclimate_host.compile.step import training_step
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.network import Network
