@@ -22,7 +22,7 @@ import pytest
 
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
-from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS
+from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS, twins
 
 _HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
 _CALL = """
@@ -97,8 +97,8 @@ class HostRun:
         self.name = file.path.stem
         self.saved = _take_package()
         if runtime.native:
-            for native in file.natives:
-                importlib.import_module("acclimate_host.twin." + native[1:])
+            for name in twins(file.natives):
+                importlib.import_module("acclimate_host.twin." + name)
         # By its path: a test of the host may have the same name, and is not it.
         spec = importlib.util.spec_from_file_location("device_" + self.name, file.path)
         self.module = importlib.util.module_from_spec(spec)

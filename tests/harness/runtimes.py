@@ -126,12 +126,17 @@ def firmware(variant):
 
 
 def _no_twin(natives):
-    for name in natives:
-        if importlib.util.find_spec("acclimate_host.twin." + name[1:]) is None:
-            return f"no twin of {name}"
-        if not built("twin", f"libacclimate{name}.so").exists():
-            return f"twin of {name} is not built; run: make twin"
+    for name in twins(natives):
+        if importlib.util.find_spec("acclimate_host.twin." + name) is None:
+            return f"no twin of _{name}"
+        if not built("twin", f"libacclimate_{name}.so").exists():
+            return f"twin of _{name} is not built; run: make twin"
     return None
+
+
+def twins(natives):
+    """Return the names of the twins for native modules; one serves all variants of a module."""
+    return sorted({name.split("_")[1] for name in natives})
 
 
 def must_run():
