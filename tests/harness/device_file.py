@@ -22,7 +22,15 @@ import pytest
 
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
-from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS, twins
+from harness.runtimes import (
+    DEVICE_TESTS,
+    LIMITED,
+    MODELS,
+    ONLY_WITH_NATIVE,
+    VARIANTS,
+    WITH_FLOATS,
+    twins,
+)
 
 _HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
 _CALL = """
@@ -71,7 +79,7 @@ class DeviceTestFile:
 
 
 def _with_neighbours(path):
-    """Return the file and the files beside it that it imports, directly or not."""
+    """Return the file and what it imports of the tests' own files and models, directly or not."""
     done, todo = [], [path]
     while todo:
         current = todo.pop()
@@ -83,9 +91,8 @@ def _with_neighbours(path):
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
             for name in names:
-                beside = DEVICE_TESTS / (name + ".py")
-                if beside.exists() and beside not in done + todo:
-                    todo.append(beside)
+                beside = [folder / (name + ".py") for folder in (DEVICE_TESTS, MODELS)]
+                todo += [path for path in beside if path.exists() and path not in done + todo]
     return tuple(done)
 
 

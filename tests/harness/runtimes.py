@@ -9,6 +9,7 @@ from pathlib import Path
 
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.paths import built
+from acclimate_host.testing import nor
 
 EMULATED = ("nrf52840", "samd21", "esp32")
 # CircuitPython has no such modules, or not on every board; native code nowhere.
@@ -182,5 +183,14 @@ class Boards:
 
 
 DEVICE_TESTS = Path(__file__).resolve().parents[1] / "device"
-if str(DEVICE_TESTS) not in sys.path:
-    sys.path.insert(0, str(DEVICE_TESTS))
+MODELS = Path(nor.__file__).parent  # of hardware; a device test takes them along as its own files
+for _folder in (DEVICE_TESTS, MODELS):
+    if str(_folder) not in sys.path:
+        sys.path.insert(0, str(_folder))
+
+
+def copy_model(board, name="nor"):
+    """Copy a model of hardware to a board, as a module of that name beside the package."""
+    data = package.compile_file(MODELS / (name + ".py"), name + ".py")
+    board.mkdir(board.lib)
+    board.put_bytes(data, f"{board.lib}/{name}.mpy")
