@@ -11,6 +11,7 @@ from acclimate_host.commands import progress, table, write_text
 from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import baselines, networks, sweep
+from acclimate_host.poet.answer import optimality
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
 from acclimate_host.poet.models import cost_table, whole
@@ -74,7 +75,8 @@ def add_arguments(parser):
         help="length of an open dimension of an .onnx file; may be repeated",
     )
     add("--check", action="store_true", help="judge the plan in a .json file instead of planning")
-    add("--time-limit", type=float, metavar="S", help="of an exact solve, in seconds")
+    add("--time-limit", type=float, metavar="S", help="of a solve, in seconds")
+    add("--cpu-limit", type=float, metavar="S", help="of a solve, in seconds of all processors")
     add("--out", metavar="FILE", help="write problem, plan and claim (or the sweep) as JSON")
     add("--picture", metavar="FILE", help="draw the schedule (or the sweep), .svg or .png")
     add(
@@ -98,8 +100,9 @@ def run(args):
             raise AcclimateError(f"--{option} {name}: expected a name in .svg or .png")
     if args.bars and not args.sweep:
         raise AcclimateError("--bars draws a sweep; give --sweep method=A,B")
-    if args.time_limit is not None and not args.time_limit > 0:
-        raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
+    for option, limit in (("time", args.time_limit), ("cpu", args.cpu_limit)):
+        if limit is not None and not limit > 0:
+            raise AcclimateError(f"--{option}-limit {limit}: expected more than 0 seconds")
     if args.erases is not None and args.erases < 0:
         raise AcclimateError(f"--erases {args.erases}: expected 0 or more")
     common = dict(
@@ -146,6 +149,8 @@ def _options(args):
             raise AcclimateError(begin + why)
     if args.time_limit:
         found["time_limit"] = args.time_limit
+    if args.cpu_limit:
+        found["cpu_limit"] = args.cpu_limit
     return found
 
 
@@ -249,6 +254,8 @@ def _claim(outcome):
         "time": verdict.serial_time,
         "lower_bound": outcome.lower_bound,
         "proven": outcome.proven,
+        "class_proven": outcome.class_proven,
+        "space": outcome.space,
     }
 
 
@@ -270,9 +277,7 @@ def _rows(graph, budget, outcome):
 def _bound(outcome):
     if outcome.lower_bound is None:
         return "-"
-    energy = outcome.verdict.energy
-    gap = max(0.0, 1 - outcome.lower_bound / energy) if energy else 0.0
-    return "proven optimal" if outcome.proven else f"at most {100 * gap:.2g} % above optimum"
+    return optimality(outcome.verdict.energy, outcome)
 
 
 def _wear(budget, verdict, costs):

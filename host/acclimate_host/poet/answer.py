@@ -44,13 +44,7 @@ class Answer:
     @property
     def optimality(self):
         """One line for people: optimal, best of a class, or how far off at most."""
-        most = 100 * (self.energy / self.lower_bound - 1) if self.lower_bound > 0 else math.inf
-        above = f"at most {most:.2g} % above any plan" if most < 1e4 else "no bound"
-        if self.proven:
-            return "proven optimal"
-        if self.class_proven:
-            return f"best of its class ({self.space}); {above}"
-        return above
+        return optimality(self.energy, self)
 
     @property
     def gap(self):
@@ -68,6 +62,22 @@ class Answer:
             "class_proven": self.class_proven,
             "space": self.space,
         }
+
+
+def optimality(energy, outcome):
+    """What a plan of that energy is proven to be, in one line.
+
+    outcome: with lower_bound, proven, class_proven and space as an Answer has them. "Optimal"
+    speaks of all plans in the given order (or in any, where the order was free).
+    """
+    if outcome.proven:
+        return "proven optimal"
+    bound = outcome.lower_bound
+    most = 100 * (energy / bound - 1) if bound else math.inf
+    above = f"at most {most:.2g} % above any plan" if most < 1e6 else "no bound for any plan"
+    if outcome.class_proven:
+        return f"best of its class; {above} (class: {outcome.space})"
+    return above
 
 
 @dataclass(frozen=True)

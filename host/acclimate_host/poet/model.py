@@ -62,6 +62,12 @@ class Program:
         self.row_high.append(high)
         self.chain.append(chain)
 
+    def keep_rows(self, count):
+        """Drop all rows but the first ones."""
+        end = self.row_start[count]
+        del self.column[end:], self.value[end:], self.row_start[count + 1 :]
+        del self.row_low[count:], self.row_high[count:], self.chain[count:]
+
     def terms(self, number):
         """(column, coefficient) pairs of a row."""
         span = slice(self.row_start[number], self.row_start[number + 1])

@@ -30,6 +30,8 @@ class Root:
         self.needed = []  # rows of the program, with its cuts, that have a dual value
         self.took = 0.0  # seconds of computing for the last solve
         self.large = len(model.program.cost) > _LARGE
+        self.own = len(model.program.row_low)  # rows that are no cuts
+        self.spare = []  # cuts that the program was not given, as they do not bind
 
     @property
     def limits(self):
@@ -93,7 +95,6 @@ class Root:
             gained = (after.bound - before) / max(wanted, 1e-30)
             stalled = stalled + 1 if gained < 0.1 * _WORTH else 0
             if self.large and gained < _WORTH:
-                self.pool = []  # rows that do not pay here slow the search down as well
                 break
             if self.took > _DEAR_S and gained < _WORTH * self.took / _DEAR_S:
                 break
@@ -104,15 +105,41 @@ class Root:
         return True
 
     def settle(self):
-        """Append the cuts that bind at the end to the program."""
+        """Give the program the cuts that bind now, and no others."""
         values, program = self.outcome.values, self.model.program
+        program.keep_rows(self.own)
+        self.spare = []
         dual = np.abs(self.outcome.dual) > _BINDING
-        own = len(program.row_low)
-        self.needed = np.flatnonzero(dual[:own]).tolist()
-        for (terms, low, high), needed in zip(self.pool, dual[own:], strict=False):
+        self.needed = np.flatnonzero(dual[: self.own]).tolist()
+        for (terms, low, high), needed in zip(self.pool, dual[self.own :], strict=False):
             total = sum(value * values[column] for column, value in terms)
             if total < low + _BINDING or total > high - _BINDING:
                 if needed:
                     self.needed.append(len(program.row_low))
                 program.row(terms, low, high)
-        self.pool = []
+            else:
+                self.spare.append((terms, low, high))
+        self.spare += self.pool[len(dual) - self.own :]
+
+    def refused(self, values):
+        """Cuts that whole values break: new ones, and those that the program was not given."""
+        fresh = self.violated(values)
+        self.pool += fresh
+        if fresh:
+            self.relaxation.add(fresh)
+        old = [row for row in self.spare if _breaks(row, values)]
+        self.spare = [row for row in self.spare if not _breaks(row, values)]
+        for row in (*old, *fresh):
+            self.model.program.row(*row)
+        return fresh + old
+
+    def supported(self):
+        """Upper limits with which a plan only does what the relaxation does a share of."""
+        low, high = self.limits
+        return np.where(self.relaxation.whole & (self.outcome.values < _BINDING), low, high)
+
+
+def _breaks(row, values):
+    terms, low, high = row
+    total = sum(value * values[column] for column, value in terms)
+    return total < low - _BINDING or total > high + _BINDING

@@ -32,6 +32,8 @@ _WALK_SHARE = 0.25  # of the time of the cuts, for walks
 _CUT_S = 120.0  # most seconds for cuts
 _COUNTED = 2_000  # columns from which the tree over counts is the better search
 _CLASS_NODES = 200  # from which the formulation of a class is too large
+_NEAR_S, _NEAR_SHARE = 30.0, 0.2  # for plans near the relaxation, and the share of the time
+_TURN = 0.01  # share of the gap that another turn must close
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 _NEAR = 1.01  # a walk that costs more than this times the best is not tidied
@@ -303,11 +305,9 @@ class Search:
             self._walk_on()
             return
         self._raise(outcome.bound)
-        watch = self.watch.part(min(_CUT_S, 0.5 * self.watch.left()))
-        if not root.cut(watch, self._energy, self._closed, self._between):
+        if not self._tightened(root):
             self._refuse_or_close()
             return
-        root.settle()
         if self._closed() or self.options.solver != "highs" or not self.watch.left():
             return
         if self.plan is not None and len(model.program.cost) > _COUNTED:
@@ -316,6 +316,40 @@ class Search:
             self._say("done")
         else:
             self._program(root)
+
+    def _tightened(self, root):
+        """Cuts, then plans near the relaxation, in turn; False where no (better) plan is left."""
+        watch = self.watch.part(min(_CUT_S, 0.5 * self.watch.left()))
+        while True:
+            before = root.outcome.bound, self._energy()
+            if not root.cut(watch, self._energy, self._closed, self._between):
+                return False
+            root.settle()
+            if not self._near(root):
+                return False
+            wide = (self._energy() or math.inf) - before[0]
+            raised = root.outcome.bound > before[0] + _TURN * wide
+            if not watch.left() or self._closed() or not (raised or before[1] != self._energy()):
+                return True
+
+    def _near(self, root):
+        """Plans that only do what the relaxation does a share of; False where none is left."""
+        watch = self.watch.part(min(_NEAR_S, _NEAR_SHARE * self.watch.left()))
+        while watch.left() and not watch.stop and not self._closed():
+            gap = 0.1 * self.gap * abs(self.bound)
+            program, high = root.model.program, root.supported()
+            found = highs.minimise(program, watch, gap, None, root.limits[0], high)
+            if found.values is None:
+                break
+            self._offer_all(root.model.plans(found.values))
+            if not root.refused(found.values):
+                break
+        outcome = root.solve()
+        if outcome.status == "optimal":
+            self._raise(outcome.bound)
+            root.tighten(self.verdict.energy if self.plan else math.inf)
+            root.settle()
+        return outcome.status != "infeasible"
 
     def _between(self, bound, values, seconds):
         """After a round of cuts: the bound, and some walks beside it."""

@@ -24,6 +24,8 @@ def stage_values(model, plan):
             column = model.back.get((i, stage))
         elif i in made:
             column = model.again.get((i, stage))
+        if column is not None and values[column]:
+            column = model.twice.get((i, stage), column)
         if column is not None:
             values[column] = 1.0
         elif kind != "compute" or i in made:

@@ -7,7 +7,8 @@ or about how often a node runs there, so the bound holds for all plans, not for 
 - x[v, t]: node v is computed again in stage t (at least once);
 - in[i, t]: tensor i is read back in stage t (at least once);
 - out[i]: tensor i is written to storage;
-- r[i, t]: tensor i is in RAM when stage t has ended.
+- r[i, t]: tensor i is in RAM when stage t has ended;
+- twice[i, t]: tensor i is brought into RAM twice in stage t, in one way (for the RAM cuts).
 
 What every plan obeys: an input was there at the end of the stage before, is read back, or is
 computed again; so is what stays after the stage; the RAM limit holds while node t is computed
@@ -33,7 +34,8 @@ class StageModel:
     """Program, and what its columns mean; positions, x and events as a Model has them.
 
     stage_of: the stage in which each node is first computed; ends: the node that ends each stage.
-    staying[t]: tensor -> column of r at the end of stage t. again, back: (node, stage) -> column.
+    staying[t]: tensor -> column of r at the end of stage t. again, back, twice: (node, stage) ->
+    column.
     """
 
     graph: object
@@ -48,6 +50,7 @@ class StageModel:
     staying: list = field(default_factory=list)
     again: dict = field(default_factory=dict)
     back: dict = field(default_factory=dict)
+    twice: dict = field(default_factory=dict)
 
     def plans(self, values):
         """Plans that the values may describe, tidied; none where stages were joined."""
@@ -128,6 +131,11 @@ class _Builder:
                 if i < first:
                     program.row([(after[i], 1), *((c, -k) for c, k in sources(i))], high=0)
         model.staying.append(after)
+        for i in sorted({*again, *readers}):
+            ways = [nodes[i].compute_energy] if i in again else []
+            ways += [nodes[i].pagein_energy] if (i, t) in model.back else []
+            if ways and (i in after or i in needed):
+                model.twice[i, t] = program.variable(min(ways))
         self._memory(end, after)
         return events
 

@@ -91,6 +91,8 @@ class Tree:
         self.shares = {}  # (group, how many of its columns): number of the share
         self.table, numbers = table_of(root.model.program)
         self.first = numbers[root.needed]
+        if root.spare:
+            self.table.add(root.spare)
         low, high = root.limits
         whole = root.relaxation.whole
         start = Node(
@@ -379,15 +381,27 @@ class _Worker:
             self.tree.hints.append(values)
 
     def _solved(self, node, low, high):
-        """Whether the MIP solver has closed the node."""
+        """Whether the MIP solver has closed the node, with the cuts that its solutions break."""
         watch = self.watch.part(_LEAF_S)
         program = _limited(self.model.program, self.tree.groups, node.limits)
-        found = highs.minimise(program, watch, self.tree.gap * abs(node.bound), None, low, high)
-        node.bound = max(node.bound, found.bound)
-        closed = found.status != "stopped"
-        if found.values is not None:
-            self.tree.take(found.values, node.bound if closed else math.inf)
-        return closed or node.bound > self.tree.cutoff()
+        while True:
+            found = highs.minimise(
+                program, watch, self.tree.gap * abs(node.bound), None, low, high
+            )
+            node.bound = max(node.bound, found.bound)
+            closed = found.status != "stopped"
+            rows = []
+            if found.values is not None:
+                with self.tree.table.lock:
+                    rows = self.tree.root.violated(found.values)
+                    self.tree.table.add(rows)
+            if not rows:
+                if found.values is not None:
+                    self.tree.take(found.values, node.bound if closed else math.inf)
+                return closed or node.bound > self.tree.cutoff()
+            self.tree.take(found.values)
+            for row in rows:
+                program.row(*row)
 
     def _bounds(self, node):
         program, whole = self.model.program, self.lazy.whole

@@ -61,6 +61,8 @@ class Outcome:
     seconds: float
     lower_bound: float | None = None
     proven: bool = False
+    class_proven: bool = False
+    space: str = ""
 
 
 def names():
@@ -109,7 +111,10 @@ def _solved(name, graph, budget, clock, began, options):
         low, high = _power(graph)  # of a plan that only computes
         bound, proven = bound * low, proven and high <= low * (1 + 1e-9)
     seconds = time.monotonic() - began
-    return Outcome(name, answer.plan, verdict, "", seconds, bound, proven)
+    of_class = proven or (answer.class_proven and not timed)
+    return Outcome(
+        name, answer.plan, verdict, "", seconds, bound, proven, of_class, answer.space
+    )
 
 
 def _power(graph):
