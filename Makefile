@@ -43,7 +43,7 @@ help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
 	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
-	@echo "make lint                       check the style of the Python files"
+	@echo "make lint                       check style and types of the Python files"
 	@echo "make house                      what is public, what an install takes, circles, lines"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
@@ -81,6 +81,7 @@ BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
 	@out/venv/bin/ruff format --check --quiet .
+	@$(PYTHON) -m mypy
 
 house: out/stamps/venv
 	@$(PYTHON) tools/house.py
