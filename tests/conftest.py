@@ -5,6 +5,7 @@ With ``-n WORKERS --dist loadgroup`` a group stays together in one worker: all t
 emulated board, and otherwise the tests of one file, which share their fixtures.
 """
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,12 @@ class DeviceItem(pytest.Item):
 def pytest_collection_modifyitems(items):
     for item in items:
         item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def pytest_collection_finish():
+    """The device package collects garbage often: it need not look at all tests and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 def _group(item):
