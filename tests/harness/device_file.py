@@ -8,7 +8,6 @@ is skipped with that text as reason. Comments at the head of the file may say wh
     # RUNTIMES = ("cpython", "desktop")         the only runtimes (or families of them)
     # NOT_ON = {"samd21": "needs 40 KB"}        runtimes or families that are left out, and why
     # MIN_HEAP = 60000                          bytes of heap that must be free before import
-    # TIMEOUT_S = 120                           for one function; 60 without it
 """
 
 import ast
@@ -22,9 +21,10 @@ import pytest
 
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
+from harness.clock import HANG_S
 from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS
 
-_HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP) = (.*)$", re.MULTILINE)
 _CALL = """
 import gc
 gc.collect()
@@ -32,7 +32,7 @@ _skip = _test.%s()
 if _skip:
     print("SKIP", _skip)
 """
-_DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0, "TIMEOUT_S": 60}
+_DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0}
 
 
 class DeviceTestFile:
@@ -148,7 +148,7 @@ class BoardRun:
             pytest.skip(f"needs {need} bytes of heap, {self.runtime.name} has {free}")
         if self.runtime.limited:
             self.board.exec(LIMITED)
-        self.board.exec(f"import {self.file.path.stem} as _test", self.file.options["TIMEOUT_S"])
+        self.board.exec(f"import {self.file.path.stem} as _test", HANG_S)
 
     def _files(self):
         from harness.runtimes import ARCHS
@@ -168,7 +168,7 @@ class BoardRun:
         if self.board is None:
             self._prepare()
         try:
-            output = self.board.exec(_CALL % function, self.file.options["TIMEOUT_S"])
+            output = self.board.exec(_CALL % function, HANG_S)
         except BoardError as error:
             pytest.fail(f"{self.runtime.name}: {error.output}{error.traceback}", pytrace=False)
         except AcclimateError as error:

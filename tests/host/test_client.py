@@ -28,7 +28,7 @@ def kept():
 
 
 def client(store, server, **options):
-    return Client(store, server.url, wait_s=0, timeout_s=5, **options)
+    return Client(store, server.url, wait_s=0, timeout_s=60, **options)
 
 
 def objects_only(repository, bad):

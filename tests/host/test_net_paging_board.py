@@ -122,7 +122,7 @@ def on_board(board, program, x, store, script=_TRAIN, modules=("net", "pager", "
         "steps": STEPS,
         "rate": RATE,
     }
-    shown = board.exec(script.format(**values), 240)
+    shown = board.exec(script.format(**values))
     return ast.literal_eval(shown.strip().splitlines()[-1])
 
 

@@ -132,6 +132,6 @@ def test_a_cortex_m4_predicts_what_tflite_micro_predicts():
             flash.seek(_RAW_IN_FILE)
             flash.write(data)
         board.soft_reset()
-        found = ast.literal_eval(board.exec(_PREDICT.format(**names), 100))
+        found = ast.literal_eval(board.exec(_PREDICT.format(**names)))
     found = [(value + 128) % 256 - 128 for value in found]
     assert found == by_tflite_micro("okay_nabu", inputs)

@@ -63,7 +63,7 @@ def board(request):
 @pytest.fixture
 def fresh(board):
     board.soft_reset()
-    board.exec(SETUP, 60)
+    board.exec(SETUP)
     return board
 
 
@@ -74,17 +74,16 @@ def test_an_operators_only_update_changes_them_without_a_reset(fresh, tmp_path, 
     difference = update(old, new)
     assert difference[5] == 3 and len(difference) < len(new) - 60  # operators only
     assert read(new).arch == (fields_of(read(new).sections[1][1])["arch"] if native else 0)
-    fresh.exec(f"store.swap_capsule({old!r})\nfirst = operators.load(store)", 60)
+    fresh.exec(f"store.swap_capsule({old!r})\nfirst = operators.load(store)")
     text = fresh.exec("print(first.scale(21), operators.load(store) is first, weights())")
     assert text.split() == ["42", "True", "True"]
     text = fresh.exec(
         f"store.swap_capsule({difference!r})\nnow = operators.load(store)\n"
         "print(now.scale(21), now is first, weights(), first.scale(21), store.head.version)\n"
         "print(len([name for name in sys.modules if name.startswith('op_')]))",
-        60,
     )
     assert text.split() == ["63", "False", "True", "42", "2", "1"]
-    text = fresh.exec("store.rollback()\nprint(operators.load(store).scale(21))", 60)
+    text = fresh.exec("store.rollback()\nprint(operators.load(store).scale(21))")
     assert text.split() == ["42"]
 
 
@@ -102,15 +101,14 @@ store = boot()
 
 def test_operators_come_from_the_board_s_own_flash_also_after_a_reset(fresh, tmp_path):
     data = capsule(1, compiled(tmp_path, fresh.arch, 2))
-    fresh.exec(OWN_FLASH, 60)
+    fresh.exec(OWN_FLASH)
     text = fresh.exec(
         f"store.swap_capsule({data!r}, True)\nprint(operators.load(store).scale(21), weights())",
-        60,
     )
     assert text.split() == ["42", "True"]
     fresh.soft_reset()
-    fresh.exec(SETUP + OWN_FLASH, 60)
-    assert fresh.exec("print(operators.load(store).scale(4))", 60) == "8\n"
+    fresh.exec(SETUP + OWN_FLASH)
+    assert fresh.exec("print(operators.load(store).scale(4))") == "8\n"
 
 
 def test_heap_after_twenty_swaps_is_that_after_twelve(fresh, tmp_path):
@@ -123,7 +121,6 @@ def test_heap_after_twenty_swaps_is_that_after_twelve(fresh, tmp_path):
         "before = gc.mem_free()\n"
         "for _ in range(4):\n    assert swap(A) == 2 and swap(B) == 3\n"
         "print(before - gc.mem_free())",
-        100,
     )
     # The desktop build keeps a list of all machine code that it ever loaded.
     assert int(text) <= (512 if fresh.arch == "x64" else 64)
@@ -140,7 +137,6 @@ def test_two_models_keep_their_operators_side_by_side(fresh, tmp_path):
         "print(a.scale(1), b.scale(1), operators.load(store) is a, operators.load(other) is b)\n"
         f"other.swap_capsule({same!r}, True)\nprint(operators.load(other) is a)\n"
         "print(len([name for name in sys.modules if name.startswith('op_')]))",
-        60,
     )
     assert text.split() == ["2", "3", "True", "True", "True", "1"]
 
@@ -152,7 +148,6 @@ def test_native_code_of_another_board_is_refused_before_its_import(fresh, tmp_pa
     text = fresh.exec(
         f"refused(store.swap_capsule, {capsule(1, code)!r})\n"
         f"store.swap_capsule({unmarked!r})\nrefused(operators.load, store)",
-        60,
     )
     first, second = text.splitlines()
     assert first.startswith("capsule refused, arch: made for ")
@@ -167,7 +162,6 @@ def test_damage_in_the_flash_after_the_boot_is_found_before_the_import(fresh, tm
         f"store.swap_capsule({data!r})\n"
         f"flash.data[store.slots.start(store.active) + {at}] ^= 4\n"
         "refused(operators.load, store)",
-        60,
     )
     assert text.strip() == (
         "operators: capsule refused, integrity: SHA-256 of the content is not that of the header"
@@ -179,7 +173,6 @@ def test_a_model_without_operators_gives_none_and_no_model_an_error(fresh):
     text = fresh.exec(
         f"refused(operators.load, store)\nstore.swap_capsule({plain!r})\n"
         "print(operators.load(store))",
-        60,
     )
     assert text.splitlines()[0].startswith("operators: no model") and "None" in text
 
@@ -190,7 +183,6 @@ def test_operators_that_fail_leave_nothing_mounted(fresh, tmp_path):
         f"store.swap_capsule({capsule(1, code)!r})\n"
         "refused(operators.load, store)\nrefused(operators.load, store)\n"
         "print('/_operators' in sys.path)",
-        60,
     )
     lines = text.splitlines()
     assert (
@@ -220,7 +212,6 @@ def test_a_handover_keeps_the_old_model_where_the_new_operators_are_refused(fres
         f"try:\n    bring({bad!r})\nexcept RuntimeError as error:\n    print(error)\n"
         "print(current.predict(7), store.state, current.version)\n"
         f"bring({better!r})\nprint(current.predict(7), current.version)",
-        60,
     )
     lines = text.splitlines()
     assert lines[0] == "7" and lines[1].startswith("the new model cannot be loaded: operators: ")
@@ -257,7 +248,7 @@ def _check_files(board):
 
     with tempfile.TemporaryDirectory() as folder:
         one, two = (capsule(1, compiled(Path(folder), "x64", n, native=False)) for n in (2, 3))
-    board.exec(SETUP + NO_VFS, 60)
+    board.exec(SETUP + NO_VFS)
     text = board.exec(
         f"store.swap_capsule({one!r})\nprint(operators.load(store).scale(4))\nold = files()\n"
         f"store.swap_capsule({two!r}, True)\nprint(operators.load(store).scale(4))\n"
@@ -274,7 +265,6 @@ def _check_files(board):
         "with _open(path, 'wb') as file:\n    file.write(data)\n"
         "print(again(), writes.count('wb'))\n"
         "for name in files():\n    os.remove(name)",
-        60,
     )
     assert text.split() == ["8", "12", "1", "1", "True", "12", "0", "12", "1"]
 
@@ -291,9 +281,9 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
     data = build(sections, "NETWORK", 7, 1, key=KEY, **fields_of(kernels))
     install(board, ["store", "nor", "net"], yes=True)
     board.soft_reset()
-    board.exec(SETUP.replace("16 * 128, 128", "18 * 4096, 4096") + "data = b''", 60)
+    board.exec(SETUP.replace("16 * 128, 128", "18 * 4096, 4096") + "data = b''")
     for at in range(0, len(data), 2048):
-        board.exec(f"data += {data[at : at + 2048]!r}", 60)
+        board.exec(f"data += {data[at : at + 2048]!r}")
     text = board.exec(
         "from acclimate.store.capsule import PROGRAM\nfrom acclimate.net import Net\n"
         "store.swap_capsule(data)\ndata = None\nkernels = operators.load(store, native='net')\n"
@@ -301,6 +291,5 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
         "    store.readinto(kind, 0, out)\n    return out\n"
         "net = Net(part(PROGRAM), part(WEIGHTS))\nprint(net._native is kernels)\n"
         f"net.predict({v.INPUTS[0]!r})\nprint(bytes(net.outputs()) == {v.OUTPUTS[0]!r})",
-        100,
     )
     assert text.split() == ["True", "True"]

@@ -42,7 +42,7 @@ def run_on_board(board, module, fit):
         is_float=is_float,
         words=words,
     )
-    return board.exec(text, 60).split(), words
+    return board.exec(text).split(), words
 
 
 def array_before_start(fit):

@@ -137,7 +137,7 @@ def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     file = package.natives(arch)["_codec"].read_bytes()
     assert runtime.get_bytes(runtime.lib + FOLDER + "/_codec.mpy") == file
     code = "import acclimate as _native\n_native.load('codec')\nprint(_native.reason('codec'))"
-    assert runtime.exec(code, 60) == "loaded\n"
+    assert runtime.exec(code) == "loaded\n"
 
 
 def test_firmware_that_may_collect_native_code_is_named(desktop, monkeypatch):

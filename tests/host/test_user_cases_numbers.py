@@ -155,7 +155,7 @@ def test_a_body_of_twice_the_heap_is_taken_in_pieces(tmp_path, certificates):  #
         with open_board("desktop", heap_bytes=400 * 1024) as board:
             install(board, only=["pull"], yes=True)
             code = _TLS.format(key=cases.KEY, certificate=der, url=server.url)
-            assert board.exec(code.replace("65536", "262144"), 60) == "True True verified\n"
+            assert board.exec(code.replace("65536", "262144")) == "True True verified\n"
 
 
 def test_the_evaluator_shares_no_code_with_any_solver():

@@ -280,4 +280,4 @@ def test_tls_with_thirty_kilobytes_of_heap(tmp_path, certificates):  # noqa: F81
         with open_board("desktop", heap_bytes=400 * KB) as board:
             install(board, only=["pull"], yes=True)
             code = _TLS.format(key=cases.KEY, certificate=der, url=server.url)
-            assert board.exec(code, 60) == "True True verified\n"
+            assert board.exec(code) == "True True verified\n"

@@ -255,7 +255,7 @@ def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
         assert int(cost) < 900  # the package itself imports nothing
         for name in SMALL:
             board.soft_reset()
-            cost = int(board.exec(_COST.format(name=name), 60).split()[0])
+            cost = int(board.exec(_COST.format(name=name)).split()[0])
             assert cost <= table[name], (name, cost)
 
 
@@ -269,7 +269,6 @@ def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
             "import gc\nfrom acclimate.svm import SmallSVM\nm = SmallSVM()\n"
             "X = bytearray((0, 1, 2, 7, 8, 9))\nm.fit(X, bytes((3, 3, 3, 5, 5, 5)))\n"
             "print(m.predict(bytearray((8,))))\ngc.collect()\nprint(gc.mem_free())",
-            120,
         ).split()
         assert free[0] == "5" and int(free[1]) >= 8192
 

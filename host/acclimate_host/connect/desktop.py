@@ -15,6 +15,7 @@ from acclimate_host.paths import built, program
 
 _AGENT = Path(__file__).with_name("desktop_agent.py")
 NAMES = ("desktop", "desktop-f32")
+_CALL_S = 600  # other programs may need this computer too
 
 
 def binary(name="desktop"):
@@ -69,7 +70,7 @@ class DesktopBoard(Board):
             env={**os.environ, "MICROPYPATH": search},
         )
 
-    def exec(self, code, timeout_s=10, consumer=None):
+    def exec(self, code, timeout_s=_CALL_S, consumer=None):
         if isinstance(code, str):
             code = code.encode()
         deadline = time.monotonic() + timeout_s
