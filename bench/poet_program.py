@@ -14,8 +14,8 @@ import ast
 import time
 
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
 from acclimate_host.compile.program_format import code
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.model.build import Builder
 from acclimate_host.poet.fit import fit
 from acclimate_host.poet.measure import with_values

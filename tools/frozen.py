@@ -63,10 +63,11 @@ def write(names, folder):
     target = Path(folder, merge.PACKAGE)
     shutil.rmtree(folder, ignore_errors=True)
     target.mkdir(parents=True)
-    for unit, modules in merge.units().items():
+    layout = merge.layout()
+    for unit, modules in layout.units.items():
         chosen = [module for module in modules if module in names]
         if chosen:
-            (target / f"{unit}.py").write_text(merge.merged(unit, chosen), encoding="utf-8")
+            (target / f"{unit}.py").write_text(layout.merged(unit, chosen), encoding="utf-8")
 
 
 if __name__ == "__main__":

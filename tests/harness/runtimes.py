@@ -127,7 +127,7 @@ def firmware(variant):
 
 def _no_twin(natives):
     for name in natives:
-        if importlib.util.find_spec("acclimate_host.twin" + name) is None:
+        if importlib.util.find_spec("acclimate_host.twin." + name[1:]) is None:
             return f"no twin of {name}"
         if not built("twin", f"libacclimate{name}.so").exists():
             return f"twin of {name} is not built; run: make twin"

@@ -14,8 +14,8 @@ from pathlib import Path
 from acclimate.store.rangecoder_native import Decoder as NativeDecoder
 
 from acclimate.store.rangecoder import Decoder
-from acclimate_host import twin_codec
 from acclimate_host.capsules.rangecoder import Encoder
+from acclimate_host.twin import codec as twin_codec
 
 
 def hashes(core, draw):

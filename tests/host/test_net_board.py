@@ -60,7 +60,7 @@ def case():
 
 def on_twin(case):
     from acclimate.net import Net
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     program, x = case

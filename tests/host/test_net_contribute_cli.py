@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acclimate_host import twin_net
 from acclimate_host.cli import main
 from acclimate_host.commands.contribute import bar
+from acclimate_host.twin import net as twin_net
 
 onnx = pytest.importorskip("onnx")
 from test_net_onnx import Model  # noqa: E402

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from acclimate_host import twin_net
 from acclimate_host.cli import main
 from acclimate_host.model import build, factors, small
 from acclimate_host.paths import repository
+from acclimate_host.twin import net as twin_net
 
 DIGITS = re.compile(r"-?\d[\d.,]*")
 

@@ -11,11 +11,11 @@ import pytest
 from net_cases import OPTIMIZERS, sample, schemes, step_of, stored, trained_net, values_for
 
 from acclimate.net import FloatNet, Net
-from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
+from acclimate_host.twin import net as twin_net
 
 MODULES = [built("native", "xtensawin", name + ".mpy") for name in ("_net", "_net_f32")]
 _STEPS = """
@@ -28,7 +28,7 @@ def steps(net, inputs, labels):
     return found
 """
 _ON_BOARD = """
-import acclimate as _native
+from acclimate import _native
 import _net, _net_f32
 _native.register('net', _net)
 _native.register('net_f32', _net_f32)
@@ -60,7 +60,7 @@ def board():
         for module in MODULES:
             board.put_bytes(module.read_bytes(), "/" + module.name)
         board.mkdir("/lib/acclimate")
-        for file, data in package.build("xtensawin", ["net"], pure=True).items():
+        for file, data in package.build("xtensawin", ["net_float", "crc"], pure=True).items():
             board.put_bytes(data, f"/lib/acclimate/{file}")
         yield board
 

@@ -20,7 +20,7 @@ def net_class():
     if not built("twin", "libacclimate_net.so").exists():
         pytest.skip("twin of _net is not built; run: make twin")
     from acclimate.net import FloatNet
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     return FloatNet

@@ -35,7 +35,7 @@ def board():
         vectors = ("net_vectors_mlp", "net_vectors_biases", "net_vectors_pools")
         for name in (*FILES, "net_checks", *vectors):
             source = DEVICE_TESTS / (name + ".py")
-            opened.put_bytes(package.compile_file(source, source.name, "armv6m"), f"/{name}.mpy")
+            opened.put_bytes(package.compile_file(source, source.name), f"/{name}.mpy")
         yield opened
 
 

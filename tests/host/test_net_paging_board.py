@@ -12,7 +12,7 @@ from net_cases import stored, values_for
 
 from acclimate_host.boards import load
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.model.build import Builder
 from acclimate_host.paths import built
@@ -89,7 +89,7 @@ def case():
 
 def on_twin(program, x):
     from acclimate.net import Net
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     net = Net(bytearray(program.code), program.weights, seed=7)

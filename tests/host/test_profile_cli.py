@@ -7,7 +7,7 @@ import pytest
 from net_cases import trained_net, values_for
 
 from acclimate_host.cli import main
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect import why_not
 from acclimate_host.connect.emulator import Emulator
 from acclimate_host.errors import AcclimateError

@@ -31,7 +31,7 @@ def board():
     with open_board("samd21", elf=ELF) as opened:
         for name in ("capsule_vectors", "test_store", "test_delta"):
             source = DEVICE_TESTS / (name + ".py")
-            data = package.compile_file(source, source.name, "armv6m")
+            data = package.compile_file(source, source.name)
             opened.put_bytes(data, f"/{name}.mpy")
         native = built("native", "armv6m", "_codec.mpy")
         opened.put_bytes(native.read_bytes(), "/_codec.mpy")

@@ -16,6 +16,7 @@ from acclimate_host.commands import (
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import costs
+from acclimate_host.poet.inputs import cost_table
 from acclimate_host.poet.measure import (
     EMULATED_CLOCK_HZ,
     ICOUNT_SHIFT,
@@ -25,7 +26,6 @@ from acclimate_host.poet.measure import (
     mean_power,
     table_text,
 )
-from acclimate_host.poet.models import cost_table
 
 _ESTIMATE = "estimate from instructions at {:g} MHz, one a cycle; no flash waits"
 

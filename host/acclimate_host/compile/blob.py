@@ -15,6 +15,7 @@ from ..model.int8 import layer_factors
 from ..model.network import clamp_limits
 from .program_format import ADD
 from .rows import pack_rows, rows_bytes
+from .storage import aligned
 
 SUM_LIMIT = 1 << 31
 # Signed fields of the records; all others are unsigned.
@@ -174,11 +175,7 @@ def forward_work(layer):
         columns = (layer.window[3] - 1) * layer.stride[1] + layer.kernel[1]
         return 8 * layer.kernel[0] * (columns + layer.kernel[1])
     row = taps * layer.cin // layer.groups + 8  # filled twice, trained and frozen part
-    return _up(2 * 2 * row + row)
-
-
-def _up(size):
-    return -(-size // 4) * 4
+    return aligned(2 * 2 * row + row)
 
 
 def check_sums(layer, bias):

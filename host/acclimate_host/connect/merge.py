@@ -6,6 +6,8 @@ A board has no sub-packages: each costs two blocks of its file system and heap a
 ``from acclimate.svm import SVM`` stays as it is. Imports between modules of one file are taken
 out; imports of other files name the file. A module-level name that two modules of a file use
 for different things gets the module's name behind it.
+
+A board with little heap has the modules apart, so that only what is used takes some of it.
 """
 
 import ast
@@ -17,7 +19,7 @@ from acclimate_host.paths import device_package
 PACKAGE = "acclimate"
 
 # file on the board -> modules in it, each after those that it needs at once
-UNITS = {
+_TOGETHER = {
     "__init__": ("__init__", "_native"),
     "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "_sha256": ("_sha256",),
@@ -64,6 +66,11 @@ UNITS = {
 }
 
 
+# Where the heap is small only these lie together.
+_APART = {"__init__": _TOGETHER["__init__"]}
+_SMALL_ARCHS = ("armv6m",)
+
+
 @functools.lru_cache(maxsize=1)
 def modules():
     """Return ``{module name below acclimate: source path}`` of the device package."""
@@ -78,41 +85,95 @@ def modules():
     return found
 
 
-@functools.lru_cache(maxsize=1)
-def unit_of():
-    """Return ``{module: file on the board}``; a module that no file lists is a file itself."""
-    listed = {module: unit for unit, names in UNITS.items() for module in names}
-    return {module: listed.get(module, module.replace(".", "_")) for module in modules()}
+def of_package(name):
+    """Tell whether an imported name is the package or below it."""
+    return name is not None and name.partition(".")[0] == PACKAGE
 
 
-def units():
-    """Return ``{file on the board: modules}`` of all of the package."""
-    found = {}
-    for module, unit in unit_of().items():
-        found.setdefault(unit, []).append(module)
-    return {unit: UNITS.get(unit, tuple(names)) for unit, names in found.items()}
+def origin(module, name=None):
+    """Return (module, name), or (module,), that an import of the package means."""
+    below = module.partition(".")[2]
+    path = ".".join(filter(None, [below, name]))
+    if name is None or path in modules():
+        return (path,)
+    return _where(below or "__init__", name)
 
 
-def merged(unit, names=None):
-    """Return the source text of one file of the package as it lies on a board.
+@functools.lru_cache(maxsize=2)
+def layout(arch=None):
+    """Return the `Layout` of the package on boards of an architecture."""
+    return _layout(arch in _SMALL_ARCHS)
 
-    :param names: of its modules, where not all of them are wanted.
+
+@functools.lru_cache(maxsize=2)
+def _layout(apart):
+    return Layout(_APART if apart else _TOGETHER)
+
+
+class Layout:
+    """Which modules of the package are which file on a board.
+
+    :ivar dict unit_of: module -> file; a module that no file lists is a file itself
+    :ivar dict units: file -> its modules
     """
-    names = names or units()[unit]
-    texts = [_Module(name).on_board() for name in names]
-    head = texts[0].partition("\n")[0]
-    return head + "\n" + "\n".join(text.partition("\n")[2] for text in texts)
 
+    def __init__(self, together):
+        listed = {module: unit for unit, names in together.items() for module in names}
+        self.unit_of = {m: listed.get(m, m.replace(".", "_")) for m in modules()}
+        self.units = {}
+        for module, unit in self.unit_of.items():
+            self.units.setdefault(unit, []).append(module)
+        for unit in self.units:
+            self.units[unit] = together.get(unit, tuple(self.units[unit]))
+        self._names = {}
 
-def for_board(text):
-    """Return a program's text with its imports of the package as they are on a board."""
-    return _Module(None, text).on_board()
+    def merged(self, unit, names=None):
+        """Return the source text of one file of the package as it lies on a board.
 
+        :param names: of its modules, where not all of them are wanted.
+        """
+        names = names or self.units[unit]
+        texts = [_Module(self, name).on_board() for name in names]
+        head = texts[0].partition("\n")[0]
+        return head + "\n" + "\n".join(text.partition("\n")[2] for text in texts)
 
-def absolute(module):
-    """Return the name by which a file of the package is imported on a board."""
-    unit = unit_of()[module]
-    return PACKAGE if unit == "__init__" else f"{PACKAGE}.{unit}"
+    def for_board(self, text):
+        """Return a program's text with its imports of the package as they are on a board."""
+        return _Module(self, None, text).on_board()
+
+    def absolute(self, module):
+        """Return the name by which a module's file is imported on a board."""
+        unit = self.unit_of[module]
+        return PACKAGE if unit == "__init__" else f"{PACKAGE}.{unit}"
+
+    def globals(self, unit):
+        """Return ``{(module, name): name in the merged file}``."""
+        if unit not in self._names:
+            self._names[unit] = self._globals(unit)
+        return self._names[unit]
+
+    def _globals(self, unit):
+        taken, found = {}, {}
+        # The last module keeps its names: others may use the file as an object for it.
+        for module in reversed(self.units[unit]):
+            for name, what in _bound(_tree(module).body):
+                if isinstance(what, tuple) and of_package(what[0]):
+                    what = origin(*what)
+                    if self.unit_of.get(what[0]) == unit:
+                        continue  # the name that it has where it is defined
+                source = what or (module, name)
+                if taken.setdefault(name, source) == source:
+                    found[module, name] = name
+                else:
+                    found[module, name] = f"{name}_{module.rpartition('.')[2]}"
+        return found
+
+    def object_import(self, module, local):
+        """Return the statement that binds a module's file to a local name."""
+        unit = self.unit_of[module]
+        if unit == "__init__":
+            return f"import {PACKAGE}" + _as(PACKAGE, local)
+        return f"from {PACKAGE} import {unit}" + _as(unit, local)
 
 
 @functools.lru_cache(maxsize=None)
@@ -147,26 +208,6 @@ def _bound(statements):
             yield from _bound([*node.body, *getattr(node, "orelse", [])])
 
 
-@functools.lru_cache(maxsize=None)
-def _globals(unit):
-    """Return ``{(module, name): name in the merged file}``."""
-    taken, found = {}, {}
-    for module in reversed(
-        units()[unit]
-    ):  # the last one, which others use as an object, keeps its names
-        for name, what in _bound(_tree(module).body):
-            if isinstance(what, tuple) and of_package(what[0]):
-                what = origin(*what)
-                if unit_of().get(what[0]) == unit:
-                    continue  # the name that it has where it is defined
-            source = what or (module, name)
-            if taken.setdefault(name, source) == source:
-                found[module, name] = name
-            else:
-                found[module, name] = f"{name}_{module.rpartition('.')[2]}"
-    return found
-
-
 def _where(module, name):
     """Return (module that defines a name, its name there), looked up through a room's face."""
     for node in _tree(module).body if module in modules() else ():
@@ -184,21 +225,13 @@ def _is_face(node):
     return getattr(node.targets[0], "id", "") == "_NAMES"
 
 
-def origin(module, name=None):
-    """Return (module, name), or (module,), that an import of the package means."""
-    below = module.partition(".")[2]
-    path = ".".join(filter(None, [below, name]))
-    if name is None or path in modules():
-        return (path,)
-    return _where(below or "__init__", name)
-
-
 class _Module:
     """One source text: what is changed in it for a board."""
 
-    def __init__(self, module, text=None):
+    def __init__(self, layout, module, text=None):
+        self.layout = layout
         self.module = module
-        self.unit = None if module is None else unit_of()[module]
+        self.unit = None if module is None else layout.unit_of[module]
         self.text = modules()[module].read_text(encoding="utf-8") if text is None else text
         self.edits = []
         self.starts = [0]
@@ -211,7 +244,7 @@ class _Module:
         if self.unit:
             own = {
                 name: new
-                for (module, name), new in _globals(self.unit).items()
+                for (module, name), new in self.layout.globals(self.unit).items()
                 if module == self.module and new != name
             }
         self._scope(tree, own, {})
@@ -284,19 +317,20 @@ class _Module:
             module, *name = origin(node.module, alias.name)
             if not name:  # a module as an object
                 objects[local] = module
-                if unit_of()[module] != self.unit:
-                    lines.append(_object_import(module, names.get(local, local)))
+                if self.layout.unit_of[module] != self.unit:
+                    lines.append(self.layout.object_import(module, names.get(local, local)))
                 continue
             name = name[0]
-            defined = _globals(unit_of()[module]) if module in modules() else {}
+            unit = self.layout.unit_of.get(module)
+            defined = self.layout.globals(unit) if unit else {}
             if (module, name) not in defined:  # made by the installer
                 lines.append(f"from {node.module} import {alias.name}" + _as(alias.name, local))
                 continue
             new = defined[module, name]
-            if unit_of()[module] == self.unit:
+            if unit == self.unit:
                 names[local] = new
             else:
-                line = f"from {absolute(module)} import {new}"
+                line = f"from {self.layout.absolute(module)} import {new}"
                 lines.append(line + _as(new, names.get(local, local)))
         self._replace(node, "; ".join(lines) or "pass")
 
@@ -308,13 +342,13 @@ class _Module:
                     continue
                 if len(node.names) > 1:
                     raise Refused(f"{self.module}: import {alias.name} on a line of its own")
-                same = unit_of()[path] == self.unit
-                self._replace(node, "pass" if same else "import " + absolute(path))
+                same = self.layout.unit_of[path] == self.unit
+                self._replace(node, "pass" if same else "import " + self.layout.absolute(path))
 
     def _attribute(self, node, module, names, bound):
         """``module.name``, where the module is an object of the package; True when changed."""
-        unit = unit_of()[module]
-        new = _globals(unit).get((module, node.attr), node.attr)
+        unit = self.layout.unit_of[module]
+        new = self.layout.globals(unit).get((module, node.attr), node.attr)
         if unit == self.unit:
             if new in bound:
                 raise Refused(f"{self.module}: a variable hides {module}.{new} in one file")
@@ -333,21 +367,10 @@ class _Module:
         kept = {}
         for name, module in ast.literal_eval(node.value).items():
             module = module.partition(".")[2]
-            if unit_of()[module] != self.unit:
-                kept[name] = absolute(module)
+            if self.layout.unit_of[module] != self.unit:
+                kept[name] = self.layout.absolute(module)
         self._replace(node, f"_NAMES = {kept!r}")
-
-
-def of_package(name):
-    return name is not None and name.partition(".")[0] == PACKAGE
 
 
 def _as(name, local):
     return "" if name == local else f" as {local}"
-
-
-def _object_import(module, local):
-    unit = unit_of()[module]
-    if unit == "__init__":
-        return f"import {PACKAGE}" + _as(PACKAGE, local)
-    return f"from {PACKAGE} import {unit}" + _as(unit, local)

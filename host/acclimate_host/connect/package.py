@@ -67,30 +67,32 @@ def references(path):
     return _references(path, path.stat().st_mtime_ns)
 
 
-def files():
+def files(arch=None):
     """Return the names of all files that the package has on a board, sorted."""
-    return sorted(merge.units())
+    return sorted(merge.layout(arch).units)
 
 
-def imports_at_head(name):
+def imports_at_head(name, arch=None):
     """Return the files of the package that one needs as soon as it is imported."""
-    found = set()
-    for node in ast.parse(merge.merged(name)).body:
+    layout, found = merge.layout(arch), set()
+    for node in ast.parse(layout.merged(name)).body:
         if isinstance(node, ast.ImportFrom) and node.module == merge.PACKAGE:
-            found.update(alias.name for alias in node.names if alias.name in merge.units())
+            found.update(alias.name for alias in node.names if alias.name in layout.units)
         elif isinstance(node, ast.ImportFrom) and merge.of_package(node.module):
             found.add(node.module.partition(".")[2])
     return found
 
 
-def closure(names=None, sources=()):
+def closure(names=None, sources=(), arch=None):
     """Return (files, native modules) needed for the named ones and for source files.
 
     :param names: files or modules of the package such as ``["svm"]``; None means all of it.
     :param sources: files outside the package whose imports count too.
+    :param arch: of the board, which decides what a file is.
     :raises Refused: a name that the package does not have.
     """
-    units, unit_of = merge.units(), merge.unit_of()
+    layout = merge.layout(arch)
+    units, unit_of = layout.units, layout.unit_of
     if names is None and not sources:
         names = list(units)
     todo, native = {"__init__"}, set()
@@ -116,7 +118,7 @@ def closure(names=None, sources=()):
     return sorted(done), sorted(native)
 
 
-def stamped(name, version=__version__):
+def stamped(name, version=__version__, arch=None):
     """Return the source (bytes) of a file of the package as it is shipped.
 
     Its first line, a comment, gives way to a statement that has the release of the file and
@@ -124,7 +126,7 @@ def stamped(name, version=__version__):
 
     :raises Refused: the file does not begin with a comment.
     """
-    text = merge.merged(name).encode()
+    text = merge.layout(arch).merged(name).encode()
     if name == "__init__":
         return text
     first, _, rest = text.partition(b"\n")
@@ -143,7 +145,7 @@ def compile_file(source, name, arch=None):
 
     It imports the package as everywhere; here the names of the files on a board are put in.
     """
-    text = merge.for_board(Path(source).read_text(encoding="utf-8"))
+    text = merge.layout(arch).for_board(Path(source).read_text(encoding="utf-8"))
     return compile_source(text.encode(), name, arch)
 
 
@@ -215,9 +217,9 @@ def build(arch=None, only=None, sources=(), pure=False):
     :param sources: files outside the package whose imports count too.
     :param pure: leave native modules out.
     """
-    wanted, wanted_native = closure(only, sources)
+    wanted, wanted_native = closure(only, sources, arch)
     files = {
-        name + ".mpy": compile_source(stamped(name), f"{PACKAGE}/{name}.py", arch)
+        name + ".mpy": compile_source(stamped(name, arch=arch), f"{PACKAGE}/{name}.py", arch)
         for name in wanted
     }
     available = {} if pure else natives(arch)

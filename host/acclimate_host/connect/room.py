@@ -57,7 +57,7 @@ class Room:
                 f"{self.free_bytes}: use --only NAMES, as svm,loop or net,store,pull"
             )
 
-    def choose(self, files, natives, heap_free_bytes):
+    def choose(self, files, natives, heap_free_bytes, arch=None):
         """Return (names that fit, names left out), or None when all files fit.
 
         :param files: ``{file name: bytes}`` of the whole package.
@@ -70,7 +70,7 @@ class Room:
         roles = SMALL_ROLES if heap_free_bytes < SMALL_HEAP_BYTES else ROLES
         count = len(roles)
         while count > 1:
-            names = _names(roles[:count], files, natives)
+            names = _names(roles[:count], files, natives, arch)
             fits = self.needed([len(files[name]) for name in names]) <= most
             if fits or names <= self.present.keys():  # the second time as the first
                 break
@@ -78,8 +78,8 @@ class Room:
         return roles[:count], roles[count:]
 
 
-def _names(roles, files, natives):
-    modules, wanted = package.closure(roles)
+def _names(roles, files, natives, arch):
+    modules, wanted = package.closure(roles, arch=arch)
     names = {name + ".mpy" for name in modules}
     names |= {name + ".mpy" for name in natives if package.is_wanted(name, wanted)}
     return (names | {package.MANIFEST + ".mpy"}) & set(files)

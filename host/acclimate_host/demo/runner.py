@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acclimate_host.demo import watch
-from acclimate_host.demo.protocol import SAMPLES, Outcome, factory_machine, rows
+from acclimate_host.demo.protocol import SAMPLES, SessionResult, factory_machine, rows
 from acclimate_host.paths import program
 
 _ON_BOARD = Path(__file__).with_name("on_board.py")
@@ -54,9 +54,9 @@ class Runner:
         self.shares = []  # (windows lived through, % right on unseen windows)
 
     def run(self, session):
-        """Live through the session; returns its `Outcome`."""
+        """Live through the session; returns its `SessionResult`."""
         self._set_up(session)
-        out = Outcome()
+        out = SessionResult()
         self._keep_unseen(session.unseen)
         out.before, self.margins_before = self._test()
         self._note_share(0, out.before)

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, replace
 
 from ..compile.encode import encode
-from ..compile.planned import plain_step, with_schedule
+from ..compile.scheduled import plain_step, with_schedule
 from .answer import Infeasible
 from .problem import Budget, PlanError
 from .solve import solve
