@@ -22,7 +22,7 @@ import pytest
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
 from harness.clock import HANG_S
-from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS
+from harness.runtimes import ARCHS, DEVICE_TESTS, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS
 
 _HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP) = (.*)$", re.MULTILINE)
 _CALL = """
@@ -146,14 +146,12 @@ class BoardRun:
         free = int(self.board.exec("import gc\ngc.collect()\nprint(gc.mem_free())"))
         if free < need:
             pytest.skip(f"needs {need} bytes of heap, {self.runtime.name} has {free}")
-        if self.runtime.limited:
-            self.board.exec(LIMITED)
         self.board.exec(f"import {self.file.path.stem} as _test", HANG_S)
 
     def _files(self):
-        from harness.runtimes import ARCHS
-
         arch = ARCHS[self.runtime.board]
+        if self.runtime.board == "circuitpython":
+            return self._circuitpython_files()
         built = package.build(arch, sources=self.file.files, pure=not self.runtime.native)
         if not self.runtime.native:
             built.pop("_manifest.mpy", None)
@@ -162,6 +160,17 @@ class BoardRun:
         for path in self.file.files:
             data = package.compile_file(path, path.name, arch)
             wanted[f"{root}/{path.stem}.mpy"] = data
+        return wanted
+
+    def _circuitpython_files(self):
+        compiler = package.circuitpython_compiler()
+        built = package.build_circuitpython(sources=self.file.files, compiler=compiler)
+        wanted = {f"{self.board.lib}/acclimate/{name}": data for name, data in built.items()}
+        for path in self.file.files:
+            name, data = path.name, package.program_text(path)
+            if compiler:
+                name, data = path.stem + ".mpy", package.compile_source(data, name, None, compiler)
+            wanted[f"{self.board.root}/{name}"] = data
         return wanted
 
     def call(self, function):

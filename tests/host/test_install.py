@@ -11,6 +11,7 @@ from acclimate import __version__
 from acclimate_host import cli
 from acclimate_host.connect import mpy, open_board, package
 from acclimate_host.connect.install import install, install_drive
+from acclimate_host.connect.mpy import read_header
 from acclimate_host.errors import AcclimateError, BoardError, Refused
 from harness.clock import HANG_S
 from harness.runtimes import ARCHS
@@ -115,17 +116,52 @@ def test_an_unknown_module_names_those_there_are(desktop):
         install(desktop, ["teapot"])
 
 
-def test_a_drive_gets_sources(tmp_path):
+@pytest.fixture
+def drive(tmp_path, monkeypatch):
+    """An empty CIRCUITPY drive, and no compiler for it."""
+    monkeypatch.delenv("CIRCUITPYTHON", raising=False)
+    monkeypatch.delenv("CIRCUITPYTHON_MPY_CROSS", raising=False)
+    (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0 on 2025-08-01")
+    (tmp_path / "lib" / "acclimate").mkdir(parents=True)
+    return tmp_path
+
+
+def test_a_drive_gets_sources(drive):
+    (drive / "lib" / "acclimate" / "_sha256.mpy").write_bytes(b"old")
+    report = install_drive(drive, ["_sha256"])
+    assert sorted(report.copied) == ["__init__.py", "_sha256.py"]
+    assert report.removed == ["_sha256.mpy"]
+    assert install_drive(drive, ["_sha256"]).copied == []
+
+
+def test_what_is_no_drive_is_refused(tmp_path):
     with pytest.raises(Refused, match="boot_out.txt"):
         install_drive(tmp_path)
-    (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0")
-    target = tmp_path / "lib" / "acclimate"
-    target.mkdir(parents=True)
-    (target / "_sha256.mpy").write_bytes(b"old")
-    report = install_drive(tmp_path, ["_sha256"])
-    assert sorted(report.copied) == ["__init__.py", "sha256.py"]
-    assert report.removed == ["_sha256.mpy"]
-    assert install_drive(tmp_path, ["_sha256"]).copied == []
+
+
+COMPILER = package.circuitpython_compiler()
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no mpy-cross of CircuitPython")
+def test_a_drive_gets_bytecode_of_circuitpythons_own_compiler(drive, monkeypatch):
+    monkeypatch.setenv("CIRCUITPYTHON_MPY_CROSS", COMPILER)
+    target = drive / "lib" / "acclimate"
+    (target / "_sha256.py").write_bytes(b"old")
+    report = install_drive(drive, ["_sha256"])
+    assert sorted(report.copied) == ["__init__.mpy", "_sha256.mpy"]
+    assert report.removed == ["_sha256.py"]
+    for name in report.copied:
+        assert read_header((target / name).read_bytes()).runtime == "circuitpython"
+    assert install_drive(drive, ["_sha256"]).copied == []
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no mpy-cross of CircuitPython")
+def test_a_drive_of_another_major_version_gets_sources(drive, monkeypatch):
+    monkeypatch.setenv("CIRCUITPYTHON_MPY_CROSS", COMPILER)
+    (drive / "boot_out.txt").write_text("Adafruit CircuitPython 7.3.3 on 2022-08-29")
+    report = install_drive(drive, ["_sha256"])
+    assert sorted(report.copied) == ["__init__.py", "_sha256.py"]
+    assert len(report.notes) == 1 and COMPILER in report.notes[0]
 
 
 # ---- native modules as they ship, on the interpreter that would run them ------------------
