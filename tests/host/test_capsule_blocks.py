@@ -64,6 +64,7 @@ LINES = {
 }
 
 
+@pytest.mark.case("C5")
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("window,block", [(1, 11), (8, 40), (20, 200)])
 def test_a_capsule_arrives_whatever_the_line_does(name, window, block):
@@ -88,6 +89,7 @@ def test_an_update_arrives_too(name):
     assert cases.active(store) == new
 
 
+@pytest.mark.case("C8")
 def test_a_good_line_needs_no_block_twice():
     new = cases.capsule(2, cases.weights(1500, 2))
     line = Line(Receiver(kept(), 8, 64), 1)
@@ -165,6 +167,7 @@ def test_a_model_on_trial_is_not_overwritten():
     assert cases.active(store) == new
 
 
+@pytest.mark.case("E19")
 def test_damage_that_the_sender_itself_made_is_found_at_the_end():
     store = kept()
     bad = bytearray(cases.capsule(2))
@@ -196,6 +199,7 @@ def test_a_silent_device_is_an_error():
         Sender(cases.capsule(2)).run(lambda packet: None, lambda wait: None, 0.5, 3)
 
 
+@pytest.mark.case("C7")
 def test_blocks_fit_the_line():
     assert block_bytes_for(51) == 42  # LoRa at its slowest
     assert block_bytes_for(247, is_ble=True) == 235

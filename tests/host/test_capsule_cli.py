@@ -41,6 +41,7 @@ def test_inspect_shows_the_header(files, capsys):
     assert shown["sections"] == {"PROGRAM": 20, "WEIGHTS": 600}
 
 
+@pytest.mark.case("E16")
 def test_verify_names_integrity_and_authenticity_apart(files, capsys):
     assert main(["capsule", "verify", str(files / "v1"), "--key", str(files / "key")]) == 0
     (files / "other").write_bytes(bytes(32))

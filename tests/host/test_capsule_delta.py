@@ -47,6 +47,7 @@ TARGETS = {
 }
 
 
+@pytest.mark.case("E13")
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("piece", [1, 37, 4000])
 def test_container_makes_the_target(name, piece):
@@ -55,6 +56,7 @@ def test_container_makes_the_target(name, piece):
     assert cases.active(cases.store(store.flash)) == TARGETS[name]
 
 
+@pytest.mark.case("E18")
 def test_tuned_weights_cost_much_less_than_the_capsule():
     assert len(update(BASE, TARGETS["tuned"])) < 0.75 * len(TARGETS["tuned"])
     assert smallest(BASE, TARGETS["tuned"]) != TARGETS["tuned"]
@@ -94,6 +96,7 @@ def test_differences_come_back_from_their_code(differences, shrink):
         assert decoder.at - before <= 23
 
 
+@pytest.mark.case("E13")
 def test_every_flipped_bit_of_a_container_is_refused_and_the_base_stays():
     store = fresh()
     container = update(BASE, TARGETS["tuned"])
@@ -122,6 +125,7 @@ def three(value):
     return value.to_bytes(3, "little")
 
 
+@pytest.mark.case("E12")
 @pytest.mark.parametrize(
     "code,reason",
     [
@@ -147,6 +151,7 @@ def test_crafted_instructions_are_refused_by_name(code, reason):
     assert cases.active(cases.store(store.flash)) == BASE
 
 
+@pytest.mark.case("E12")
 def test_bytes_after_the_last_instruction_are_refused():
     store = fresh()
     with pytest.raises(CapsuleError, match="oversized"):
@@ -154,6 +159,7 @@ def test_bytes_after_the_last_instruction_are_refused():
     assert cases.active(store) == BASE
 
 
+@pytest.mark.case("E12")
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_any_instructions_end_in_the_old_model(code):

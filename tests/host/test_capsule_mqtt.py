@@ -87,6 +87,7 @@ def board():
         yield opened
 
 
+@pytest.mark.case("C5")
 @pytest.mark.parametrize("loss", [0, 0.2])
 def test_a_model_arrives_over_a_real_broker(broker, board, loss):
     new = cases.capsule(2, cases.weights(3000, 2))

@@ -63,6 +63,7 @@ def start_again(board):
     set_up(board)
 
 
+@pytest.mark.case("B4")
 def test_a_board_pulls_a_capsule_and_then_an_update(board, repository):
     content = cases.weights(1500, 1)
     first = cases.capsule(1, content)

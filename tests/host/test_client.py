@@ -79,6 +79,7 @@ def test_asyncio_pulls_the_same(repository, kept):
     assert cases.active(kept) == new and len(ticks) > 3
 
 
+@pytest.mark.case("E18")
 def test_the_smaller_update_is_sent_to_a_device_with_the_base(repository, kept):
     first = cases.capsule(1)
     content = cases.tuned(cases.weights(301, 1), 5)
@@ -97,6 +98,7 @@ def test_the_smaller_update_is_sent_to_a_device_with_the_base(repository, kept):
         assert server.requests[-1].path == "/objects/" + manifest.entries[0].name
 
 
+@pytest.mark.case("C1")
 def test_chunks_and_redirects_lead_to_the_same(repository, kept):
     new = cases.capsule(2)
     repository.publish(new)
@@ -122,6 +124,7 @@ def test_a_ring_of_redirects_ends(repository, kept):
             client(kept, server).pull()
 
 
+@pytest.mark.case("C3")
 @pytest.mark.parametrize("updates", [False, True])
 def test_a_connection_may_break_after_every_byte(repository, kept, updates):
     if updates:
@@ -143,6 +146,7 @@ def test_a_connection_may_break_after_every_byte(repository, kept, updates):
     assert cases.active(kept) == new
 
 
+@pytest.mark.case("C3")
 def test_a_server_without_ranges_works_too(repository, kept):
     new = cases.capsule(2)
     repository.publish(new)
@@ -158,6 +162,7 @@ def test_a_server_without_ranges_works_too(repository, kept):
     assert cases.active(kept) == new
 
 
+@pytest.mark.case("C3")
 def test_a_reset_in_the_middle_goes_on_from_the_last_whole_page(repository):
     content = cases.weights(9000, 2)
     new = cases.capsule(2, content)

@@ -86,6 +86,7 @@ def test_picture_is_written(session, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.case("J8")
 @pytest.mark.parametrize("name", ["desktop", "nrf52840"])
 def test_heating_controller_is_warmer_with_learning_than_without(name):
     if why_not(name):

@@ -90,6 +90,7 @@ def test_learned_weights_leave_as_a_small_delta(plan, tmp_path, monkeypatch):
     assert len(result.shares) == network.EPOCHS + 1
 
 
+@pytest.mark.case("J6")
 @pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 @pytest.mark.skipif(why_not("desktop") is not None, reason="no desktop binary")
 def test_the_board_learns_the_same_weights_as_the_host(plan, tmp_path, monkeypatch):

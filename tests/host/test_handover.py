@@ -77,6 +77,7 @@ def test_threads_never_see_half_of_a_switch():
     assert not errors and all(set(range(2, 12)) <= mine for mine in seen)
 
 
+@pytest.mark.case("D5")
 def test_tasks_hold_a_model_over_awaits():
     store, current = start()
     seen = []

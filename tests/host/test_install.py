@@ -19,6 +19,7 @@ from harness.runtimes import ARCHS
 FOLDER = "/acclimate"
 
 
+@pytest.mark.case("A9")
 def test_the_board_decides_what_is_copied(runtime):
     report = install(runtime, ["_sha256"])
     assert sorted(report.copied) == sorted(
@@ -37,6 +38,7 @@ def test_a_second_installation_copies_nothing(runtime):
     assert sorted(report.kept) == ["__init__.mpy", "_sha256.mpy"]
 
 
+@pytest.mark.case("K2")
 def test_a_damaged_file_of_the_right_length_is_replaced(runtime):
     install(runtime, ["_sha256"])
     path = runtime.lib + FOLDER + "/_sha256.mpy"
@@ -52,6 +54,7 @@ def desktop():
         yield board
 
 
+@pytest.mark.case("B8")
 def test_a_stale_source_twin_is_removed_only_after_asking(desktop):
     install(desktop, ["_sha256"])
     twin = desktop.lib + FOLDER + "/_sha256.py"
@@ -75,6 +78,7 @@ def pretend(board, monkeypatch, **changes):
     monkeypatch.setattr(board, "info", lambda: dataclasses.replace(real, **changes))
 
 
+@pytest.mark.case("A1", "K8")
 def test_an_old_interpreter_is_refused_before_anything_is_copied(desktop, monkeypatch):
     form = mpy.decode_implementation(517)
     pretend(desktop, monkeypatch, mpy_value=517, mpy_version=form.version, arch=form.arch)
@@ -83,12 +87,14 @@ def test_an_old_interpreter_is_refused_before_anything_is_copied(desktop, monkey
     assert not desktop.exists(desktop.lib + FOLDER)
 
 
+@pytest.mark.case("A5", "K8")
 def test_circuitpython_is_sent_to_the_drive(desktop, monkeypatch):
     pretend(desktop, monkeypatch, runtime="circuitpython", version=(10, 0, 0))
     with pytest.raises(Refused, match="CircuitPython 10.0.0.*--drive"):
         install(desktop)
 
 
+@pytest.mark.case("A14")
 def test_a_board_without_native_code_gets_python_only(desktop, monkeypatch):
     monkeypatch.setattr(desktop, "loads_native", lambda: False)
     report = install(desktop)
@@ -197,6 +203,7 @@ def shipped():
     return min(natives, key=lambda name: natives[name].stat().st_size)
 
 
+@pytest.mark.case("A16", "A17")
 def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
     name = shipped()
     install(desktop)
@@ -276,6 +283,7 @@ def test_progress_is_for_terminals_only():
     assert "\r" not in result.stdout and "\x1b" not in result.stdout
 
 
+@pytest.mark.case("A8")
 def test_a_mixed_set_raises_one_clear_error(desktop):
     install(desktop)
     text = package.manifest_source({}, "0.0.1")

@@ -46,6 +46,7 @@ def run(step_or_graph, parameters, given, watch=True):
     return values
 
 
+@pytest.mark.case("J2")
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients_equal_central_differences(seed):
     forward = small_net()
@@ -65,6 +66,7 @@ def test_gradients_equal_central_differences(seed):
             assert gradient[where] == pytest.approx(slope, abs=2e-7), (name, where)
 
 
+@pytest.mark.case("J2")
 def test_loss_and_gradient_depend_on_the_label():
     forward = small_net()
     parameters, given = ref.parameters(forward, 1), inputs(forward, 1)

@@ -85,6 +85,7 @@ def check_training(name, scheme):
     assert bytes(net.weights()) != before and sum(last) > sum(first)
 
 
+@pytest.mark.case("J5")
 def test_layers_in_front_of_what_has_no_gradient_are_refused():
     make, argument = NETWORKS["every operator"]  # a table comes last
     network = with_loss(make(argument))

@@ -292,6 +292,7 @@ def test_int8_model_equals_onnxruntime_to_two_steps_of_the_output(name, share, u
     assert apart.max() <= 2.01 and (apart > 0.5).mean() < share
 
 
+@pytest.mark.case("J1")
 def test_all_unsupported_operators_are_named_at_once_with_the_nearest_form():
     net = Model((3, 8, 8))
     net.conv(4, 3, (3, 3))

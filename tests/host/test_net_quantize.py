@@ -111,6 +111,7 @@ def test_bad_arguments_are_refused(change, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.case("J5")
 def test_a_loss_is_refused_where_no_gradient_would_pass():
     network, samples = seeded()
     assert with_loss(with_loss(network)).graph.outputs == (network.output, "loss")

@@ -51,6 +51,7 @@ def test_pretrained_network_knows_its_task_in_int8_too(case):
     assert int8.accuracy(small, small.quantize_input(upright), task.test[1]) > known - 0.02
 
 
+@pytest.mark.case("J11")
 @needs_twin
 def test_int8_on_the_twin_learns_what_float_learns(case, classifier_only):
     task, _, small = case
@@ -89,12 +90,14 @@ def test_a_store_that_truncates_destroys_the_network(case, classifier_only):
     assert simulated(case, True, SPARSE, store="truncate") < classifier_only - 0.2
 
 
+@pytest.mark.case("J11")
 def test_without_scaling_only_the_classifier_learns(case, classifier_only):
     got = simulated(case, True, SPARSE, 0.1, scaling=False)
     assert abs(got - classifier_only) < 0.06
     assert simulated(case, True, SPARSE) > got + 0.1
 
 
+@pytest.mark.case("J2")
 def test_shuffled_labels_teach_nothing(case):
     task, network, _ = case
     run = Simulation(network, SPARSE)

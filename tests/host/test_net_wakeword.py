@@ -107,6 +107,7 @@ def test_the_core_predicts_what_tflite_micro_predicts(name):
     assert len(set(wanted)) > 20
 
 
+@pytest.mark.case("J10")
 def test_a_cortex_m4_predicts_what_tflite_micro_predicts():
     reason = why_not("nrf52840")
     native = built("native", "armv7emsp", "_net.mpy")

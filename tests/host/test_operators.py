@@ -111,6 +111,7 @@ def test_operators_come_from_the_board_s_own_flash_also_after_a_reset(fresh, tmp
     assert fresh.exec("print(operators.load(store).scale(4))") == "8\n"
 
 
+@pytest.mark.case("A18")
 def test_heap_after_twenty_swaps_is_that_after_twelve(fresh, tmp_path):
     pair = [capsule(1, compiled(tmp_path, fresh.arch, factor)) for factor in (2, 3)]
     fresh.exec(f"A = {pair[0]!r}\nB = {pair[1]!r}")

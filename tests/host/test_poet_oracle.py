@@ -81,6 +81,7 @@ def test_oracle_keeps_then_pages_then_recomputes_as_limits_tighten():
     assert search(chain, Budget(3, deadline=4.0)) is None
 
 
+@pytest.mark.case("L3")
 def test_evaluator_refuses_a_missing_input_and_too_much_ram():
     plan = [("compute", "a"), ("free", "a"), ("compute", "b")]
     assert "input a is not in RAM" in evaluate(_skip(), Budget(9), plan).fault
@@ -107,6 +108,7 @@ def _random(rng, most=5):
     return Graph(tuple(nodes), rng.randint(0, 2))
 
 
+@pytest.mark.case("L3")
 @pytest.mark.parametrize("seed", range(30))
 def test_every_plan_of_the_oracle_passes_the_evaluator(seed):
     rng = random.Random(seed)

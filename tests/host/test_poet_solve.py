@@ -26,6 +26,7 @@ def test_examples_in_the_docstrings(module):
     assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.case("L3")
 @pytest.mark.parametrize("share", range(5))
 def test_optimum_and_infeasibility_agree_with_exhaustive_search(share):
     count = GRAPHS // 5
@@ -52,6 +53,7 @@ def test_vgg16_is_proven_and_costs_more_with_less_ram(vgg):
     assert energies[0] == pytest.approx(sum(n.compute_energy for n in vgg.nodes))
 
 
+@pytest.mark.case("L6")
 def test_without_storage_only_recomputation_is_left(vgg):
     budget = Budget(int(0.75 * forward_bytes(vgg)), aux_bytes=0)
     answer = solve(vgg, budget)
@@ -59,6 +61,7 @@ def test_without_storage_only_recomputation_is_left(vgg):
     assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy
 
 
+@pytest.mark.case("L6")
 def test_paging_only_computes_each_node_once(vgg):
     answer = solve(vgg, Budget(int(0.75 * forward_bytes(vgg))), recompute=False)
     assert sum(kind == "compute" for kind, _ in answer.plan) == len(vgg.nodes)

@@ -115,6 +115,7 @@ def unknown_imports(path):
     return bad
 
 
+@pytest.mark.case("K2")
 @pytest.mark.parametrize(
     "path", sorted(DEVICE.rglob("*.py")), ids=lambda p: str(p.relative_to(DEVICE))
 )
@@ -128,6 +129,7 @@ def test_static_check_finds_a_micropython_only_module(tmp_path):
     assert len(unknown_imports(bad)) == 2
 
 
+@pytest.mark.case("A15")
 @pytest.mark.parametrize("kind", ["sources", "bytecode"])
 def test_a_drive_trains_saves_and_loads(kind, tmp_path, monkeypatch):
     if no_circuitpython():

@@ -51,6 +51,7 @@ def array_before_start(fit):
     return par
 
 
+@pytest.mark.case("K9")
 @pytest.mark.parametrize(
     ("name", "arch", "module", "is_float"),
     [

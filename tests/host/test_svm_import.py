@@ -17,6 +17,7 @@ def plain(row):
     return [float(v) for v in row]
 
 
+@pytest.mark.case("I5")
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 @pytest.mark.parametrize("data", ["iris", "wine", "digits01"])
 def test_decisions_and_labels_are_those_of_scikit_learn(kernel, data, tmp_path):
@@ -39,6 +40,7 @@ def test_decisions_and_labels_are_those_of_scikit_learn(kernel, data, tmp_path):
     assert [again.predict(plain(r)) for r in X[1::2]] == want.tolist()
 
 
+@pytest.mark.case("I6")
 def test_unequal_support_vector_counts_reach_every_class():
     rng = np.random.default_rng(3)
     sizes = (61, 91, 9, 9)
@@ -52,6 +54,7 @@ def test_unequal_support_vector_counts_reach_every_class():
     assert set(got) == {4, 5, 9, 200}
 
 
+@pytest.mark.case("I12")
 def test_tied_votes_go_to_the_lowest_label_as_in_scikit_learn():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)  # noise: pairs contradict each other
@@ -64,6 +67,7 @@ def test_tied_votes_go_to_the_lowest_label_as_in_scikit_learn():
     assert [machine.predict(plain(r)) for r in grid] == fitted.predict(grid).tolist()
 
 
+@pytest.mark.case("I11")
 def test_linear_svc_is_imported():
     X, y = load_iris(return_X_y=True)
     X, y = X[50:], y[50:]
@@ -83,6 +87,7 @@ def test_integer_storage_takes_integer_rows():
         import_svm(sklearn_svm.SVC().fit(X / 3, y), storage="uint8")
 
 
+@pytest.mark.case("I11")
 @pytest.mark.parametrize(
     "make, words",
     [

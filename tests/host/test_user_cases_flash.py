@@ -41,6 +41,7 @@ def doctor(tmp_path, table, capsys, *options):
     return code, capsys.readouterr().out
 
 
+@pytest.mark.case("E8", "F3")
 @pytest.mark.parametrize(
     "extra, text",
     [
@@ -59,6 +60,7 @@ def test_doctor_prints_the_map_and_refuses_what_cannot_be(tmp_path, capsys, extr
     assert re.search(text, problem)
 
 
+@pytest.mark.case("E8")
 def test_a_slot_that_is_full_to_the_last_bytes_is_told(tmp_path, capsys):
     (tmp_path / "m").write_bytes(bytes(12288 - 32))
     code, out = doctor(tmp_path, [*TABLE, PLACE], capsys, "--capsule", str(tmp_path / "m"))
@@ -73,6 +75,7 @@ def test_a_slot_that_is_full_to_the_last_bytes_is_told(tmp_path, capsys):
     assert code == 9 and "in factory" in out
 
 
+@pytest.mark.case("F3")
 def test_an_image_larger_than_its_place_is_refused_with_the_map(tmp_path, capsys):
     rom = Partition("romfs", 1, 0x8F, 0x410000, 0x10000)
     (tmp_path / "r").write_bytes(bytes(0x10001))
@@ -104,6 +107,7 @@ def pretend_esp32(board, table, flash=4 * MB):
     board.exec(_ESP32.format(table=rows, flash=flash))
 
 
+@pytest.mark.case("E8")
 def test_the_map_of_a_board_is_read_at_its_prompt(desktop):
     assert flash_map.of_board(desktop) == ([], 0)
     pretend_esp32(desktop, TABLE)
@@ -113,6 +117,7 @@ def test_the_map_of_a_board_is_read_at_its_prompt(desktop):
     assert states == ["ok"] * 5 + ["problem"]
 
 
+@pytest.mark.case("E6")
 def test_a_missing_partition_is_explained_before_anything_is_sent(desktop, tmp_path, monkeypatch):
     pretend_esp32(desktop, TABLE)
     monkeypatch.setattr(region, "_kind", lambda board: "esp32")
@@ -124,6 +129,7 @@ def test_a_missing_partition_is_explained_before_anything_is_sent(desktop, tmp_p
     assert not (tmp_path / "lib").exists() and desktop.process.poll() is not None
 
 
+@pytest.mark.case("E6")
 def test_a_chip_without_the_partition_is_not_written(tmp_path):
     calls = []
 
@@ -139,6 +145,7 @@ def test_a_chip_without_the_partition_is_not_written(tmp_path):
 # ---- ROMFS ---------------------------------------------------------------------------------
 
 
+@pytest.mark.case("F1")
 def test_a_romfs_image_holds_bytecode_only_and_runs_from_there(desktop, tmp_path, capsys):
     path = tmp_path / "image.romfs"
     command = ["romfs", "-o", str(path), "--arch", "x64", "--only", "svm"]
@@ -185,6 +192,7 @@ def pretend_rom(board, size=65536, count=1, has=True, least=8):
     board.exec(_ROM.format(size=size, count=count, has=has, least=least))
 
 
+@pytest.mark.case("F4")
 def test_no_romfs_and_no_region_are_two_messages_with_two_exit_codes(desktop):
     pretend_rom(desktop, has=False)
     with pytest.raises(Missing, match="this firmware has no ROMFS") as none:
@@ -200,6 +208,7 @@ def test_no_romfs_and_no_region_are_two_messages_with_two_exit_codes(desktop):
     assert romfs.region(desktop)[:3] == (65536, 4096, False)
 
 
+@pytest.mark.case("F3")
 def test_an_image_is_written_to_a_board_and_read_back(desktop, monkeypatch):
     pretend_rom(desktop)
     image = romfs.build(None, ["svm"], pure=True)
@@ -231,6 +240,7 @@ def test_an_image_is_written_to_a_board_and_read_back(desktop, monkeypatch):
 # ---- saving, page writes, patches ----------------------------------------------------------
 
 
+@pytest.mark.case("D14")
 def test_the_save_policy_keeps_2880_samples_a_day_from_the_flash():
     now, day = [0], [0]
     store = cases.store(cases.flash(), day_pages=20, day=lambda: day[0])
@@ -247,6 +257,7 @@ def test_the_save_policy_keeps_2880_samples_a_day_from_the_flash():
     assert saver.save(cases.weights(301, 9999)) == "saved" and saver.warning == ""
 
 
+@pytest.mark.case("D15")
 def test_a_budget_is_visible_before_it_blocks():
     store = cases.store(cases.flash(), day_pages=10, day=lambda: 5)
     store.swap_capsule(cases.capsule(1))
@@ -263,6 +274,7 @@ def test_a_budget_is_visible_before_it_blocks():
     assert "0 left today, 10 erases in all" in repr(saver)
 
 
+@pytest.mark.case("D14")
 def test_nothing_is_written_when_nothing_changed_and_a_clock_may_go_back():
     now = [100]
     store = cases.store(cases.flash())
@@ -293,6 +305,7 @@ class Busy(NorFlash):
         super()._program(at, buffer)
 
 
+@pytest.mark.case("D7")
 @pytest.mark.parametrize("is_silent", [False, True])
 def test_a_page_write_that_stopped_half_way_is_tried_again(is_silent):
     store = cases.store(Busy(10 * 256, 256))
@@ -302,6 +315,7 @@ def test_a_page_write_that_stopped_half_way_is_tried_again(is_silent):
     assert cases.active(cases.store(store.flash)) == cases.capsule(2)
 
 
+@pytest.mark.case("D7")
 @pytest.mark.parametrize("is_silent", [False, True])
 def test_half_a_page_is_no_model(is_silent):
     store = cases.store(Busy(10 * 256, 256))
@@ -316,6 +330,7 @@ def test_half_a_page_is_no_model(is_silent):
     assert cases.active(again) == cases.capsule(2)
 
 
+@pytest.mark.case("E15")
 def test_a_patch_that_went_through_a_text_channel_is_refused(tmp_path):
     """Line ends and an end-of-file mark in it: binary files carry them, text modes do not."""
     for seed in range(200):

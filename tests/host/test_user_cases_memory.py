@@ -47,6 +47,7 @@ def outcome(board, code):
     return board.exec(code).strip()
 
 
+@pytest.mark.case("B1")
 def test_a_heap_in_pieces_is_an_error_with_needed_free_and_largest(board):
     install(board, ["_buffers", "svm"])
     board.exec("from acclimate import _buffers as heap, svm, _svm_train, _svm_train as svm_data")
@@ -58,6 +59,7 @@ def test_a_heap_in_pieces_is_an_error_with_needed_free_and_largest(board):
     assert int(answer) == largest - 64  # what is called the largest block can be had
 
 
+@pytest.mark.case("J9")
 def test_a_model_larger_than_the_largest_block_says_both(board):
     install(board, ["net"])
     board.exec(f"from acclimate.net import Net, bytes_needed\np = bytearray({PROGRAM!r})")
@@ -71,6 +73,7 @@ def test_a_model_larger_than_the_largest_block_says_both(board):
     assert need == 40000 and largest < 6000
 
 
+@pytest.mark.case("B2")
 def test_training_that_does_not_fit_leaves_the_model_as_it_was(board):
     install(board, ["svm"])
     board.exec(
@@ -85,6 +88,7 @@ def test_training_that_does_not_fit_leaves_the_model_as_it_was(board):
     assert board.exec("print(m.decision([2]) == before, m.n_iter)").startswith("True")
 
 
+@pytest.mark.case("B1")
 def test_the_matrix_gives_way_where_the_heap_has_no_block_for_it():
     """Enough bytes for it, none in one piece: training goes on without."""
     if why_not("desktop"):
@@ -103,6 +107,7 @@ def test_the_matrix_gives_way_where_the_heap_has_no_block_for_it():
         assert board.exec(code) == "1 True\n"
 
 
+@pytest.mark.case("B3")
 def test_no_error_of_ours_shows_a_raw_format_code():
     """An interpreter may print %u where a size should be: our texts hold the numbers."""
     for path in package.modules().values():
