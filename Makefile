@@ -76,9 +76,9 @@ test-slow:
 	@$(MAKE) built
 	@$(PYTEST) -m slow $(or $(PYTEST_ARGS),$(WORKERS))
 
-# A group of tests, that is a board or a file, stays in one worker.
+# tests/conftest.py says what stays together in one worker.
 PYTEST := nice -n 5 $(PYTHON) -m pytest
-WORKERS := --numprocesses $(shell nproc) --dist loadgroup
+WORKERS := --numprocesses $(shell nproc)
 
 bench:
 	@$(if $(filter $(NAME),$(BENCHES)),:,echo "make bench NAME=...: one of $(BENCHES)"; exit 2)

@@ -149,7 +149,7 @@ class BoardRun:
         self.board.exec(f"import {self.file.path.stem} as _test", HANG_S)
 
     def _files(self):
-        arch = ARCHS[self.runtime.board]
+        arch = ARCHS.get(self.runtime.board)
         if self.runtime.board == "circuitpython":
             return self._circuitpython_files()
         built = package.build(arch, sources=self.file.files, pure=not self.runtime.native)

@@ -69,7 +69,6 @@ ONLY_WITH_NATIVE = ("cpython-twin", "desktop-native", "nrf52840-pure", "samd21-p
 ARCHS = {
     "desktop": "x64",
     "desktop-f32": "x64",
-    "circuitpython": None,
     "nrf52840": "armv7emsp",
     "samd21": "armv6m",
     "esp32": "xtensawin",

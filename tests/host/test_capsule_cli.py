@@ -13,6 +13,7 @@ from acclimate_host.capsules.keys import device_key
 from acclimate_host.cli import main
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.errors import Missing
+from harness.errors import because
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_a_device_s_key_reaches_the_board_and_no_other(files, capsys):
     # What is signed for one device is refused by another, and by one with the master key.
     data = cases.capsule(3, key=key, device=9)
     for other in ((files / "key").read_bytes(), device_key((files / "key").read_bytes(), 18)):
-        with pytest.raises(CapsuleError, match="authenticity"):
+        with pytest.raises(CapsuleError, check=because("authenticity")):
             cases.store(cases.flash(), key=other).swap_capsule(data)
     cases.store(cases.flash(), key=key).swap_capsule(data)
 

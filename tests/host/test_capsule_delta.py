@@ -13,6 +13,7 @@ from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import patch, smallest, update
 from acclimate_host.capsules.layout import UPDATE
 from acclimate_host.capsules.rangecoder import Encoder
+from harness.errors import because
 
 BASE_WEIGHTS = cases.weights(700, 1)
 BASE = cases.capsule(1, BASE_WEIGHTS)
@@ -154,7 +155,7 @@ def test_crafted_instructions_are_refused_by_name(code, reason):
 @pytest.mark.case("E12")
 def test_bytes_after_the_last_instruction_are_refused():
     store = fresh()
-    with pytest.raises(CapsuleError, match="oversized"):
+    with pytest.raises(CapsuleError, check=because("oversized")):
         apply(store, update(BASE, TARGETS["tuned"]) + b"\0")
     assert cases.active(store) == BASE
 
@@ -209,7 +210,7 @@ def test_pages_that_a_reset_left_of_another_result_are_found_by_the_digest():
     store.write(target[:600], 600)
     store.flash.data[store.slots.start(1) + 300] ^= 1
     again = cases.store(store.flash)
-    with pytest.raises(CapsuleError, match="integrity"):
+    with pytest.raises(CapsuleError, check=because("integrity")):
         apply(again, update(BASE, target))
     assert cases.active(again) == BASE
     apply(again, update(BASE, target))

@@ -5,6 +5,7 @@ import pytest
 
 from acclimate_host.connect.mpy import MpyForm, check_fits, decode_implementation, read_header
 from acclimate_host.errors import Refused
+from harness.errors import naming
 
 BOARD = MpyForm(6, 3, "armv7emsp")
 
@@ -21,7 +22,7 @@ def test_known_values_of_the_implementation_are_decoded():
 def test_517_is_version_5_without_an_architecture():
     form = decode_implementation(517)
     assert (form.version, form.arch) == (5, None)
-    with pytest.raises(Refused, match="version 6.*version 5.*flash MicroPython"):
+    with pytest.raises(Refused, check=naming("version 6", "version 5")):
         check_fits(MpyForm(6, 0, None), form)
 
 
@@ -39,7 +40,7 @@ def test_an_older_native_sub_version_is_refused():
 
 @pytest.mark.case("A4")
 def test_another_architecture_is_named_with_the_boards_own():
-    with pytest.raises(Refused, match="armv6m code, the board is armv7emsp.*acclimate install"):
+    with pytest.raises(Refused, check=naming("armv6m", "armv7emsp", "acclimate install")):
         check_fits(read_header(bytes([77, 6, 4 << 2 | 3, 31])), BOARD)
 
 

@@ -16,6 +16,7 @@ from acclimate_host.sparse.scheme import Scheme, full
 from acclimate_host.sparse.simulate import Simulation
 from acclimate_host.twin import net as twin_net
 from bench import transfer_tasks as tasks
+from harness.errors import naming
 
 needs_twin = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 SPARSE, CLASSIFIER = Scheme(9, (("c4", 8), ("c7", 16), ("c10", 24))), Scheme(0)
@@ -164,7 +165,7 @@ def test_pretraining_says_when_it_diverges_or_cannot():
     build = Builder("net", (1, 8, 8))
     y = build.sliding_pool("max_pool", "m", build.x, 2, 2)
     graph = build.classify(y, 3)
-    with pytest.raises(GraphError, match="no gradient on the host for max_pool"):
+    with pytest.raises(GraphError, check=naming("max_pool")):
         pretrain(graph, np.zeros((4, 1, 8, 8)), np.zeros(4, int), batch=2)
 
 

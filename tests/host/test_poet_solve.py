@@ -17,6 +17,7 @@ from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 from bench.poet_random import compare, problem
 from harness.clock import Clock
+from harness.errors import naming
 
 GRAPHS = 500
 
@@ -97,7 +98,7 @@ def test_progress_names_incumbent_bound_and_gap(vgg):
 
 def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
     need, _ = operator_need(vgg)
-    with pytest.raises(Infeasible, match=f"the smallest feasible RAM is {need} bytes") as caught:
+    with pytest.raises(Infeasible, check=naming(need)) as caught:
         solve(vgg, Budget(need - 1))
     assert caught.value.smallest_ram == need
     assert solve(vgg, Budget(need)).verdict.peak_ram == need
@@ -141,7 +142,7 @@ def test_bad_arguments_are_one_clear_line(vgg, arguments, text):
 
 
 def test_an_impossible_deadline_is_one_clear_line(vgg):
-    with pytest.raises(Infeasible, match="deadline 1 s is impossible; computing every node once"):
+    with pytest.raises(Infeasible, check=naming("1 s")):
         solve(vgg, Budget(1 << 30, deadline=1.0))
 
 

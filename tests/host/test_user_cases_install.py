@@ -13,6 +13,7 @@ from acclimate_host.connect import mpy, open_board, package, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install, install_drive
 from acclimate_host.errors import BoardError, Refused
+from harness.errors import naming
 from harness.runtimes import ARCHS
 
 FOLDER = "/acclimate"
@@ -38,7 +39,7 @@ def desktop():
 
 @pytest.mark.case("A1")
 def test_old_bytecode_on_new_firmware_names_both_versions_and_the_command():
-    with pytest.raises(Refused, match="version 5, the board reads version 6.*pip install -U"):
+    with pytest.raises(Refused, check=naming("version 5", "version 6", "pip install -U")):
         mpy.check_fits(mpy.read_header(b"M\x05\x00\x1f"), mpy.MpyForm(6, 3, "armv6m"))
 
 
@@ -61,7 +62,7 @@ def test_a_file_of_another_release_is_one_clear_error(runtime):
     install(runtime, ["_buffers"])
     other = package.compile_source(package.stamped("_buffers", "0.0.9"), "acclimate/_buffers.py")
     runtime.put_bytes(other, runtime.lib + FOLDER + "/_buffers.mpy")
-    with pytest.raises(BoardError, match="acclimate._buffers is of release 0.0.9, acclimate of"):
+    with pytest.raises(BoardError, check=naming("0.0.9")):
         runtime.exec("from acclimate import _buffers")
 
 
