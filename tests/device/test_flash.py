@@ -3,8 +3,9 @@
 
 import os
 
+from nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
+
 from acclimate.flash import BlockFlash, FileFlash, FlashError
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 
 
 def raises(kind, call, *args):

@@ -4,9 +4,9 @@
 
 from heap_rounds import check
 from net_vectors_mlp import INPUTS, LABELS, PROGRAM, WEIGHTS
+from nor import NorFlash
 
 from acclimate.net import Net
-from acclimate.nor import NorFlash
 from acclimate.reservoir import Reservoir
 from acclimate.store import Store
 

@@ -2,9 +2,9 @@
 """The page store: what comes back, even wear and its budget, cuts and damage."""
 # NOT_ON = {"samd21": "the flash model and the test need more than its 32 KB"}
 
+from nor import NorFlash, PowerCut
 from page_cases import check_medium, page, raises
 
-from acclimate.nor import NorFlash, PowerCut
 from acclimate.pager import Pager, PagerError
 
 

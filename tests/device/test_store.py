@@ -4,8 +4,8 @@
 # NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
 
 from capsule_vectors import BASE, KEY, TARGET
+from nor import NorFlash, PowerCut
 
-from acclimate.nor import NorFlash, PowerCut
 from acclimate.store import CapsuleError, Store
 from acclimate.store.capsule import WEIGHTS, Wanted
 

@@ -38,7 +38,6 @@ BAD_OPTIONS = (
     ({"tol": 0}, ("tol", "0")),
     ({"max_iter": 0}, ("max_iter", "0")),
     ({"storage": "int4"}, ("storage", "int8", "int4")),
-    ({"solver": "lbfgs"}, ("solver", "smo", "lbfgs")),
     ({"class_weight": {0: -1}}, ("class_weight[0]", "-1")),
 )
 

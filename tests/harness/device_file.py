@@ -22,7 +22,15 @@ import pytest
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
 from harness.clock import HANG_S
-from harness.runtimes import ARCHS, DEVICE_TESTS, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS
+from harness.runtimes import (
+    ARCHS,
+    DEVICE_TESTS,
+    MODELS,
+    ONLY_WITH_NATIVE,
+    VARIANTS,
+    WITH_FLOATS,
+    twins,
+)
 
 _HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP) = (.*)$", re.MULTILINE)
 _CALL = """
@@ -71,7 +79,7 @@ class DeviceTestFile:
 
 
 def _with_neighbours(path):
-    """Return the file and the files beside it that it imports, directly or not."""
+    """Return the file and what it imports of the tests' own files and models, directly or not."""
     done, todo = [], [path]
     while todo:
         current = todo.pop()
@@ -83,9 +91,8 @@ def _with_neighbours(path):
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
             for name in names:
-                beside = DEVICE_TESTS / (name + ".py")
-                if beside.exists() and beside not in done + todo:
-                    todo.append(beside)
+                beside = [folder / (name + ".py") for folder in (DEVICE_TESTS, MODELS)]
+                todo += [path for path in beside if path.exists() and path not in done + todo]
     return tuple(done)
 
 
@@ -97,8 +104,8 @@ class HostRun:
         self.name = file.path.stem
         self.saved = _take_package()
         if runtime.native:
-            for native in file.natives:
-                importlib.import_module("acclimate_host.twin." + native[1:])
+            for name in twins(file.natives):
+                importlib.import_module("acclimate_host.twin." + name)
         # By its path: a test of the host may have the same name, and is not it.
         spec = importlib.util.spec_from_file_location("device_" + self.name, file.path)
         self.module = importlib.util.module_from_spec(spec)

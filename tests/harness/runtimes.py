@@ -9,6 +9,7 @@ from pathlib import Path
 
 from acclimate_host.connect import DesktopBoard, open_board, package, why_not
 from acclimate_host.paths import built
+from acclimate_host.testing import nor
 
 EMULATED = ("nrf52840", "samd21", "esp32")
 
@@ -122,12 +123,17 @@ def firmware(variant):
 
 
 def _no_twin(natives):
-    for name in natives:
-        if importlib.util.find_spec("acclimate_host.twin." + name[1:]) is None:
-            return f"no twin of {name}"
-        if not built("twin", f"libacclimate{name}.so").exists():
-            return f"twin of {name} is not built; run: make twin"
+    for name in twins(natives):
+        if importlib.util.find_spec("acclimate_host.twin." + name) is None:
+            return f"no twin of _{name}"
+        if not built("twin", f"libacclimate_{name}.so").exists():
+            return f"twin of _{name} is not built; run: make twin"
     return None
+
+
+def twins(natives):
+    """Return the names of the twins for native modules; one serves all variants of a module."""
+    return sorted({name.split("_")[1] for name in natives})
 
 
 def must_run():
@@ -172,5 +178,14 @@ class Boards:
 
 
 DEVICE_TESTS = Path(__file__).resolve().parents[1] / "device"
-if str(DEVICE_TESTS) not in sys.path:
-    sys.path.insert(0, str(DEVICE_TESTS))
+MODELS = Path(nor.__file__).parent  # of hardware; a device test takes them along as its own files
+for _folder in (DEVICE_TESTS, MODELS):
+    if str(_folder) not in sys.path:
+        sys.path.insert(0, str(_folder))
+
+
+def copy_model(board, name="nor"):
+    """Copy a model of hardware to a board, as a module of that name beside the package."""
+    data = package.compile_file(MODELS / (name + ".py"), name + ".py")
+    board.mkdir(board.lib)
+    board.put_bytes(data, f"{board.lib}/{name}.mpy")

@@ -6,12 +6,12 @@ import random
 import capsule_cases as cases
 import pytest
 
-from acclimate.nor import PowerCut
 from acclimate.pull import Receiver
 from acclimate.pull.blocks import READY, REFUSED
 from acclimate_host.capsules.blocks import Sender, block_bytes_for
 from acclimate_host.capsules.delta import update
 from acclimate_host.errors import AcclimateError, Refused
+from acclimate_host.testing.nor import PowerCut
 from harness.errors import naming
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acclimate.nor import NorFlash
 from acclimate.store import CapsuleError, Updater
 from acclimate.store.rangecoder import Decoder
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import patch, smallest, update
 from acclimate_host.capsules.layout import UPDATE
 from acclimate_host.capsules.rangecoder import Encoder
+from acclimate_host.testing.nor import NorFlash
 from harness.errors import because
 
 BASE_WEIGHTS = cases.weights(700, 1)

@@ -19,6 +19,7 @@ from acclimate_host.errors import AcclimateError, Refused
 pytest.importorskip("paho.mqtt.client")
 from acclimate_host.capsules.mqtt import send  # noqa: E402
 from harness.clock import HANG_S, wait_until  # noqa: E402
+from harness.runtimes import copy_model  # noqa: E402
 
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 TOPIC = "acclimate/7/17"
@@ -54,7 +55,7 @@ DEVICE = """
 from acclimate.pull import Receiver
 from acclimate.store.capsule import Wanted
 from acclimate.pull import Mqtt, receive
-from acclimate.nor import NorFlash
+from nor import NorFlash
 from acclimate.store import Store
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
 client = Mqtt("device-17", "127.0.0.1", {port})
@@ -91,7 +92,8 @@ class Device(threading.Thread):
 def board():
     need(why_not("desktop"))
     with open_board("desktop") as opened:
-        install(opened, only=["nor", "pull"], yes=True)
+        install(opened, only=["pull"], yes=True)
+        copy_model(opened)
         opened.soft_reset()
         yield opened
 

@@ -10,8 +10,8 @@ import pytest
 
 from acclimate.flash import FileFlash, FlashError
 from acclimate.flash import base as flash_module
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 from acclimate_host.capsules.build import head_bytes
+from acclimate_host.testing.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 
 
 @pytest.mark.case("D13")

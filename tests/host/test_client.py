@@ -6,11 +6,11 @@ import asyncio
 import capsule_cases as cases
 import pytest
 
-from acclimate.nor import PowerCut
 from acclimate.pull import Client, HttpError
 from acclimate.store import CapsuleError, StoreError
 from acclimate_host.capsules.manifest import unpack
 from acclimate_host.capsules.repository import Repository
+from acclimate_host.testing.nor import PowerCut
 from harness import web
 from harness.errors import because
 

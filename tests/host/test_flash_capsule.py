@@ -7,7 +7,6 @@ import struct
 import capsule_cases as cases
 import pytest
 
-from acclimate.nor import NorFlash
 from acclimate_host.capsules import flasher, partitions
 from acclimate_host.capsules.image import (
     TooLarge,
@@ -20,6 +19,7 @@ from acclimate_host.capsules.partitions import Partition
 from acclimate_host.cli import main
 from acclimate_host.connect import why_not
 from acclimate_host.errors import ConnectError, Refused
+from acclimate_host.testing.nor import NorFlash
 from harness import esp32_loader
 from harness.errors import naming
 

@@ -14,6 +14,7 @@ from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from harness.clock import HANG_S, wait_until
 from harness.errors import naming
+from harness.runtimes import copy_model
 
 
 class Same:
@@ -144,7 +145,7 @@ _ON_MICROPYTHON = """
 import _thread, time
 from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate.store import LiveModel
-from acclimate.nor import NorFlash
+from nor import NorFlash
 from acclimate.store import Store
 class Same:
     def __init__(self, store): self.view = store.view(WEIGHTS)
@@ -187,7 +188,8 @@ def test_micropython_threads_hand_over_too():
     with open_board("desktop") as board:
         if board.exec("try:\n import _thread\n print(1)\nexcept ImportError:\n print(0)") == "0\n":
             pytest.skip("this desktop binary has no threads")
-        install(board, only=["nor", "store"], yes=True)
+        install(board, only=["store"], yes=True)
+        copy_model(board)
         board.soft_reset()
         code = _ON_MICROPYTHON.format(
             key=cases.KEY, capsules=[capsule(version) for version in range(1, 8)]

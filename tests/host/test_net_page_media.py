@@ -14,7 +14,6 @@ from test_net_paging_float import float_network
 
 from acclimate.flash import BlockFlash, FileFlash
 from acclimate.net import FloatNet, Net
-from acclimate.nor import NorFlash
 from acclimate.pager import Card, Files, Host, Pager, PagerError, SpiRam
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.scheduled import plain_step
@@ -22,6 +21,7 @@ from acclimate_host.connect.pages import PageKeeper
 from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import full
+from acclimate_host.testing.nor import NorFlash
 from acclimate_host.twin import net as twin_net
 from harness.errors import naming
 

@@ -14,7 +14,7 @@ from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.paths import built
 from harness import runtimes
-from harness.runtimes import ARCHS
+from harness.runtimes import ARCHS, copy_model
 
 FROZEN = {"samd21": built("firmware", "samd21-capsules", "firmware.elf")}
 
@@ -24,7 +24,7 @@ import gc, sys
 from acclimate.store import operators
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import WEIGHTS, Wanted
-from acclimate.nor import NorFlash
+from nor import NorFlash
 from acclimate.store import Store
 arch, abi = operators.here()
 flash = NorFlash(16 * 128, 128)
@@ -55,7 +55,8 @@ def board(request):
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name}: {reason}")
     with open_board(name, **({"elf": FROZEN[name]} if name in FROZEN else {})) as opened:
         if name not in FROZEN:
-            install(opened, ["store", "nor"], yes=True)
+            install(opened, ["store"], yes=True)
+        copy_model(opened)
         opened.arch = ARCHS[name]
         yield opened
 
@@ -238,7 +239,8 @@ def test_where_nothing_can_be_mounted_a_file_is_written_once():
     if reason:
         pytest.skip(reason)
     with open_board("desktop") as board:
-        install(board, ["store", "nor"], yes=True)
+        install(board, ["store"], yes=True)
+        copy_model(board)
         board.arch = ARCHS["desktop"]
         _check_files(board)
 
@@ -280,7 +282,8 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
     v = net_vectors_mlp
     sections = {"PROGRAM": v.PROGRAM, "WEIGHTS": v.WEIGHTS, "OPERATORS": kernels}
     data = build(sections, "NETWORK", 7, 1, key=KEY, **fields_of(kernels))
-    install(board, ["store", "nor", "net"], yes=True)
+    install(board, ["store", "net"], yes=True)
+    copy_model(board)
     board.soft_reset()
     board.exec(SETUP.replace("16 * 128, 128", "18 * 4096, 4096") + "data = b''")
     for at in range(0, len(data), 2048):

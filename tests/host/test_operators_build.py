@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 from operator_cases import KEY, WEIGHTS, capsule, compiled, source
 
-from acclimate.nor import NorFlash
 from acclimate.store import Store
 from acclimate.store import operators as device
 from acclimate_host.capsules.build import read
@@ -19,6 +18,7 @@ from acclimate_host.cli import main
 from acclimate_host.connect import package
 from acclimate_host.errors import Refused
 from acclimate_host.paths import built
+from acclimate_host.testing.nor import NorFlash
 from harness.errors import naming
 from harness.runtimes import ARCHS
 

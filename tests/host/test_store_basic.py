@@ -4,11 +4,11 @@
 import capsule_cases as cases
 import pytest
 
-from acclimate.nor import NorFlash
 from acclimate.store import CapsuleError, Store, StoreError
 from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate_host.capsules.build import build, head_bytes, read
 from acclimate_host.capsules.delta import update
+from acclimate_host.testing.nor import NorFlash
 from harness.errors import because, naming
 
 

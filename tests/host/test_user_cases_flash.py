@@ -10,7 +10,6 @@ import capsule_cases as cases
 import pytest
 from test_flash_capsule import MB, TABLE
 
-from acclimate.nor import NorFlash
 from acclimate.store import SavePolicy, Updater
 from acclimate_host import cli
 from acclimate_host.capsules import flash_map, flasher, partitions, region
@@ -19,6 +18,7 @@ from acclimate_host.capsules.partitions import Partition
 from acclimate_host.connect import open_board, package, romfs, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Missing, NoRegion, Refused
+from acclimate_host.testing.nor import NorFlash
 from harness.errors import naming
 
 PLACE = Partition("capsule", 1, 0x40, 0x400000, 0x8000)

@@ -13,7 +13,6 @@ from test_user_cases_transport import _TLS
 
 from acclimate.flash import FlashError
 from acclimate.net import FloatNet, Net
-from acclimate.nor import NorFlash
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import inference_step
@@ -22,6 +21,7 @@ from acclimate_host.connect.install import install
 from acclimate_host.model.import_sklearn import import_svm
 from acclimate_host.model.network import as_bytes
 from acclimate_host.paths import repository
+from acclimate_host.testing.nor import NorFlash
 from acclimate_host.twin import net as twin_net
 from harness import runtimes, web
 from harness.device_file import DeviceTestFile

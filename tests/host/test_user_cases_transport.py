@@ -9,7 +9,6 @@ import capsule_cases as cases
 import pytest
 from test_client_tls import TlsServer, certificates  # noqa: F401 (a fixture)
 
-from acclimate.nor import NorFlash
 from acclimate.pull import Client, Receiver, sockets
 from acclimate.pull import client as client_module
 from acclimate.pull.blocks import READY
@@ -21,6 +20,7 @@ from acclimate_host.commands import send as send_command
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Refused
+from acclimate_host.testing.nor import NorFlash
 from harness import web
 from harness.errors import naming
 
