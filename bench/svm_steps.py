@@ -147,7 +147,6 @@ def cases():
             first=_FIRST,
             steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])",
         ),
-        Case("m4f_algorithm1", *m4f, "SVM(solver='algorithm1', max_iter=1)", x, y),
         Case(
             "m0",
             "samd21",

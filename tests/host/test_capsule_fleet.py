@@ -38,6 +38,7 @@ def kept():
     return store
 
 
+@pytest.mark.case("B10")
 def test_a_report_says_what_the_store_holds(kept):
     said = parse(report.make_report(kept, 17, 5, report.REFUSED, "oversized and more"), cases.KEY)
     assert said["device"] == 17 and said["model"] == 7 and said["version"] == 1

@@ -97,7 +97,7 @@ def on_board(case, board):
         flash.seek(RAW_IN_FILE)
         flash.write(blob)
     board.soft_reset()
-    return ast.literal_eval(board.exec(_STEP.format(**values), 200))
+    return ast.literal_eval(board.exec(_STEP.format(**values)))
 
 
 def test_a_step_of_mobilenet_on_the_board_equals_the_twin(case):

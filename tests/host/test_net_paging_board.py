@@ -122,7 +122,7 @@ def on_board(board, program, x, store, script=_TRAIN, modules=("net", "pager", "
         "steps": STEPS,
         "rate": RATE,
     }
-    shown = board.exec(script.format(**values), 240)
+    shown = board.exec(script.format(**values))
     return ast.literal_eval(shown.strip().splitlines()[-1])
 
 
@@ -134,6 +134,7 @@ def require_board():
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
+@pytest.mark.case("B4")
 def test_training_that_needs_twice_the_ram_pages_to_flash(case):
     require_board()
     plain, found, x = case

@@ -73,7 +73,7 @@ def test_float_training_with_a_plan_is_equal_to_the_bit_on_the_board():
             board.put_bytes(program.weights, f"/{name}.weights")
         board.put_bytes(x, "/x.bin")
         board.soft_reset()
-        shown = board.exec(_TRAIN, 120)
+        shown = board.exec(_TRAIN)
     (shares, weights, none), (planned, same, written) = ast.literal_eval(shown.splitlines()[-1])
     assert planned == shares and same == weights
     assert np.isfinite(np.frombuffer(weights, "<f4")).all()

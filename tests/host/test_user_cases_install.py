@@ -13,6 +13,7 @@ from acclimate_host.connect import merge, mpy, open_board, package, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install, install_drive
 from acclimate_host.errors import BoardError, Refused
+from harness.errors import naming
 from harness.runtimes import ARCHS
 
 FOLDER = "/acclimate"
@@ -36,14 +37,16 @@ def desktop():
         yield board
 
 
+@pytest.mark.case("A1")
 def test_old_bytecode_on_new_firmware_names_both_versions_and_the_command():
-    with pytest.raises(Refused, match="version 5, the board reads version 6.*pip install -U"):
+    with pytest.raises(Refused, check=naming("version 5", "version 6", "pip install -U")):
         mpy.check_fits(mpy.read_header(b"M\x05\x00\x1f"), mpy.MpyForm(6, 3, "armv6m"))
 
 
 # ---- one release, whole files --------------------------------------------------------------
 
 
+@pytest.mark.case("A8")
 def test_every_shipped_file_has_the_release_and_keeps_its_lines():
     head = f'__import__("acclimate")._release("{__version__}", __name__)  # SPDX'.encode()
     for name in set(package.files()) - {"__init__"}:
@@ -53,15 +56,18 @@ def test_every_shipped_file_has_the_release_and_keeps_its_lines():
     assert b'__version__ = "%s"' % __version__.encode() in package.stamped("__init__")
 
 
+@pytest.mark.case("A8")
 def test_a_file_of_another_release_is_one_clear_error(runtime):
     install(runtime, ["_buffers"])
     other = package.compile_source(package.stamped("_buffers", "0.0.9"), "acclimate/_buffers.py")
     runtime.put_bytes(other, runtime.lib + FOLDER + "/_buffers.mpy")
-    with pytest.raises(BoardError, match="acclimate._buffers is of release 0.0.9, acclimate of"):
+    with pytest.raises(BoardError, check=naming("0.0.9")):
         runtime.exec("from acclimate import _buffers")
 
 
-def test_sources_on_a_drive_carry_the_release_too(tmp_path, desktop):
+@pytest.mark.case("A8")
+def test_sources_on_a_drive_carry_the_release_too(tmp_path, desktop, monkeypatch):
+    monkeypatch.setattr(package, "circuitpython_compiler", lambda: None)
     (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0")
     install_drive(tmp_path, ["_sha256"])
     text = (tmp_path / "lib" / "acclimate" / "_sha256.py").read_bytes()
@@ -77,6 +83,7 @@ def findings(board):
     return check_package(board, board.info())
 
 
+@pytest.mark.case("A7")
 def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
     folder = desktop.lib + FOLDER
     assert findings(desktop) == []
@@ -112,6 +119,7 @@ def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
     assert len(bad.splitlines()) == 8
 
 
+@pytest.mark.case("A7")
 def test_a_damaged_first_file_is_found_without_importing_it(desktop):
     install(desktop, ["_sha256"])
     path = desktop.lib + FOLDER + "/__init__.mpy"
@@ -127,6 +135,7 @@ def test_a_damaged_first_file_is_found_without_importing_it(desktop):
 # ---- native code ---------------------------------------------------------------------------
 
 
+@pytest.mark.case("A4", "A9")
 def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     needs_native(ARCHS[runtime.name])
     report = install(runtime, ["_buffers"])
@@ -139,6 +148,7 @@ def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     assert runtime.exec(code, 60) == "loaded\n"
 
 
+@pytest.mark.case("A10")
 def test_firmware_that_may_collect_native_code_is_named(desktop, monkeypatch):
     real = desktop.info()
     monkeypatch.setattr(desktop, "info", lambda: dataclasses.replace(real, version=(1, 23, 0)))
@@ -146,6 +156,7 @@ def test_firmware_that_may_collect_native_code_is_named(desktop, monkeypatch):
     assert any("1.23.0 may collect native code; 1.24 or newer" in n for n in report.notes)
 
 
+@pytest.mark.case("A14")
 def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     """As where a chip keeps its heap in memory that holds no code: import raises each time."""
     needs_native("x64")
@@ -168,6 +179,7 @@ def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     ]
 
 
+@pytest.mark.case("A14")
 def test_the_list_of_boards_says_who_loads_native_code(capsys):
     known, errors = boards.load_all()
     assert not errors
@@ -179,6 +191,7 @@ def test_the_list_of_boards_says_who_loads_native_code(capsys):
     assert "micropython: native modules: custom build" in capsys.readouterr().out
 
 
+@pytest.mark.case("A15")
 def test_without_native_code_nothing_is_printed_and_results_are_the_same(desktop):
     code = (
         "from acclimate.svm import SVM\nX = [[3, 7], [1, 2], [9, 1], [8, 8], [2, 9], [7, 3]]\n"
@@ -196,6 +209,7 @@ def test_without_native_code_nothing_is_printed_and_results_are_the_same(desktop
     assert answers[0] == answers[1] and len(answers[0].splitlines()) == 1
 
 
+@pytest.mark.case("A16", "A17")
 @pytest.mark.parametrize("arch, name", NATIVES, ids=[f"{a}-{n}" for a, n in NATIVES])
 def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name, monkeypatch):
     """The board's own check, here: the same code, and time for all bytes of all modules."""
@@ -215,6 +229,7 @@ def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name,
         assert _native._check("x", *wanted) == "its SHA-256 differs", at
 
 
+@pytest.mark.case("A13")
 @pytest.mark.parametrize("use", ["nobody_has_this((float)v)", "expf((float)v)", "(float)v / w"])
 def test_what_cannot_be_linked_for_the_smallest_core_fails_the_build(tmp_path, use):
     """Not the import. Float products are linked there: see test_build, which runs them."""

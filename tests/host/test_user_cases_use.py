@@ -51,6 +51,7 @@ def odd_operations(path):
     return found
 
 
+@pytest.mark.case("K5")
 def test_only_operations_on_arrays_that_both_runtimes_have_are_used(tmp_path):
     """tests/device/test_array_subset.py runs them everywhere."""
     odd = [line for path in device_package().rglob("*.py") for line in odd_operations(path)]
@@ -65,6 +66,7 @@ def test_only_operations_on_arrays_that_both_runtimes_have_are_used(tmp_path):
     assert file.functions and not file.options["RUNTIMES"] and not file.options["NOT_ON"]
 
 
+@pytest.mark.case("K7")
 def test_no_mount_point_is_assumed(tmp_path):
     for path in merge.modules().values():
         assert '"/sd' not in path.read_text() and "'/sd" not in path.read_text(), path.name
@@ -105,6 +107,7 @@ def task():
     return X.tolist(), (X[:, 0] + X[:, 1] ** 2 > 0.8).astype(int).tolist()
 
 
+@pytest.mark.case("K10")
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 def test_ulab_is_used_where_it_is_and_changes_no_answer(kernel, ulab, monkeypatch):
     from acclimate.svm import model as svm_model
@@ -127,6 +130,7 @@ def test_ulab_is_used_where_it_is_and_changes_no_answer(kernel, ulab, monkeypatc
     assert FakeUlab.calls == used  # sums of integers stay exact
 
 
+@pytest.mark.case("K10")
 @pytest.mark.parametrize("missing", ["frombuffer", "dot", "float"])
 def test_another_ulab_costs_nothing_but_speed(missing, ulab, monkeypatch):
     assert _ulab.load() is not None
@@ -134,6 +138,7 @@ def test_another_ulab_costs_nothing_but_speed(missing, ulab, monkeypatch):
     assert _ulab.load() is None
 
 
+@pytest.mark.case("K10")
 def test_a_ulab_with_other_floats_or_none_at_all_is_not_used(ulab, monkeypatch):
     monkeypatch.setattr(FakeUlab, "float", np.float64)
     assert _ulab.load() is None
@@ -162,6 +167,7 @@ def lines_of(work):
     return lines.count("line")
 
 
+@pytest.mark.case("J12")
 def test_no_piece_of_work_with_six_thousand_rows_looks_at_all_and_it_can_be_left():
     draw = np.random.default_rng(1)
     X = draw.integers(0, 200, (6000, 2)).astype(np.uint8)
@@ -176,6 +182,7 @@ def test_no_piece_of_work_with_six_thousand_rows_looks_at_all_and_it_can_be_left
     assert m.predict([0, 0]) in (0, 1) and isinstance(m.decision([90, 90]), float), before
 
 
+@pytest.mark.case("J12")
 def test_training_of_a_network_shows_a_sign_of_life_after_each_layer():
     net = Net(bytearray(PROGRAM), WEIGHTS)
     samples = list(zip(INPUTS, LABELS, strict=True))
@@ -190,6 +197,7 @@ def test_training_of_a_network_shows_a_sign_of_life_after_each_layer():
 # ---- names and examples --------------------------------------------------------------------
 
 
+@pytest.mark.case("J8")
 def test_a_public_name_is_not_dropped_without_a_release_in_between():
     """tests/public_names.toml is what was released; see its head."""
     known = boards.tomllib.loads((HERE.parent / "public_names.toml").read_text())
@@ -199,6 +207,7 @@ def test_a_public_name_is_not_dropped_without_a_release_in_between():
     assert known == there, "a new name needs a line there"
 
 
+@pytest.mark.case("J8")
 def test_every_example_is_run_by_a_test():
     texts = "".join(path.read_text() for path in HERE.glob("test_*.py"))
     examples = list((repository() / "examples").glob("*.py"))
@@ -230,6 +239,7 @@ print(gc.mem_alloc() - a, gc.mem_free())
 SMALL = ("features", "reservoir", "store.live_model", "store.save_policy")
 
 
+@pytest.mark.case("B6")
 def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
     if why_not("samd21"):
         pytest.skip(why_not("samd21"))
@@ -249,6 +259,7 @@ def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
             assert cost <= table[name], (name, cost)
 
 
+@pytest.mark.case("B7")
 def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
     if why_not("samd21"):
         pytest.skip(why_not("samd21"))
@@ -259,7 +270,6 @@ def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
             "import gc\nfrom acclimate.svm import SmallSVM\nm = SmallSVM()\n"
             "X = bytearray((0, 1, 2, 7, 8, 9))\nm.fit(X, bytes((3, 3, 3, 5, 5, 5)))\n"
             "print(m.predict(bytearray((8,))))\ngc.collect()\nprint(gc.mem_free())",
-            120,
         ).split()
         assert free[0] == "5" and int(free[1]) >= 8192
 
@@ -291,6 +301,7 @@ def board_with(lines):
     )
 
 
+@pytest.mark.case("G8")
 def test_doctor_toggles_the_control_lines_and_reports_them():
     lines = Lines()
     [finding] = doctor._line_state(board_with(lines))

@@ -8,7 +8,7 @@ from array import array
 from acclimate.svm import parameters as P
 from acclimate.svm.collect import SAMPLES_AT_ONCE, collect, compact_pieces, unreached
 from acclimate.svm.data import check_budget, prepare_pieces
-from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, python_core, uses_fixed
+from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, uses_fixed
 
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
 # What a step of training may take, as instructions of native code: 50 ms are 2.5 million or
@@ -77,9 +77,6 @@ class Job:
         self.in_place = False  # the store is the caller's buffer
         self.fixed = uses_fixed(m.state)
         self.core = core_for(self.fixed)
-        self.solver = self.core
-        if m.solver == "algorithm1":
-            self._reference()
         self.n_iter = self.ticks = 0
         self.gap = 0.0
         self.good = True
@@ -97,16 +94,6 @@ class Job:
         self.open = False  # the solver has a state that a model can be made of
         self.used = bytearray(n)
         self._reserve(classes)
-
-    def _reference(self):
-        """Train by the paper's algorithm, which is in Python and float only."""
-        if self.fixed and self.m.state is not None:
-            raise ValueError("solver: expected smo for the fixed state, got algorithm1")
-        from acclimate.svm import algorithm1 as svm_algorithm1
-
-        self.fixed = False
-        self.core = python_core()
-        self.solver = svm_algorithm1
 
     def _reserve(self, classes):
         """Get the solver state for the largest pair, before anything is changed."""
@@ -180,8 +167,6 @@ class Job:
 
     def _steps_at_once(self):
         """Solver steps that stay below the limit even if each computes two kernel rows."""
-        if self.solver is not self.core:
-            return 1  # the paper's algorithm visits one sample, in pieces
         if hasattr(self.core, "step_pieces"):
             return 8  # its pieces are shorter
         value = (2 if self.kind == RBF else 1) * 8 * self.shape[1] + 40
@@ -259,9 +244,9 @@ class Job:
 
     def _solver(self, name, *arguments):
         """Call a function of the solver; the one in Python goes in pieces."""
-        pieces = getattr(self.solver, name + "_pieces", None)
+        pieces = getattr(self.core, name + "_pieces", None)
         if pieces is None:
-            return getattr(self.solver, name)(*arguments)
+            return getattr(self.core, name)(*arguments)
         return (yield from pieces(*arguments))
 
     def _too_large(self):
@@ -288,7 +273,7 @@ class Job:
     def _train(self, steps):
         """Steps of the present pair in pieces; the solver's status at the end."""
         at_once = steps or self._steps_at_once()
-        solver = self.solver
+        solver = self.core
         in_pieces = hasattr(solver, "step_pieces")
         while True:
             if in_pieces:
@@ -304,7 +289,7 @@ class Job:
 
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
-        lost = self.word(P.N_SUPPORT if self.solver is self.core else P.N_ITER) == 0
+        lost = self.word(P.N_SUPPORT) == 0
         if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
             self._too_large()
         pair = yield from collect(self)
@@ -328,8 +313,8 @@ class Job:
         out.gap = self.gap
         out.n_iter = self.n_iter
         if self.open:
-            if hasattr(self.solver, "finish"):  # the solver in Python stops inside a step too
-                self.solver.finish(self.work, self.rows, self.par)
+            if hasattr(self.core, "finish"):  # the solver in Python stops inside a step too
+                self.core.finish(self.work, self.rows, self.par)
             out.pairs.append(P.run(collect(self)))
             out.gap = max(self.gap, self._gap())
             out.n_iter += int(self.word(P.N_ITER))
