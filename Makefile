@@ -44,7 +44,7 @@ help:
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
 	@echo "make test-slow                  the long tests, such as pure Python in an emulator"
 	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
-	@echo "make lint                       check the style of the Python files"
+	@echo "make lint                       check style and types of the Python files"
 	@echo "make house                      what is public, what an install takes, circles, lines"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
@@ -91,6 +91,7 @@ BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
 	@out/venv/bin/ruff format --check --quiet .
+	@$(PYTHON) -m mypy
 
 house: out/stamps/venv
 	@$(PYTHON) tools/house.py

@@ -16,7 +16,6 @@ from acclimate.net import Net
 from acclimate.svm import SVM
 from acclimate.svm import kernels as _svm_kernel
 from acclimate.svm import ulab as _ulab
-from acclimate_host import boards
 from acclimate_host.commands import doctor
 from acclimate_host.connect import install, merge, open_board, why_not
 from acclimate_host.paths import device_package, repository
