@@ -131,7 +131,11 @@ class BoardRun:
 
     def __init__(self, file, runtime, boards):
         self.file, self.runtime, self.boards = file, runtime, boards
-        self._prepare()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     def _prepare(self):
         self.board, copied = self.boards.get(self.runtime.board)
@@ -178,7 +182,8 @@ class BoardRun:
         print(output, end="")
 
     def close(self):
-        pass  # the board stays for the next file
+        """The board stays for the next file, asleep."""
+        self.boards.rest(self.runtime.board)
 
 
 def _synchronise(board, copied, wanted):

@@ -11,6 +11,7 @@ from acclimate_host.connect.install import install
 from acclimate_host.demo import deploy, protocol, summary, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.paths import built, device_package, repository
+from harness.clock import HANG_S
 
 needs_data = pytest.mark.skipif(
     watch.source_path() is None and not built("data", "watch.npz").exists(),
@@ -93,7 +94,7 @@ def test_heating_controller_is_warmer_with_learning_than_without(name):
     with open_board(name, **path) as board:
         if name != "desktop":
             install(board, only=["svm", "loop"], yes=True)
-        board.run_file(repository() / "examples" / "hvac.py", timeout_s=120)
+        board.run_file(repository() / "examples" / "hvac.py", timeout_s=HANG_S)
         sums = board.exec("print(sums_of_halves[1])").splitlines()[-1]
     cold, _, cold_learns, early = (int(word) for word in sums.strip("[]").split(","))
     assert cold_learns * 5 < cold and early < 9 * 30

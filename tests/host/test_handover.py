@@ -12,6 +12,7 @@ from acclimate.store import LiveModel, LiveModelError
 from acclimate.store.capsule import WEIGHTS
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
+from harness.clock import HANG_S, wait_until
 
 
 class Same:
@@ -69,13 +70,10 @@ def test_threads_never_see_half_of_a_switch():
         bring(store, version)
         current.switch(store.confirm)
         assert current.version == version
-        deadline = time.monotonic() + 30
-        while not errors and not all(version in mine for mine in seen):
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
+        wait_until(lambda v=version: errors or all(v in mine for mine in seen))
     stop.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(HANG_S)
     assert not errors and all(set(range(2, 12)) <= mine for mine in seen)
 
 
@@ -84,7 +82,7 @@ def test_tasks_hold_a_model_over_awaits():
     seen = []
 
     async def predict_in_steps():
-        for _ in range(30):
+        while not seen or seen[-1] < 6:
             async with current.held() as model:
                 first = model.predict()
                 await asyncio.sleep(0.001)
@@ -96,15 +94,16 @@ def test_tasks_hold_a_model_over_awaits():
         for version in range(2, 7):
             bring(store, version)
             await current.aswitch(store.confirm)
-            await asyncio.sleep(0.005)
+            while version not in seen:
+                await asyncio.sleep(0.001)
 
     async def main():
         await asyncio.wait_for(
-            asyncio.gather(predict_in_steps(), predict_in_steps(), replace()), 30
+            asyncio.gather(predict_in_steps(), predict_in_steps(), replace()), HANG_S
         )
 
     asyncio.run(main())
-    assert seen == sorted(seen) and len(set(seen)) > 3
+    assert seen == sorted(seen) and set(seen) >= set(range(2, 7))
 
 
 def test_a_model_that_cannot_be_loaded_leaves_the_old_one():
@@ -165,7 +164,7 @@ def work():
         errors.append(error)
     ended.append(1)
 def wait():  # a busy computer may let the other thread wait
-    for _ in range(1000):
+    for _ in range(60000):
         if current.version in seen or errors: break
         time.sleep(0.01)
 _thread.start_new_thread(work, ())
@@ -191,4 +190,4 @@ def test_micropython_threads_hand_over_too():
         code = _ON_MICROPYTHON.format(
             key=cases.KEY, capsules=[capsule(version) for version in range(1, 8)]
         )
-        assert board.exec(code, 60) == "[] [1, 2, 3, 4, 5, 6, 7] 7\n"
+        assert board.exec(code, HANG_S) == "[] [1, 2, 3, 4, 5, 6, 7] 7\n"

@@ -4,7 +4,6 @@
 import dataclasses
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from acclimate_host import cli
 from acclimate_host.connect import mpy, open_board, package
 from acclimate_host.connect.install import install, install_drive
 from acclimate_host.errors import AcclimateError, BoardError, Refused
+from harness.clock import HANG_S
 from harness.runtimes import ARCHS
 
 FOLDER = "/acclimate"
@@ -166,18 +166,15 @@ def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
     install(desktop)
     path = f"{desktop.lib}{FOLDER}/{name}.mpy"
     desktop.exec(_ATTACK.format(path=path, name=name[1:]))
-    started = time.monotonic()
     code = "print(all(refused(good[:n]) for n in range(50, len(good))))\nprint(refused(good))\n"
     code += "print(all(flipped(i) for i in range(len(good))))\nprint(refused(good))"
-    answers = desktop.exec(code, timeout_s=60).split()
+    answers = desktop.exec(code, timeout_s=HANG_S).split()
     assert [answer for answer in answers if answer in ("True", "False")] == [
         "True",
         "False",
         "True",
         "False",
     ]
-    count = len(package.natives("x64")[name].read_bytes()) * 2
-    assert (time.monotonic() - started) / count < 1
 
 
 def test_doctor_names_a_damaged_module_and_a_mixed_release(desktop, monkeypatch, capsys):
@@ -238,7 +235,7 @@ def test_progress_is_for_terminals_only():
     command = [sys.executable, "-m", "acclimate_host.cli", "install", "--board", "desktop"]
     code = "import sys; sys.path[:0] = ['device', 'host']; from acclimate_host import cli; "
     command = [sys.executable, "-c", code + "sys.exit(cli.main())", *command[3:]]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     assert result.returncode == 0, result.stderr
     assert "\r" not in result.stdout and "\x1b" not in result.stdout
 

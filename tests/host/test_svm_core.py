@@ -17,6 +17,7 @@ from acclimate.svm import solver as _svm_py
 from acclimate.svm.model import integer_weights
 from acclimate_host.paths import built
 from acclimate_host.twin import svm as twin_svm
+from harness.clock import HANG_S
 
 HERE = Path(__file__).parent
 TWIN = twin_svm.load()
@@ -56,7 +57,7 @@ def test_c_core_is_clean_under_sanitizers():
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
     )
     assert run.returncode == 0, run.stderr[-3000:]
 

@@ -3,7 +3,6 @@
 
 import dataclasses
 import io
-import time
 
 import pytest
 import test_build
@@ -207,7 +206,6 @@ def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name,
     wanted, content = entry["NATIVE"][name], [good]
     monkeypatch.setattr(_native, "open", lambda *_: io.BytesIO(content[0]), raising=False)
     assert _native._check("x", *wanted) is None
-    started = time.perf_counter()
     for size in range(len(good)):
         content[0] = good[:size]
         assert _native._check("x", *wanted) == f"{size} bytes, not {len(good)}"
@@ -216,7 +214,6 @@ def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name,
         damaged[at] ^= 1 << at % 8
         content[0] = bytes(damaged)
         assert _native._check("x", *wanted) == "its SHA-256 differs", at
-    assert (time.perf_counter() - started) / (2 * len(good)) < 1
 
 
 @pytest.mark.parametrize("use", ["nobody_has_this((float)v)", "expf((float)v)", "(float)v / w"])

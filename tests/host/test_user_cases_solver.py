@@ -16,6 +16,7 @@ from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import forward_bytes, network_graph
 from acclimate_host.poet.problem import Budget, PlanError
 from acclimate_host.poet.solve import solve
+from harness.clock import HANG_S
 
 
 def test_doctor_lets_each_solver_do_a_model_of_two_variables(capsys):
@@ -95,7 +96,7 @@ def test_the_reference_is_the_same_with_numpy_1(tmp_path):
         cwd=repository(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         env={**os.environ, "PYTHONPATH": ""},
     )
     assert done.stdout.split() == ["1", "0.000457095", "True"], done.stderr[-2000:]

@@ -12,6 +12,7 @@ import pytest
 
 from acclimate_host.connect import package, why_not
 from acclimate_host.paths import repository
+from harness.clock import HANG_S
 
 ROOT = repository()
 TEN_LINES = """\
@@ -61,7 +62,7 @@ def run(folder, *command, code=0):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
     )
     assert done.returncode == code, done.stdout
     return done.stdout
