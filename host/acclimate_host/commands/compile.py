@@ -8,6 +8,7 @@ from acclimate_host.commands.model_files import array, channels_of, imported, st
 from acclimate_host.compile.choose import TooSmall, choose, described
 from acclimate_host.compile.cost_model import CORES
 from acclimate_host.compile.program_format import OPTIMIZERS
+from acclimate_host.compile.step import Options
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.network import with_loss
 from acclimate_host.model.zoo import convolutions
@@ -51,6 +52,11 @@ def add_arguments(parser):
         help="most bytes of the arena, as 100k: the fastest program within; a training step that "
         "no choice fits computes again or pages, for the least energy (the knee of the table)",
     )
+    add(
+        "--input-in-arena",
+        action="store_true",
+        help="the input lies in the arena (net.input), where later layers write over it",
+    )
     add("--core", default="m4f", choices=CORES, help="whose instructions count (m4f)")
     add = parser.add_argument_group("a step that needs more RAM than any choice").add_argument
     add("--board", default="m4", metavar="B", help="cost table or board, as for plan (m4)")
@@ -69,8 +75,9 @@ def run(args):
         if scheme.channels:
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
         network = with_loss(network)
+    options = Options(input_in_arena=args.input_in_arena)
     try:
-        found = choose(network, scheme, ram, args.optimizer, args.core)
+        found = choose(network, scheme, ram, args.optimizer, args.core, options)
         program, rows = found.program, _chosen(found, args)
     except TooSmall as error:
         if scheme is None:
