@@ -29,7 +29,7 @@ class Placement:
             raise GraphError("optimizer wide: float32 weights have all their bits; take plain")
         self.element_bytes = 4 if self.is_float else 1
         self.graph = _as_float(step.graph) if self.is_float else step.graph
-        self.taken = step.taken
+        self.taken, self._with_input = step.taken, step.input_in_arena
         self.layers = {
             node.attrs["layer"]: LayerShape(network.graph, node)
             for node in network.graph.nodes
@@ -121,7 +121,7 @@ class Placement:
 
     def _buffers(self):
         found, end = [], max(0, len(self.graph.nodes) - 1)
-        for buffer in buffers(self.graph, self.taken):
+        for buffer in buffers(self.graph, self.taken, self._with_input):
             tensor = self.graph.tensors.get(buffer.name)
             if tensor is not None and tensor.kind not in ("trained", "loss"):
                 found.append(buffer)
