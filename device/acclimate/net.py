@@ -29,7 +29,7 @@ except ImportError:
 
 
 # program: begin
-_FORMAT = const(3)
+_FORMAT = const(4)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
 _P_INPUT_ZERO = const(7)

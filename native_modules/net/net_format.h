@@ -3,7 +3,7 @@
 #ifndef NET_FORMAT_H
 #define NET_FORMAT_H
 
-#define NET_FORMAT 3
+#define NET_FORMAT 4
 #define NET_P_MAGIC 0
 #define NET_P_FORMAT 4
 #define NET_P_DTYPE 5

@@ -21,11 +21,13 @@ from .blob import (
     check_sums,
     exponentials,
     forward_work,
+    gradient_work,
     layer_values,
     matrix,
     matrix_bytes,
     pack_record,
     training_values,
+    weight_work,
 )
 from .emit import PLANES, Emitter, number
 from .patches import convs_of, front_workspace
@@ -231,13 +233,15 @@ class Plan:
             yield "work", 4 * self.graph[node.inputs[0]].elements
         layer = self.layers.get(node.attrs.get("layer"))
         if node.op == "input_gradient":
-            yield "work", self._gradient_work(layer)
+            yield (
+                "work",
+                self._plane_work(node) if self._by_planes(layer) else gradient_work(layer),
+            )
         elif node.op in POOL_GRADIENTS:
-            _, height, width = self.graph[node.outputs[0]].shape
-            yield "work", 4 * height * width
+            yield "work", self._plane_work(node)
         elif node.op == "weight_update":
             count = node.attrs.get("split", layer.cin // layer.groups)
-            yield "work", 4 if layer.depthwise else 4 * count
+            yield "work", 4 * count if self.is_float else weight_work(layer, count)
         elif node.phase == "forward" and not self.is_float:
             steps = node.attrs["steps"] if node.op == "patches" else (node,)
             found = [attrs.get("layer") for step in steps for attrs in convs_of(step)]
@@ -245,12 +249,14 @@ class Plan:
             if works:
                 yield "work", max(works)
 
-    @staticmethod
-    def _gradient_work(layer):
-        """Sums of two pixels (depthwise: of one channel), and their gradients in 16 bits."""
-        if layer.depthwise:
-            return 4 * layer.x.shape[1] * layer.x.shape[2]
-        return 8 * (layer.cin + 3) + 4 * layer.cout
+    def _by_planes(self, layer):
+        """Tell whether the gradient of the input is formed one channel at a time."""
+        return self.is_float and layer.depthwise
+
+    def _plane_work(self, node):
+        """Sums of one channel of the input."""
+        _, height, width = self.graph[node.outputs[0]].shape
+        return 4 * height * width
 
     # ---- weights ---------------------------------------------------------------------------
 

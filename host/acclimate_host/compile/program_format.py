@@ -166,7 +166,7 @@ STATUS = {
     "NOT_FINITE": -3,
     "NO_KERNEL": -4,
 }
-FORMAT = 3
+FORMAT = 4
 
 
 def code(name):
