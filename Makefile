@@ -38,12 +38,13 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test bench lint built firmware native stage twin sanitized wheel clean
+.PHONY: help setup demo test bench lint house built firmware native stage twin sanitized wheel clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
 	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
 	@echo "make lint                       check the style of the Python files"
+	@echo "make house                      what is public, what an install takes, circles, lines"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
 	@echo "make clean                      remove out/"
@@ -80,6 +81,9 @@ BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
 	@out/venv/bin/ruff format --check --quiet .
+
+house: out/stamps/venv
+	@$(PYTHON) tools/house.py
 
 clean:
 	rm -rf out
@@ -140,6 +144,7 @@ firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
 firmware-nrf52840-f30: out/firmware/nrf52840-f30/firmware.elf
 firmware-desktop-f32: out/firmware/desktop-f32/micropython
 
+DEVICE_FILES := $(shell find device -name '*.py')
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
 NEEDS := | out/stamps/venv out/stamps/micropython
 
@@ -149,8 +154,8 @@ $(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/
 	@tools/firmware.sh $*
 
 out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) \
-		host/acclimate_host/demo/on_board.py $(NEEDS)
+		$(wildcard boards/emulated/samd21/*) \
+		$(DEVICE_FILES) tools/frozen.py host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
 
 out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
@@ -158,7 +163,7 @@ out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 	@tools/firmware.sh nrf52840 f30
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/* device/acclimate/*.py) $(NEEDS)
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py $(NEEDS)
 	@tools/firmware.sh samd21 capsules
 
 out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)
@@ -175,9 +180,8 @@ $(ARCHS:%=out/native/%/.done): out/native/%/.done: always $(NEEDS)
 	@tools/native.sh $* $(MODULES)
 
 stage: out/stage/py/.done $(ARCHS:%=out/stage/%/.done)
-DEVICE_FILES := $(shell find device -name '*.py')
 out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.py \
-		host/acclimate_host/connect/package.py pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
+		host/acclimate_host/connect/package.py host/acclimate_host/connect/merge.py pyproject.toml $(DEVICE_FILES) $$(if $$(filter-out py,$$*),out/native/$$*/.done) | out/stamps/venv
 	@$(PYTHON) tools/stage.py $*
 	@touch $@
 

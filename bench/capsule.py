@@ -180,7 +180,7 @@ def main():
             result.setdefault("update", {})[key + "_peak_ram_bytes"] = peak
             peak = result[key]["pull"]["peak_ram_bytes"]
             result.setdefault("pull", {})[key + "_peak_ram_bytes"] = peak
-    sizes = {arch: built("native", arch, "_update.mpy") for arch in ("armv6m", "armv7emsp")}
+    sizes = {arch: built("native", arch, "_codec.mpy") for arch in ("armv6m", "armv7emsp")}
     result["size"] = {a: path.stat().st_size for a, path in sizes.items() if path.exists()}
     write("capsule", result)
     for epochs, row in result["delta"]["rows"].items():

@@ -131,12 +131,13 @@ def bytes_and_times():
 
 _SETUP = """
 import gc, qboard
-from acclimate import _native
-import _update
-_native.register('update', _update)
+import acclimate as _native
+import _codec
+_native.register('codec', _codec)
 from binascii import a2b_base64 as u
 from acclimate.flash import BlockFlash
-from acclimate.capsule import CapsuleError, Wanted
+from acclimate.store import CapsuleError
+from acclimate.store.capsule import Wanted
 from acclimate.store import Store
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, {pages} * qboard.PAGE_BYTES))
 store = Store(flash, Wanted(model=7, kind=2, key={key!r}), chunk_bytes={chunk})

@@ -21,13 +21,13 @@ ARCH = {"samd21": "armv6m", "nrf52840": "armv7emsp"}
 
 _SETUP = """
 import gc, qboard
-from acclimate import _native
-import _update
-_native.register('update', _update)
+import acclimate as _native
+import _codec
+_native.register('codec', _codec)
 from acclimate.flash import BlockFlash
-from acclimate.capsule import Wanted
+from acclimate.store.capsule import Wanted
 from acclimate.store import Store
-import acclimate.update
+import acclimate.store.install
 {imports}
 P = qboard.PAGE_BYTES
 channel = memoryview(qboard.Flash(qboard.RAW_START + {region} * P, {channel} * P))
@@ -94,12 +94,12 @@ def check():
 print([count({base}, {base} + {target}), count({base} + {target}, {end}), check()])
 """
 _SHA = """
-s = bytearray(_update.SHA_BYTES)
+s = bytearray(_codec.SHA_BYTES)
 d = channel[:2048]
 def run(n):
-    _update.sha_start(s)
+    _codec.sha_start(s)
     t = qboard.ticks()
-    _update.sha_update(s, d, n)
+    _codec.sha_update(s, d, n)
     return (qboard.ticks() - t) & 0x3fffffff
 run(64)
 print([run(1024), run(2048)])
@@ -115,7 +115,7 @@ def names_of(name, base, target, end):
         "key": KEY,
         "region": REGION_PAGES[name],
         "chunk": CHUNK_BYTES[name],
-        "imports": "import acclimate.delta, acclimate.rangecoder_native",
+        "imports": "import acclimate._store_update",
         "channel": -(-end // (1024 if name == "samd21" else 4096)),
     }
 
@@ -158,11 +158,11 @@ def update_fits(board, name, base, target, update, free):
 
 def install(board, name, more=()):
     """Bring the native module, and the package where it is not frozen, to a board."""
-    native = built("native", ARCH[name], "_update.mpy").read_bytes()
-    board.put_bytes(native, "/_update.mpy")
+    native = built("native", ARCH[name], "_codec.mpy").read_bytes()
+    board.put_bytes(native, "/_codec.mpy")
     if name not in ELF:
         board.mkdir("/lib/acclimate")
-        parts = ["store", "update", "delta", "rangecoder_native", *more]
+        parts = ["store", *more]
         for file, data in package.build(ARCH[name], parts, pure=True).items():
             board.put_bytes(data, f"/lib/acclimate/{file}")
 

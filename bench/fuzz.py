@@ -49,7 +49,7 @@ def compiler():
 def build(clang):
     """Build the fuzzer of the C core and return its path."""
     source, native = repository() / "bench/native/fuzz", repository() / "native_modules"
-    target = built("sanitized", "fuzz_update")
+    target = built("sanitized", "fuzz_codec")
     target.parent.mkdir(parents=True, exist_ok=True)
     files = [*source.glob("*.c"), *(native / "update" / f"{name}.c" for name in _CORE)]
     command = [

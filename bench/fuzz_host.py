@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import struct
 
-from acclimate.mqtt import Mqtt, MqttError
+from acclimate.pull import Mqtt, MqttError
 from acclimate_host.capsules import blocks, build, manifest, partitions, reports
 from acclimate_host.errors import Refused
 from bench.fuzz_targets import BASE, KEY, TARGET, capsule, check, manifest_of, signed

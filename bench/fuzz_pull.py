@@ -8,10 +8,9 @@ bytes; a reply that ends early stands for a lost connection.
 import hashlib
 import hmac
 
-from acclimate.capsule import CapsuleError
-from acclimate.http import HttpError
-from acclimate.pull import Pull
-from acclimate.store import StoreError
+from acclimate.pull import HttpError
+from acclimate.pull.exchange import Pull
+from acclimate.store import CapsuleError, StoreError
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, object_name
 from bench.fuzz_targets import BASE, IMAGE, KEY, TARGET, _store, check, good, in_use

@@ -10,14 +10,14 @@ import hashlib
 import hmac
 import zlib
 
-from acclimate.blocks import READY, Receiver
-from acclimate.capsule import CapsuleError, Wanted
-from acclimate.delta import Updater
-from acclimate.digest import Hasher
-from acclimate.http import HttpError, Reply
-from acclimate.manifest import Manifest
+from acclimate._digest import Hasher
 from acclimate.nor import NorFlash
-from acclimate.store import Store, StoreError
+from acclimate.pull import HttpError, Receiver
+from acclimate.pull.blocks import READY
+from acclimate.pull.http import Reply
+from acclimate.pull.manifest import Manifest
+from acclimate.store import CapsuleError, Store, StoreError, Updater
+from acclimate.store.capsule import Wanted
 from acclimate_host.capsules.build import build
 from acclimate_host.capsules.delta import update
 from bench import fuzz_oracle as oracle

@@ -11,10 +11,10 @@ import sys
 
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.program_format import code
-from acclimate_host.compile.step import inference_step
+from acclimate_host.compile.step import Options, inference_step
 from acclimate_host.model.zoo import backbone
 from acclimate_host.paths import repository
-from bench import common, net_board, net_layers
+from bench import common, net_board, net_layers, net_whole
 from bench.net_layers import Shape
 
 BOARDS = {"m4f": "nrf52840", "m0": "samd21"}
@@ -58,6 +58,7 @@ TARGETS = [
     ("size.armv7emsp", "<=", 12288),
     ("size.armv6m", "<=", 9216),
     ("size.xtensawin", None, None),
+    *net_whole.TARGETS,
 ]
 
 
@@ -106,7 +107,7 @@ def overhead(result):
     graph = backbone("mbv2-w0.35")
     network = net_layers.valued(graph)
     program = encode(inference_step(graph), network)
-    wide = encode(inference_step(graph), network, planes=16)
+    wide = encode(inference_step(graph, Options(planes=16)), network)
     empty = common.build_module("net_empty", "armv7emsp")
     # Instruction by instruction: the board's clock wraps after 42 million.
     whole, hollow, faster = (
@@ -151,6 +152,7 @@ def main():
         if key == "m4f":
             gradient(result, reference)
     overhead(result)
+    net_whole.measure(result)
     path = common.write("net", result)
     missed = common.table("Networks (instructions on emulated boards, bytes)", result, TARGETS)
     print(f"written to {path.relative_to(repository())}")

@@ -85,7 +85,7 @@ def module(arch):
     return built("native", arch, "_net.mpy")
 
 
-def _run(name, data, native, code, names):
+def run(name, data, native, code, names):
     """Run `code` with `data` in the raw flash; return (what it printed, instructions a tick)."""
     names = dict(names, at=raw_flash.START[name], whole=-(-len(data) // 4096) * 4096)
     with open_board(name, icount=SHIFT) as board:
@@ -129,7 +129,7 @@ def instructions(name, program, training=False, native=None, at_once=False):
         "outputs": field("outputs"),
     }
     path = native or module(ARCH[name])
-    (status, steps, checksums), per_tick = _run(name, data, path, _PROGRAM, names)
+    (status, steps, checksums), per_tick = run(name, data, path, _PROGRAM, names)
     if status:
         raise RuntimeError(f"{name}: the program ended with status {status}")
     code = program.code[HEADER.bytes :]
@@ -151,5 +151,5 @@ def plain(name, kind, parts, sizes, native, ratio=0):
         "function": "depthwise" if kind == "depthwise" else "conv",
         "ratio": ratio,
     }
-    (ticks, checksum), per_tick = _run(name, data, native, _PLAIN, names)
+    (ticks, checksum), per_tick = run(name, data, native, _PLAIN, names)
     return round(ticks * per_tick), checksum

@@ -10,7 +10,7 @@ import statistics
 import time
 
 from acclimate.svm import SVM
-from acclimate_host.demo import protocol, report, watch
+from acclimate_host.demo import protocol, summary, watch
 from acclimate_host.paths import built
 from bench.common import table, write
 
@@ -58,7 +58,7 @@ def measure(recordings, settings):
         truths = [w.truth for w in one.unseen]
         kept = sum(event[1] == "kept" for event in outcome.events)
         before, after = (
-            report.share(truths, labels)[2] / 100 for labels in (outcome.before, outcome.after)
+            summary.share(truths, labels)[2] / 100 for labels in (outcome.before, outcome.after)
         )
         users[user] = {
             "windows_lived": len(one.stream),

@@ -25,11 +25,11 @@ from dataclasses import dataclass
 
 from acclimate_host.paths import built, repository
 from acclimate_host.poet.graphs import forward_bytes, network_graph
-from acclimate_host.poet.paper import solve_paper
 from acclimate_host.poet.problem import Budget
 from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 from bench import common
+from bench.papers.poet.formulation import solve_paper
 from bench.poet_random import compare
 
 NETS = {"vgg16": "vgg16_cifar", "resnet18": "resnet18_cifar", "bert": "bert"}

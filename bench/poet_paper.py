@@ -14,14 +14,14 @@ that beats what both gave in that time counts as ours too (`found_by`).
 import argparse
 import json
 import sys
-from dataclasses import replace
 
 from acclimate_host.paths import built
-from acclimate_host.poet import baselines, claims
+from acclimate_host.poet import methods
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.problem import Budget
-from bench import common, poet_program, poet_traits
+from bench import common, poet_program
+from bench.papers.poet import claims, traits
 
 CASES = (
     *(f"resnet18_cifar.{table}.{p}" for table in ("m4", "a72") for p in (15, 30, 50, 20)),
@@ -63,7 +63,7 @@ TARGETS = [
 
 def full(graph):
     """The verdict on keeping everything, without a limit."""
-    return baselines.run("keep_all", graph, Budget(1 << 62)).verdict
+    return methods.run("keep_all", graph, Budget(1 << 62)).verdict
 
 
 def run_case(case, seconds):
@@ -73,9 +73,9 @@ def run_case(case, seconds):
     whole = full(graph)
     budget = Budget(whole.peak_ram * int(percent) // 100)
     entries = {}
-    for name in baselines.names():
-        options = dict(time_limit=seconds, gap=GAP) if name in baselines.SOLVED else {}
-        outcome = baselines.run(name, graph, budget, **options)
+    for name in methods.NAMES:
+        options = dict(time_limit=seconds, gap=GAP) if name in methods.SOLVED else {}
+        outcome = methods.run(name, graph, budget, **options)
         entry = {"seconds": round(outcome.seconds, 2)}
         if outcome.plan is None:
             entry["fault"] = outcome.fault
@@ -111,23 +111,11 @@ def _at_least_the_parts(entries):
 def against_pofo(net, table, seconds):
     """POFO at 60 % of RAM, and our plan of least time with 8.3 % less than its peak."""
     graph = network_graph(net, table)
-    theirs = baselines.run("pofo", graph, Budget(full(graph).peak_ram * 60 // 100))
+    theirs = methods.run("pofo", graph, Budget(full(graph).peak_ram * 60 // 100))
     if theirs.plan is None:
         return None
-    timed = replace(
-        graph,
-        nodes=tuple(
-            replace(
-                n,
-                compute_energy=n.compute_time,
-                pagein_energy=n.pagein_time,
-                pageout_energy=n.pageout_time,
-            )
-            for n in graph.nodes
-        ),
-    )
     ram = int(theirs.verdict.peak_ram * (1 - 0.083))
-    ours = baselines.run("poet", timed, Budget(ram), time_limit=seconds, gap=GAP)
+    ours = methods.run("poet", methods.by_time(graph), Budget(ram), time_limit=seconds, gap=GAP)
     if ours.plan is None:
         return None
     mine = evaluate(graph, Budget(ram), ours.plan)
@@ -170,7 +158,7 @@ def main(argv=None):
     result["accounting"] = " ".join(__doc__.split("\n\n")[1].split())
     wanted = tuple(args.cases.split(","))
     if "traits" not in result or args.anew:
-        result["traits"] = poet_traits.table()
+        result["traits"] = traits.table()
         common.write("poet_paper", judged(result))
     for case in CASES:
         if case.startswith(wanted) and (args.anew or case not in result["runs"]):

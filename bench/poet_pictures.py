@@ -10,8 +10,7 @@ from pathlib import Path
 
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built
-from acclimate_host.plots_plan import bars, pareto, schedule
-from acclimate_host.poet import baselines
+from acclimate_host.plots.schedule import bars, pareto, schedule
 from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.problem import Budget
 from bench.poet_paper import full
@@ -68,7 +67,7 @@ def main(folder):
     )
     graph = network_graph(NET, TABLE)
     budget = Budget(full(graph).peak_ram * PERCENT // 100)
-    plan = baselines.run("poet", graph, budget, time_limit=SECONDS, gap=1e-3).plan
+    plan = methods.run("poet", graph, budget, time_limit=SECONDS, gap=1e-3).plan
     schedule(
         folder / "schedules_plan.png",
         graph,

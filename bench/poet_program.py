@@ -14,8 +14,8 @@ import ast
 import time
 
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
 from acclimate_host.compile.program_format import code
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.model.build import Builder
 from acclimate_host.poet.fit import fit
 from acclimate_host.poet.measure import with_values
@@ -23,7 +23,7 @@ from acclimate_host.sparse.scheme import Scheme
 
 _LOAD = """
 import gc, qboard
-from acclimate import _native
+import acclimate as _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net

@@ -21,13 +21,13 @@ _RAW_OFFSET = 0x100000  # of the raw region in the flash file
 _BOOT = """
 import qboard
 from acclimate.flash import BlockFlash
-from acclimate.capsule import Wanted
+from acclimate.store.capsule import Wanted
 from acclimate.store import Store
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, {size}))
 store = Store(flash, Wanted(model=7, kind=1, key={key!r}), max_boots=60, chunk_bytes=64)
 """
 _SWAP = """
-from acclimate.update import feed
+from acclimate.store.install import feed
 feed(store, open('/{name}.bin', 'rb'), True)
 store.trial()
 store.confirm()
@@ -67,7 +67,7 @@ def run(cuts):
 
 
 def _install(board, models):
-    for name, data in package.build("armv7emsp", ["store", "update", "delta"], pure=True).items():
+    for name, data in package.build("armv7emsp", ["store"], pure=True).items():
         board.mkdir("/lib/acclimate")
         board.put_bytes(data, f"/lib/acclimate/{name}")
     for name, data in models.items():

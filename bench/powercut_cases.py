@@ -9,10 +9,9 @@ import random
 from dataclasses import dataclass
 from typing import Callable
 
-from acclimate.capsule import Wanted
-from acclimate.delta import Updater
 from acclimate.nor import NorFlash
-from acclimate.store import Store
+from acclimate.store import Store, Updater
+from acclimate.store.capsule import Wanted
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs on a board: a socket that replays replies from flash, and the search for the least heap.
 
-A board of 32 KB drives acclimate.pull itself, as its serial line does; larger ones the client.
+A board of 32 KB drives `Pull` itself, as its serial line does; larger ones the client.
 
 ``channel`` is a memoryview that holds a capsule and the replies; a scenario is ((start, end) of
 the manifest's reply, the same of the object's).
@@ -49,22 +49,22 @@ def imported(is_small):
     gc.collect()
     free = gc.mem_free()
     if is_small:
-        from acclimate import pull  # noqa: F401
+        from acclimate.pull import exchange as pull  # noqa: F401
     else:
-        from acclimate import client  # noqa: F401
+        from acclimate.pull import client  # noqa: F401
 
     gc.collect()
     return free - gc.mem_free()
 
 
 def by_client(store, buffer_bytes):
-    from acclimate.client import Client
+    from acclimate.pull import Client
 
     return Client(store, "http://10.0.0.1", buffer_bytes=buffer_bytes).pull(True)
 
 
 def by_pieces(store, buffer_bytes):
-    from acclimate.pull import Pull
+    from acclimate.pull.exchange import Pull
 
     pull = Pull(store, "http://10.0.0.1/models/7/all.man", any_version=True, whole_only=True)
     buffer, sock = memoryview(bytearray(buffer_bytes)), Socket()

@@ -9,8 +9,8 @@ from array import array
 
 import numpy as np
 
-from acclimate import _svm_par as p
-from acclimate import _svm_py
+from acclimate.svm import parameters as p
+from acclimate.svm import solver as _svm_py
 from acclimate_host import boards
 from acclimate_host.paths import built, repository
 from bench import common, svm_accuracy, svm_board, svm_steps

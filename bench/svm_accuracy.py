@@ -22,8 +22,8 @@ NAMES = ("iris", "wine", "breast_cancer", "digits")
 
 def use_twin():
     """Train with the C core when it is built; return the name of what is used."""
-    from acclimate import svm_model
-    from acclimate_host import twin_svm
+    from acclimate.svm.machine import model as svm_model
+    from acclimate_host.twin import svm as twin_svm
 
     svm_model.use(twin_svm.load())
     return "python" if svm_model.native is None else "c"
@@ -57,9 +57,8 @@ def plain(X):
 
 def one(name, kernel, state="float", C=1.0):
     """Accuracies of both on one data set with one kernel, and the labels they agree on."""
+    from acclimate.svm.machine.machine import SVM
     from sklearn.svm import SVC
-
-    from acclimate.svm import SVM
 
     X, y, test, truth = data(name)
     theirs = SVC(kernel=kernel, C=C, **KERNELS[kernel]).fit(X, y)

@@ -63,7 +63,7 @@ print(m.converged, m.n_iter)
 _SVM = "from acclimate.svm import SVM"
 _FIRST = "m.fit(X[: 80 * 64], y[:80])"  # a store that is full
 # As little as 32 KB of RAM: big blocks first.
-_SMALL = """from acclimate import _native
+_SMALL = """import acclimate as _native
 _native.load("svm_linear")
 ARENA = bytearray(1400)"""
 
@@ -156,7 +156,7 @@ def cases():
             x,
             y,
             "B",
-            then="from acclimate.svm_small import SmallSVM",
+            then="from acclimate.svm import SmallSVM",
         ),
     ]
 
@@ -164,7 +164,7 @@ def cases():
 def _send(board, case):
     """Put the rows and the modules on the board."""
     names = package.build(
-        case.arch, only=["svm_small" if case.board == "samd21" else "svm"], pure=case.pure
+        case.arch, only=["svm.small" if case.board == "samd21" else "svm"], pure=case.pure
     )
     if case.pure:
         names.pop("_manifest.mpy", None)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import SVC
 
-from acclimate import _svm_par as p
+from acclimate.svm import parameters as p
 
 C = 1.0
 EPS = 1e-3

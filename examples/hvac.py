@@ -16,9 +16,9 @@ The physics are made up here: one room, thousandths of a degree, no sun, no peop
 import gc
 from array import array
 
-from acclimate import svm_train  # noqa: F401  (a deep call has little stack left for imports)
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
 from acclimate.svm import SVM
+from acclimate.svm import train as svm_train  # noqa: F401  (a deep call has little stack left for imports)
 
 WARM = 20000  # thousandths of a degree Celsius
 STEPS = 36  # decisions from 1:00 to 7:00

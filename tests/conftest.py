@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Collect the device tests once for every runtime, and offer boards to the host tests."""
+"""Collect the device tests once for every runtime, and offer boards to the host tests.
+
+With ``-n WORKERS --dist loadgroup`` a group stays together in one worker: all that runs on one
+emulated board, and otherwise the tests of one file, which share their fixtures.
+"""
+
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +61,8 @@ class RuntimeGroup(pytest.Collector):
         for name in self.parent.description.functions:
             item = DeviceItem.from_parent(self, name=f"{name}[{self.runtime.name}]")
             item.function_name = name
+            if self.runtime.slow:
+                item.add_marker("slow")
             yield item
 
     def start(self):
@@ -115,14 +123,33 @@ class DeviceItem(pytest.Item):
         return self.path, None, f"{self.path.stem}::{self.name}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def _group(item):
+    """Return the name of what must stay in one worker."""
+    runtime = item.parent.runtime if isinstance(item, DeviceItem) else None
+    if runtime is not None and _is_emulated(runtime):
+        return runtime.board
+    return item.path.stem
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
     if isinstance(item, DeviceItem) and report.skipped:
         reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "skipped")
-        key = (item.parent.runtime.name, reason.removeprefix("Skipped: "))
-        _not_run.setdefault(key, {})[item.path.name] = True
+        # An attribute of the report travels from the worker to the one that prints.
+        report.not_run = (item.parent.runtime.name, reason.removeprefix("Skipped: "))
+
+
+def pytest_runtest_logreport(report):
+    if hasattr(report, "not_run"):
+        _not_run.setdefault(tuple(report.not_run), {})[Path(report.location[0]).name] = True
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -130,7 +157,7 @@ def pytest_terminal_summary(terminalreporter):
         return
     terminalreporter.section("device tests that did not run")
     for (runtime, reason), files in sorted(_not_run.items()):
-        terminalreporter.line(f"{runtime}: {reason} ({', '.join(files)})")
+        terminalreporter.line(f"{runtime}: {reason} ({', '.join(sorted(files))})")
 
 
 def pytest_unconfigure():

@@ -17,6 +17,9 @@ if [ "$variant" = f30 ]; then
     flags=-DMICROPY_OBJ_REPR=MICROPY_OBJ_REPR_C
 fi
 build=$root/out/firmware/$board${variant:+-$variant}
+if [ "$variant" = learning ] || [ "$variant" = capsules ]; then
+    "$root/out/venv/bin/python" "$root/tools/frozen.py" "$variant" "$root/out/frozen/$variant"
+fi
 
 # A changed configuration does not always regenerate the interned strings: start afresh.
 rm -rf "$build"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Acclimate on the device: models that keep learning on a microcontroller.
 
-Nothing heavy is imported here; each feature is a submodule of its own
-(``acclimate.svm``, ``acclimate.loop``, ...).
+Nothing heavy is imported here; each room is a sub-package or module of its own
+(``acclimate.svm``, ``acclimate.loop``, ...), whose names load when they are first used.
 """
 
 __version__ = "0.1.0"
@@ -18,3 +18,17 @@ def release(version, name):
             "%s is of release %s, acclimate of %s: run acclimate install again"
             % (name, version, __version__)
         )
+
+
+def face(room, names):
+    """Return the ``__getattr__`` of a room, which loads a public name at its first use.
+
+    :param dict names: public name -> module that defines it
+    """
+
+    def load(name):
+        if name not in names:
+            raise AttributeError("module '%s' has no attribute '%s'" % (room, name))
+        return getattr(__import__(names[name], None, None, (name,)), name)
+
+    return load

@@ -23,7 +23,7 @@ def load(name):
     """
     if name not in _reasons:
         _reasons[name] = _load("_" + name, name)
-        _forget("sha256")
+        _forget("_sha256")
         gc.collect()
     return _loaded.get(name)
 
@@ -50,7 +50,7 @@ def register(name, module, why="registered"):
 def _load(file, name):
     import acclimate
 
-    manifest = _manifest()
+    manifest = _read_manifest()
     if manifest is None:
         return "no native modules installed"
     if manifest.VERSION != acclimate.__version__:
@@ -70,7 +70,7 @@ def _load(file, name):
     return file + ".mpy is not installed"
 
 
-def _manifest():
+def _read_manifest():
     """Return the manifest beside the package, or in /lib where the package is frozen."""
     try:
         from acclimate import _manifest as found
@@ -135,10 +135,10 @@ def _hash():
         from hashlib import sha256
     except ImportError:
         import acclimate
-        from acclimate.sha256 import sha256
+        from acclimate._sha256 import sha256
 
-        sys.modules.pop("acclimate.sha256")  # 3 KB that a small board needs for the model
-        del acclimate.sha256
+        sys.modules.pop("acclimate._sha256")  # 3 KB that a small board needs for the model
+        del acclimate._sha256
     return sha256()
 
 

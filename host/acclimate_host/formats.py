@@ -111,7 +111,7 @@ class Generated:
         document = root / self.document[0]
         text = document.read_text(encoding="utf-8")
         yield document, text, self.with_tables(text)
-        for path in sorted(Path(root, "device", "acclimate").glob("*.py")):
+        for path in sorted(Path(root, "device", "acclimate").rglob("*.py")):
             text = path.read_text(encoding="utf-8")
             if f"# {self.mark}: begin\n" in text:
                 yield path, text, self.with_constants(text)

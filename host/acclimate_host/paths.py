@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Where the repository, its built things and its data files are."""
 
+import importlib
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+
+from acclimate_host.errors import AcclimateError
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -28,6 +31,19 @@ def boards_folder():
     if repository():
         return repository() / "boards"
     return Path(__file__).resolve().parent / "data" / "boards"
+
+
+def paper_code(name):
+    """Import bench.papers.NAME of the repository, which the wheel leaves out.
+
+    :raises AcclimateError: where this package does not run from the repository
+    """
+    root = repository()
+    if root is None or not (root / "bench" / "papers").is_dir():
+        raise AcclimateError("that is in bench/papers of the repository; run it from a clone")
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
+    return importlib.import_module("bench.papers." + name)
 
 
 def program(name):

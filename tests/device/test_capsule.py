@@ -3,9 +3,10 @@
 
 from capsule_vectors import BASE, KEY
 
-from acclimate import crc
-from acclimate.capsule import CapsuleError, Head, Wanted, number, put_number
-from acclimate.digest import Hasher, same
+from acclimate import _crc as crc
+from acclimate._digest import Hasher, same_digest
+from acclimate.store import CapsuleError
+from acclimate.store.capsule import Head, Wanted, number, put_number
 
 
 def head_of(data):
@@ -74,8 +75,8 @@ def test_hash_and_keyed_hash():
     hasher.hmac(b"\x0b" * 20, b"Hi There", 8, out)  # RFC 4231, test case 1
     assert out[:4] == b"\xb0\x34\x4c\x61" and out[28:] == b"\x2e\x32\xcf\xf7"
     hasher.hmac(KEY, BASE, 64, out)
-    assert same(BASE, 64, out, 32)
+    assert same_digest(BASE, 64, out, 32)
     for i in range(32):
         out[i] ^= 1
-        assert not same(BASE, 64, out, 32)
+        assert not same_digest(BASE, 64, out, 32)
         out[i] ^= 1

@@ -5,10 +5,9 @@
 
 from capsule_vectors import BASE, KEY, TARGET, UPDATE
 
-from acclimate.capsule import CapsuleError, Wanted
-from acclimate.delta import Updater
 from acclimate.nor import NorFlash
-from acclimate.store import Store
+from acclimate.store import CapsuleError, Store, Updater
+from acclimate.store.capsule import Wanted
 
 
 def new():

@@ -8,14 +8,18 @@ Where the real thing is here (a file, vfs.rom_ioctl, raw flash of an emulated bo
 
 import os
 
-from acclimate.flash import FileFlash, FlashError
-from acclimate.flash_card import CardFlash
-from acclimate.flash_esp32 import open_esp32
-from acclimate.flash_nrf import open_nrf
-from acclimate.flash_nvm import NvmFlash
-from acclimate.flash_open import open_flash
-from acclimate.flash_romfs import open_romfs, region
-from acclimate.flash_samd import SamdFlash
+from acclimate.flash import (
+    CardFlash,
+    FileFlash,
+    FlashError,
+    NvmFlash,
+    SamdFlash,
+    open_esp32,
+    open_flash,
+    open_nrf,
+    open_romfs,
+)
+from acclimate.flash.romfs import region
 
 
 def raises(kind, call, *args, **options):

@@ -8,7 +8,7 @@ import sys
 
 import acclimate
 from acclimate import _native
-from acclimate.sha256 import sha256
+from acclimate._sha256 import sha256
 
 # Bytecode of "def answer(): return 42"; the loader does not care what kind of code it is.
 PROBE = (

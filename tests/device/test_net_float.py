@@ -8,8 +8,7 @@ import struct
 import net_vectors_float as v
 import net_vectors_float_pools as pools
 
-from acclimate.net import Net, NetError
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet, Net, NetError
 
 
 def close(a, b):

@@ -6,7 +6,7 @@
 import net_checks
 import net_vectors_biases as v
 
-from acclimate.net_report import report, troubles
+from acclimate.net import report, troubles
 
 
 def test_the_classifier_s_row_counts_what_predict_gives():

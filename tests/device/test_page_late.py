@@ -4,10 +4,8 @@
 
 from page_cases import page, raises
 
-from acclimate.page_media import Card
-from acclimate.page_spare import Spare
-from acclimate.pager import Pager, PagerError
-from acclimate.patient import Patient
+from acclimate.flash import RetryingDevice
+from acclimate.pager import Card, Pager, PagerError, RamFallback
 
 
 class LateCard:
@@ -50,16 +48,16 @@ def test_a_late_answer_is_waited_for():
         pager.page_out(1, page(1, 700))
         card.late = 4
         pager.page_in(1, memoryview(into))
-    patient = Patient(card, tries=3, wait_ms=0)
+    patient = RetryingDevice(card, tries=3, wait_ms=0)
     card.late, card.calls = 3, 0
     raises(OSError, patient.readblocks, 0, bytearray(512))
     assert card.calls == 3 and patient.retries == 2
-    raises(ValueError, Patient, card, 0)
+    raises(ValueError, RetryingDevice, card, 0)
 
 
 def test_a_card_that_is_gone_leaves_pages_in_ram():
     card = LateCard()
-    spare = Spare(Pager(Card(card, 2, 16)), bytearray(96))
+    spare = RamFallback(Pager(Card(card, 2, 16)), bytearray(96))
     views = [memoryview(bytearray([i] * 40)) for i in range(4)]
     spare.page_out(0, views[0])
     card.late = 1 << 20
@@ -81,7 +79,7 @@ def test_a_card_that_is_gone_leaves_pages_in_ram():
 
 
 def test_without_a_card_all_pages_are_in_ram():
-    spare = Spare(None, bytearray(80))
+    spare = RamFallback(None, bytearray(80))
     into = memoryview(bytearray(40))
     assert "not written" in raises(PagerError, spare.page_in, 7, into)
     for value in (1, 2):  # each step writes its page again, to the same place

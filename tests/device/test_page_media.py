@@ -8,9 +8,7 @@ import sys
 from page_cases import check_medium, page, raises
 
 from acclimate.flash import BlockFlash, FileFlash, FlashError
-from acclimate.page_files import Files
-from acclimate.page_media import Card, Host, SpiRam
-from acclimate.pager import Pager
+from acclimate.pager import Card, Files, Host, Pager, SpiRam
 
 
 def test_file():

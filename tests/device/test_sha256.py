@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """SHA-256 in pure Python against the vectors of NIST (FIPS 180-4 and SHAVS)."""
 
-from acclimate.sha256 import sha256
+from acclimate._sha256 import sha256
 
 VECTORS = (
     (b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),

@@ -7,10 +7,11 @@ from array import array
 import soak
 from net_vectors_mlp import INPUTS, PROGRAM, WEIGHTS
 
-from acclimate import _native, svm_small
-from acclimate import _svm_par as p
+from acclimate import _native
 from acclimate.net import Net
-from acclimate.svm_small import SmallSVM
+from acclimate.svm import SmallSVM
+from acclimate.svm import parameters as p
+from acclimate.svm import small as svm_small
 
 
 def test_every_function_of_svm():

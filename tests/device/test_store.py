@@ -5,9 +5,9 @@
 
 from capsule_vectors import BASE, KEY, TARGET
 
-from acclimate.capsule import WEIGHTS, CapsuleError, Wanted
 from acclimate.nor import NorFlash, PowerCut
-from acclimate.store import Store
+from acclimate.store import CapsuleError, Store
+from acclimate.store.capsule import WEIGHTS, Wanted
 
 try:
     from micropython import heap_lock, heap_unlock
@@ -105,7 +105,7 @@ def test_stage_write_and_verify_allocate_nothing():
 
     if heap_lock is None:
         return "this runtime cannot lock its heap"
-    if not _native.load("update"):
+    if not _native.load("codec"):
         return "hashlib and pure Python allocate"
 
     class Fixed(NorFlash):

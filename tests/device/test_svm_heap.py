@@ -4,8 +4,8 @@
 
 from array import array
 
-from acclimate import svm_model
 from acclimate.svm import SVM
+from acclimate.svm import model as svm_model
 
 try:
     from micropython import heap_lock, heap_unlock

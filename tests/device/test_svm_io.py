@@ -62,7 +62,7 @@ def test_every_damaged_byte_and_every_cut_is_refused():
 
 
 def test_own_checksum_equals_the_known_value():
-    from acclimate import svm_io
+    from acclimate.svm import file as svm_io
 
     assert svm_io.crc32(b"123456789") == 0xCBF43926
     assert svm_io.crc32(b"56789", svm_io.crc32(b"1234")) == 0xCBF43926

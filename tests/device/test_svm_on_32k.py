@@ -13,8 +13,8 @@ ARENA = bytearray(1400)
 
 from small_rows import fill  # noqa: E402
 
-from acclimate import svm_small  # noqa: E402
-from acclimate.svm_small import SmallSVM  # noqa: E402
+from acclimate.svm import SmallSVM  # noqa: E402
+from acclimate.svm import small as svm_small  # noqa: E402
 
 
 def test_digits_sized_training_fits():

@@ -22,7 +22,7 @@ def rows(n, d):
 
 def native():
     """The native solver that is in use, or None."""
-    from acclimate import svm_model
+    from acclimate.svm import model as svm_model
 
     return svm_model.native
 

@@ -2,8 +2,7 @@
 # NOT_ON = {"samd21": "SVM needs 40 KB of RAM"}
 """The small machine has the numbers of the large one, bit for bit."""
 
-from acclimate.svm import SVM
-from acclimate.svm_small import SmallSVM
+from acclimate.svm import SVM, SmallSVM
 
 
 def test_weights_steps_and_decisions_are_equal():

@@ -4,8 +4,8 @@
 
 from small_rows import fill
 
-from acclimate import svm_small
-from acclimate.svm_small import SmallSVM
+from acclimate.svm import SmallSVM
+from acclimate.svm import small as svm_small
 
 X = bytearray(160)
 ARENA = bytearray(500)

@@ -98,7 +98,7 @@ class HostRun:
         self.saved = _take_package()
         if runtime.native:
             for native in file.natives:
-                importlib.import_module("acclimate_host.twin" + native)
+                importlib.import_module("acclimate_host.twin." + native[1:])
         # By its path: a test of the host may have the same name, and is not it.
         spec = importlib.util.spec_from_file_location("device_" + self.name, file.path)
         self.module = importlib.util.module_from_spec(spec)
@@ -121,7 +121,7 @@ def _take_package():
     names = [
         name
         for name in sys.modules
-        if name.partition(".")[0] == "acclimate" or name.startswith("acclimate_host.twin_")
+        if name.partition(".")[0] == "acclimate" or name.startswith("acclimate_host.twin.")
     ]
     return {name: sys.modules.pop(name) for name in names}
 
@@ -131,7 +131,11 @@ class BoardRun:
 
     def __init__(self, file, runtime, boards):
         self.file, self.runtime, self.boards = file, runtime, boards
-        self._prepare()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     def _prepare(self):
         self.board, copied = self.boards.get(self.runtime.board)
@@ -178,7 +182,8 @@ class BoardRun:
         print(output, end="")
 
     def close(self):
-        pass  # the board stays for the next file
+        """The board stays for the next file, asleep."""
+        self.boards.rest(self.runtime.board)
 
 
 def _synchronise(board, copied, wanted):

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """A serial line without a board behind it: scripted answers to what is written."""
 
+SILENCE_S = 0.05
+
 
 class FakeLine:
     """Stand in for a pyserial object.
 
     :param answer: called with the bytes written so far; returns what the board sends.
+    :param clock: moved by each read that brings nothing, as a port's read timeout takes time.
     """
 
-    def __init__(self, answer):
+    def __init__(self, answer, clock=None):
         self.answer = answer
+        self.clock = clock
         self.written = b""
         self.waiting = b""
         self.closed = False
@@ -19,6 +23,8 @@ class FakeLine:
         return len(self.waiting)
 
     def read(self, count):
+        if not self.waiting and self.clock:
+            self.clock.skip(SILENCE_S)
         data, self.waiting = self.waiting[:count], self.waiting[count:]
         return data
 

@@ -4,8 +4,8 @@
 import ctypes
 from array import array
 
-from acclimate import _svm_par as p
-from acclimate import _svm_py
+from acclimate.svm import parameters as p
+from acclimate.svm import solver as _svm_py
 
 
 class _Buffers(ctypes.Structure):

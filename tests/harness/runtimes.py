@@ -56,6 +56,11 @@ class Runtime:
     def family(self):
         return self.name.partition("-")[0]
 
+    @property
+    def slow(self):
+        """Pure Python in an emulator takes the most time and finds the least."""
+        return self.board in EMULATED and not self.native
+
 
 RUNTIMES = (
     Runtime("cpython", None, False),
@@ -122,7 +127,7 @@ def firmware(variant):
 
 def _no_twin(natives):
     for name in natives:
-        if importlib.util.find_spec("acclimate_host.twin" + name) is None:
+        if importlib.util.find_spec("acclimate_host.twin." + name[1:]) is None:
             return f"no twin of {name}"
         if not built("twin", f"libacclimate{name}.so").exists():
             return f"twin of {name} is not built; run: make twin"
@@ -135,7 +140,11 @@ def must_run():
 
 
 class Boards:
-    """The boards that are open; one of each kind, kept for the whole session."""
+    """The boards that are open; one of each kind, kept for the whole session.
+
+    Only a board that a test uses runs: an emulated one that waits for input polls, and would
+    take a core from other tests.
+    """
 
     def __init__(self):
         self._open = {}
@@ -145,10 +154,16 @@ class Boards:
         if name not in self._open:
             options = {"elf": firmware(name)} if name in VARIANTS else {}
             self._open[name] = (open_board(VARIANTS.get(name, name), **options), {})
-        for other, (board, _) in self._open.items():
-            if board.emulated:
-                (board.emulator.resume if other == name else board.emulator.pause)()
-        return self._open[name]
+        board, copied = self._open[name]
+        if board.emulated:
+            board.emulator.resume()
+        return board, copied
+
+    def rest(self, name):
+        """Let a board sleep until it is wanted again."""
+        board, _ = self._open.get(name, (None, None))
+        if board is not None and board.emulated:
+            board.emulator.pause()
 
     def drop(self, name):
         """Close a board that is in an unknown state."""

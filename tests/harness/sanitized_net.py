@@ -17,12 +17,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host"))
 import net_cases as cases  # noqa: E402
 import numpy as np  # noqa: E402
 
-from acclimate_host import twin_net  # noqa: E402
 from acclimate_host.compile.encode import encode  # noqa: E402
 from acclimate_host.compile.program_format import HEADER, STATE  # noqa: E402
 from acclimate_host.compile.step import inference_step  # noqa: E402
 from acclimate_host.paths import repository  # noqa: E402
 from acclimate_host.sparse.scheme import Scheme, full  # noqa: E402
+from acclimate_host.twin import net as twin_net  # noqa: E402
 
 
 def arena_of(program):

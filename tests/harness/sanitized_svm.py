@@ -9,9 +9,9 @@ import random
 import sys
 from array import array
 
-from acclimate import svm_model
 from acclimate.svm import SVM
-from acclimate_host import twin_svm
+from acclimate.svm import model as svm_model
+from acclimate_host.twin import svm as twin_svm
 
 CODES = {"b": (-128, 127), "B": (0, 255), "h": (-32768, 32767), "f": (-1e3, 1e3)}
 

@@ -3,9 +3,9 @@
 
 import random
 
-from acclimate.capsule import Wanted
 from acclimate.nor import NorFlash
 from acclimate.store import Store
+from acclimate.store.capsule import Wanted
 from acclimate_host.capsules.build import build
 
 KEY = b"a key of the test, 32 bytes long"

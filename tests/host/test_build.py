@@ -13,6 +13,7 @@ import pytest
 
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.paths import built, repository
+from harness.clock import HANG_S
 
 ROOT = repository()
 COMPILERS = {
@@ -133,7 +134,7 @@ def build(folder, arch, out, *variables):
         *variables,
     ]
     done = subprocess.run(
-        command, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=120
+        command, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=HANG_S
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

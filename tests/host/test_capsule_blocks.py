@@ -6,8 +6,9 @@ import random
 import capsule_cases as cases
 import pytest
 
-from acclimate.blocks import READY, REFUSED, Receiver
 from acclimate.nor import PowerCut
+from acclimate.pull import Receiver
+from acclimate.pull.blocks import READY, REFUSED
 from acclimate_host.capsules.blocks import Sender, block_bytes_for
 from acclimate_host.capsules.delta import update
 from acclimate_host.errors import AcclimateError, Refused

@@ -7,7 +7,7 @@ import stat
 import capsule_cases as cases
 import pytest
 
-from acclimate.capsule import CapsuleError
+from acclimate.store import CapsuleError
 from acclimate_host.capsules import region
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.cli import main

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acclimate.capsule import CapsuleError
-from acclimate.delta import Updater
 from acclimate.nor import NorFlash
-from acclimate.rangecoder import Decoder
+from acclimate.store import CapsuleError, Updater
+from acclimate.store.rangecoder import Decoder
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import patch, smallest, update
 from acclimate_host.capsules.layout import UPDATE

@@ -6,22 +6,22 @@ import json
 import shutil
 import socket
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 
 import capsule_cases as cases
 import pytest
 
-from acclimate import report
-from acclimate.capsule import CapsuleError
-from acclimate.client import Client
-from acclimate.manifest import in_rollout
+from acclimate.pull import Client
+from acclimate.pull import reports as report
+from acclimate.pull.manifest import in_rollout
+from acclimate.store import CapsuleError
 from acclimate_host.capsules.reports import Reports, parse
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main
 from acclimate_host.errors import Refused
 from harness import web
+from harness.clock import wait_until
 
 NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
 
@@ -87,8 +87,7 @@ def test_reports_travel_over_http_and_the_fleet_shows_them(repository, kept, cap
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    while not server.started:
-        time.sleep(0.01)
+    wait_until(lambda: server.started)
     url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     try:
         assert not Client(kept, url, device=17).pull()
@@ -160,7 +159,7 @@ def test_nginx_serves_the_repository(repository, kept, tmp_path):
     process = subprocess.Popen([NGINX, "-c", str(config), "-p", str(tmp_path)])
     try:
         url = f"http://127.0.0.1:{port}"
-        _wait_for(url + "/models/7/all.man")
+        wait_until(lambda: _answers(url + "/models/7/all.man"))
         store = cases.store(cases.flash(8))
         with web.Server(_cutting(port)) as line:
             client = Client(store, line.url, wait_s=0)
@@ -208,15 +207,12 @@ def _free_port():
         return listener.getsockname()[1]
 
 
-def _wait_for(url):
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            return urllib.request.urlopen(url, timeout=5).read()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
+def _answers(url):
+    try:
+        urllib.request.urlopen(url, timeout=60).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_two_cohorts_give_the_old_version_to_whom_the_new_one_is_not_offered(repository):

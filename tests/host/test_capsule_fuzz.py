@@ -47,7 +47,7 @@ def test_oracle_knows_good_from_bad():
 
 
 def test_fault_in_a_parser_is_found(monkeypatch):
-    monkeypatch.setattr("acclimate.capsule.digest.same", lambda *args: True)
+    monkeypatch.setattr("acclimate.store.capsule.digest.same_digest", lambda *args: True)
     with pytest.raises(targets.AcceptedBad):
         blindly(targets.of_capsule, targets.seeds("capsule"), 2000, seed=1)
 

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import capsule_cases as cases
@@ -19,6 +18,7 @@ from acclimate_host.errors import AcclimateError, Refused
 
 pytest.importorskip("paho.mqtt.client")
 from acclimate_host.capsules.mqtt import send  # noqa: E402
+from harness.clock import HANG_S, wait_until  # noqa: E402
 
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 TOPIC = "acclimate/7/17"
@@ -35,30 +35,32 @@ def broker():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     process = subprocess.Popen([MOSQUITTO, "-p", str(port)], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            break
-        except OSError:
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.05)
+    wait_until(lambda: process.poll() is not None or _listens(port))
+    assert process.poll() is None
     yield port
     process.terminate()
-    process.wait(10)
+    process.wait(HANG_S)
+
+
+def _listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
 
 
 DEVICE = """
-from acclimate.blocks import Receiver
-from acclimate.capsule import Wanted
-from acclimate.mqtt import Mqtt, receive
+from acclimate.pull import Receiver
+from acclimate.store.capsule import Wanted
+from acclimate.pull import Mqtt, receive
 from acclimate.nor import NorFlash
 from acclimate.store import Store
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
 client = Mqtt("device-17", "127.0.0.1", {port})
 client.connect()
 receiver = Receiver(store, 8, 128)
-print(receive(client, receiver, "{topic}", 60), receiver.reason)
+print(receive(client, receiver, "{topic}", 600), receiver.reason)
 client.disconnect()
 """
 
@@ -73,14 +75,14 @@ class Device(threading.Thread):
         self.output = ""
 
     def run(self):
-        self.output = self.board.exec(self.code, 90)
+        self.output = self.board.exec(self.code, HANG_S)
 
 
 @pytest.fixture(scope="module")
 def board():
     need(why_not("desktop"))
     with open_board("desktop") as opened:
-        install(opened, only=["mqtt", "blocks", "nor", "store", "delta"], yes=True)
+        install(opened, only=["nor", "pull"], yes=True)
         opened.soft_reset()
         yield opened
 
@@ -97,9 +99,10 @@ def test_a_model_arrives_over_a_real_broker(broker, board, loss):
         port=broker,
         block_bytes=128,
         timeout_s=0.4,
+        tries=1000,
         drop=lambda packet: draw.random() < loss,
     )
-    device.join(60)
+    device.join(HANG_S)
     assert device.output.split() == ["True"]
     assert packets >= len(new) // 128
     board.exec("store.confirm()")
@@ -114,8 +117,15 @@ def test_a_refusal_reaches_the_sender(broker, board):
     device = Device(board, broker)
     device.start()
     with pytest.raises(Refused, match="authenticity"):
-        send(cases.capsule(2, key=bytes(32)), TOPIC, port=broker, block_bytes=128, timeout_s=0.4)
-    device.join(60)
+        send(
+            cases.capsule(2, key=bytes(32)),
+            TOPIC,
+            port=broker,
+            block_bytes=128,
+            timeout_s=0.4,
+            tries=1000,
+        )
+    device.join(HANG_S)
     assert device.output.split() == ["False", "authenticity"]
 
 

@@ -12,10 +12,10 @@ import urllib.request
 import capsule_cases as cases
 import pytest
 
-from acclimate.capsule import WEIGHTS, Wanted
-from acclimate.client import Client
 from acclimate.nor import NorFlash
+from acclimate.pull import Client
 from acclimate.store import Store
+from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate.svm import SVM
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.push import push
@@ -102,8 +102,8 @@ def test_versions_rise_and_scikit_learn_is_imported(server):
 PULL = """
 import json, sys
 sys.path.insert(0, {device!r})
-from acclimate.capsule import WEIGHTS, Wanted
-from acclimate.client import Client
+from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.pull import Client
 from acclimate.nor import NorFlash
 from acclimate.store import Store
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
@@ -129,7 +129,7 @@ def test_micropython_pulls_over_its_own_sockets(server, served, is_async, tmp_pa
     server.export()
     weights = dict(read(server.capsule).sections)["WEIGHTS"]
     with open_board("desktop", root=tmp_path / "board") as board:
-        install(board, only=["client", "nor", "store", "delta"], yes=True)
+        install(board, only=["nor", "pull"], yes=True)
         text = PULL.format(device="lib", key=cases.KEY, url=served, is_async=is_async)
         found = json.loads(board.exec(text, 60))
     assert found == [True, False, "unchanged", sum(weights)]
@@ -137,7 +137,7 @@ def test_micropython_pulls_over_its_own_sockets(server, served, is_async, tmp_pa
 
 SETUP = """
 import qboard
-from acclimate.capsule import Wanted
+from acclimate.store.capsule import Wanted
 from acclimate.flash import BlockFlash
 from acclimate.store import Store
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, 10 * qboard.PAGE_BYTES))
@@ -153,7 +153,7 @@ def test_a_board_takes_it_over_the_cable_and_later_only_the_difference(tmp_path)
     server = CapsuleServer(sections, tmp_path / "repository", 7, cases.KEY)
     setup = SETUP.format(key=cases.KEY)
     with open_board("nrf52840") as board:
-        install(board, only=["store", "delta"], yes=True)
+        install(board, only=["store"], yes=True)
         server.save()
         server.export()
         first = server.deploy([board], setup)[board.name]
@@ -167,7 +167,7 @@ def test_a_board_takes_it_over_the_cable_and_later_only_the_difference(tmp_path)
         board.exec(setup)
         want = dict(read(server.capsule).sections)["WEIGHTS"]
         found = board.exec(
-            "from acclimate.capsule import WEIGHTS; v=store.view(WEIGHTS)\n"
+            "from acclimate.store.capsule import WEIGHTS; v=store.view(WEIGHTS)\n"
             "print(store.state, bytes(v[:8]).hex(), len(v))"
         )
         assert found.split() == ["confirmed", want[:8].hex(), "6000"]

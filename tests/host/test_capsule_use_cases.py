@@ -8,8 +8,8 @@ import random
 import capsule_cases as cases
 import pytest
 
-from acclimate import flash as flash_module
 from acclimate.flash import FileFlash, FlashError
+from acclimate.flash import base as flash_module
 from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 from acclimate_host.capsules.build import head_bytes
 

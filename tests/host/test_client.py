@@ -6,11 +6,9 @@ import asyncio
 import capsule_cases as cases
 import pytest
 
-from acclimate.capsule import CapsuleError
-from acclimate.client import Client
-from acclimate.http import HttpError
 from acclimate.nor import PowerCut
-from acclimate.store import StoreError
+from acclimate.pull import Client, HttpError
+from acclimate.store import CapsuleError, StoreError
 from acclimate_host.capsules.manifest import unpack
 from acclimate_host.capsules.repository import Repository
 from harness import web

@@ -8,7 +8,7 @@ import subprocess
 import capsule_cases as cases
 import pytest
 
-from acclimate.client import Client
+from acclimate.pull import Client
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
@@ -99,8 +99,8 @@ def test_another_certificate_is_refused_and_nothing_is_asked(served, certificate
 
 _PULL = """
 import ssl
-from acclimate.capsule import Wanted
-from acclimate.client import Client
+from acclimate.store.capsule import Wanted
+from acclimate.pull import Client
 from acclimate.nor import NorFlash
 from acclimate.store import Store
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
@@ -145,7 +145,7 @@ def test_micropython_checks_the_certificate(served, certificates, driver, known)
     with open_board("desktop") as board:
         if board.exec("try:\n import ssl\n print(1)\nexcept ImportError:\n print(0)") == "0\n":
             pytest.skip("this desktop binary has no TLS")
-        install(board, only=["client", "nor", "store", "delta"], yes=True)
+        install(board, only=["nor", "pull"], yes=True)
         board.soft_reset()
         code = _PULL.format(
             key=cases.KEY,

@@ -8,9 +8,10 @@ import pytest
 from acclimate.svm import SVM
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
-from acclimate_host.demo import deploy, protocol, report, watch
+from acclimate_host.demo import deploy, protocol, summary, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.paths import built, device_package, repository
+from harness.clock import HANG_S
 
 needs_data = pytest.mark.skipif(
     watch.source_path() is None and not built("data", "watch.npz").exists(),
@@ -57,7 +58,7 @@ def test_the_board_answers_as_the_host_does_and_becomes_better(session):
         on_board = runner.run(session)
     assert on_board == protocol.simulate(session, SETTINGS, SVM)
     truths = [w.truth for w in session.unseen]
-    before, after = report.share(truths, on_board.before), report.share(truths, on_board.after)
+    before, after = summary.share(truths, on_board.before), summary.share(truths, on_board.after)
     assert after[2] > before[2] + 10
     assert runner.costs.heap_peak > runner.costs.heap_start > 0
     assert any("kept" in line for line in lines)
@@ -67,7 +68,7 @@ def test_the_board_answers_as_the_host_does_and_becomes_better(session):
 @needs_desktop
 def test_picture_is_written(session, tmp_path):
     pytest.importorskip("matplotlib")
-    from acclimate_host.plots import personalisation
+    from acclimate_host.plots.learning import personalisation
 
     outcome = protocol.simulate(session, SETTINGS, SVM)
     count = len(session.unseen)
@@ -93,20 +94,20 @@ def test_heating_controller_is_warmer_with_learning_than_without(name):
     with open_board(name, **path) as board:
         if name != "desktop":
             install(board, only=["svm", "loop"], yes=True)
-        board.run_file(repository() / "examples" / "hvac.py", timeout_s=120)
+        board.run_file(repository() / "examples" / "hvac.py", timeout_s=HANG_S)
         sums = board.exec("print(sums_of_halves[1])").splitlines()[-1]
     cold, _, cold_learns, early = (int(word) for word in sums.strip("[]").split(","))
     assert cold_learns * 5 < cold and early < 9 * 30
 
 
 def test_table_lines_have_one_width():
-    lines = report.table([("a", "1"), ("longer", "22 of 30")])
+    lines = summary.table([("a", "1"), ("longer", "22 of 30")])
     assert len({len(line) for line in lines}) == 1
 
 
 def test_ticks_become_time_or_instructions():
-    assert report.ticks_as_time(1e6)(2500) == "2.5 ms"
-    assert report.ticks_as_instructions(1 / 25.6)(25.6 * 2_000_000) == "2.00 million instructions"
+    assert summary.ticks_as_time(1e6)(2500) == "2.5 ms"
+    assert summary.ticks_as_instructions(1 / 25.6)(25.6 * 2_000_000) == "2.00 million instructions"
 
 
 @needs_desktop

@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pytest
 
-from acclimate_host import twin_net
 from acclimate_host.capsules.build import read
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.demo import network, on_board_net, watch
 from acclimate_host.demo.network_task import user_task
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(
     watch.source_path() is None and not built("data", "watch.npz").exists(),

@@ -33,7 +33,7 @@ def test_no_model_has_seen_the_user(found, monkeypatch):
 def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
     pytest.importorskip("uvicorn")
     pytest.importorskip("matplotlib")
-    from acclimate_host.plots_update import updates
+    from acclimate_host.plots.updates import updates
 
     lines = []
     with deploy.open_for_demo("desktop", None).board as board:

@@ -3,12 +3,12 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from acclimate_host.connect import why_not
+from harness.clock import wait_until
 
 _PARENT = """
 import os, signal
@@ -34,14 +34,7 @@ def _state(pid):
         return None
 
 
-def _wait_until(condition, limit_s=10):
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def test_a_killed_parent_takes_the_emulator_with_it():
     done = subprocess.run([sys.executable, "-c", _PARENT], capture_output=True, text=True)
     pid = int(done.stdout)
-    _wait_until(lambda: _state(pid) in (None, "Z"))
+    wait_until(lambda: _state(pid) in (None, "Z"))

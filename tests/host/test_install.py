@@ -4,7 +4,6 @@
 import dataclasses
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -13,36 +12,37 @@ from acclimate_host import cli
 from acclimate_host.connect import mpy, open_board, package
 from acclimate_host.connect.install import install, install_drive
 from acclimate_host.errors import AcclimateError, BoardError, Refused
+from harness.clock import HANG_S
 from harness.runtimes import ARCHS
 
 FOLDER = "/acclimate"
 
 
 def test_the_board_decides_what_is_copied(runtime):
-    report = install(runtime, ["sha256", "_native"])
+    report = install(runtime, ["_sha256"])
     assert sorted(report.copied) == sorted(
-        ["__init__.mpy", "sha256.mpy", "_native.mpy", "_manifest.mpy"]
+        ["__init__.mpy", "_sha256.mpy", "_native.mpy", "_manifest.mpy"]
     )
     assert runtime.ls(runtime.lib + FOLDER).keys() == set(report.copied)
-    code = "import acclimate\nfrom acclimate.sha256 import sha256\n"
+    code = "import acclimate\nfrom acclimate._sha256 import sha256\n"
     code += "print(acclimate.__version__, sha256(b'abc').hexdigest()[:8])"
     assert runtime.exec(code) == f"{__version__} ba7816bf\n"
 
 
 def test_a_second_installation_copies_nothing(runtime):
-    install(runtime, ["sha256"])
-    report = install(runtime, ["sha256"])
+    install(runtime, ["_sha256"])
+    report = install(runtime, ["_sha256"])
     assert report.copied == []
-    assert sorted(report.kept) == ["__init__.mpy", "sha256.mpy"]
+    assert sorted(report.kept) == ["__init__.mpy", "_sha256.mpy"]
 
 
 def test_a_damaged_file_of_the_right_length_is_replaced(runtime):
-    install(runtime, ["sha256"])
-    path = runtime.lib + FOLDER + "/sha256.mpy"
+    install(runtime, ["_sha256"])
+    path = runtime.lib + FOLDER + "/_sha256.mpy"
     data = bytearray(runtime.get_bytes(path))
     data[-1] ^= 1
     runtime.put_bytes(bytes(data), path)
-    assert install(runtime, ["sha256"]).copied == ["sha256.mpy"]
+    assert install(runtime, ["_sha256"]).copied == ["_sha256.mpy"]
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def desktop():
 
 
 def test_a_stale_source_twin_is_removed_only_after_asking(desktop):
-    install(desktop, ["sha256"])
-    twin = desktop.lib + FOLDER + "/sha256.py"
+    install(desktop, ["_sha256"])
+    twin = desktop.lib + FOLDER + "/_sha256.py"
     desktop.put_bytes(b"raise ValueError", twin)
     asked = []
     with pytest.raises(Refused, match="sha256.py would hide.*--yes"):
-        install(desktop, ["sha256"], ask=lambda question: asked.append(question))
+        install(desktop, ["_sha256"], ask=lambda question: asked.append(question))
     assert "sha256.py" in asked[0] and desktop.exists(twin)
-    report = install(desktop, ["sha256"], ask=lambda question: True)
+    report = install(desktop, ["_sha256"], ask=lambda question: True)
     assert report.removed == ["sha256.py"] and not desktop.exists(twin)
 
 
@@ -78,7 +78,7 @@ def test_an_old_interpreter_is_refused_before_anything_is_copied(desktop, monkey
     form = mpy.decode_implementation(517)
     pretend(desktop, monkeypatch, mpy_value=517, mpy_version=form.version, arch=form.arch)
     with pytest.raises(Refused, match="version 6.*version 5.*1.12 to 1.18.*flash MicroPython"):
-        install(desktop, ["sha256"])
+        install(desktop, ["_sha256"])
     assert not desktop.exists(desktop.lib + FOLDER)
 
 
@@ -98,7 +98,7 @@ def test_a_board_without_native_code_gets_python_only(desktop, monkeypatch):
 def test_a_full_board_is_refused_with_both_sizes(desktop, monkeypatch):
     monkeypatch.setattr(desktop, "free_bytes", lambda path: 1000)
     with pytest.raises(Refused, match="needs [0-9]+ bytes in 2 files, the board has 1000.*--only"):
-        install(desktop, ["sha256"])
+        install(desktop, ["_sha256"])
     assert not desktop.exists(desktop.lib + FOLDER)
 
 
@@ -107,7 +107,7 @@ def test_a_copy_that_differs_is_an_error(desktop, monkeypatch):
     monkeypatch.setattr(desktop, "put_bytes", lambda data, path: real(data[:-1], path))
     monkeypatch.setattr(desktop, "loads_native", lambda: False)
     with pytest.raises(AcclimateError, match="differs after copying"):
-        install(desktop, ["sha256"])
+        install(desktop, ["_sha256"])
 
 
 def test_an_unknown_module_names_those_there_are(desktop):
@@ -121,17 +121,17 @@ def test_a_drive_gets_sources(tmp_path):
     (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0")
     target = tmp_path / "lib" / "acclimate"
     target.mkdir(parents=True)
-    (target / "sha256.mpy").write_bytes(b"old")
-    report = install_drive(tmp_path, ["sha256"])
+    (target / "_sha256.mpy").write_bytes(b"old")
+    report = install_drive(tmp_path, ["_sha256"])
     assert sorted(report.copied) == ["__init__.py", "sha256.py"]
-    assert report.removed == ["sha256.mpy"]
-    assert install_drive(tmp_path, ["sha256"]).copied == []
+    assert report.removed == ["_sha256.mpy"]
+    assert install_drive(tmp_path, ["_sha256"]).copied == []
 
 
 # ---- native modules as they ship, on the interpreter that would run them ------------------
 
 _ATTACK = """
-from acclimate import _native
+import acclimate as _native
 good = open({path!r}, 'rb').read()
 _native._import = lambda *_: 'IMPORTED'
 def refused(content):
@@ -166,18 +166,15 @@ def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
     install(desktop)
     path = f"{desktop.lib}{FOLDER}/{name}.mpy"
     desktop.exec(_ATTACK.format(path=path, name=name[1:]))
-    started = time.monotonic()
     code = "print(all(refused(good[:n]) for n in range(50, len(good))))\nprint(refused(good))\n"
     code += "print(all(flipped(i) for i in range(len(good))))\nprint(refused(good))"
-    answers = desktop.exec(code, timeout_s=60).split()
+    answers = desktop.exec(code, timeout_s=HANG_S).split()
     assert [answer for answer in answers if answer in ("True", "False")] == [
         "True",
         "False",
         "True",
         "False",
     ]
-    count = len(package.natives("x64")[name].read_bytes()) * 2
-    assert (time.monotonic() - started) / count < 1
 
 
 def test_doctor_names_a_damaged_module_and_a_mixed_release(desktop, monkeypatch, capsys):
@@ -196,7 +193,7 @@ def test_doctor_names_a_damaged_module_and_a_mixed_release(desktop, monkeypatch,
 
 def test_run_shows_output_and_the_boards_traceback(tmp_path, capsys):
     path = tmp_path / "job.py"
-    path.write_text("from acclimate.sha256 import sha256\nprint('works')\n1/0\n")
+    path.write_text("from acclimate._sha256 import sha256\nprint('works')\n1/0\n")
     assert cli.main(["run", str(path), "--board", "desktop"]) == 1
     out, err = capsys.readouterr()
     assert out == "works\n"
@@ -238,7 +235,7 @@ def test_progress_is_for_terminals_only():
     command = [sys.executable, "-m", "acclimate_host.cli", "install", "--board", "desktop"]
     code = "import sys; sys.path[:0] = ['device', 'host']; from acclimate_host import cli; "
     command = [sys.executable, "-c", code + "sys.exit(cli.main())", *command[3:]]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     assert result.returncode == 0, result.stderr
     assert "\r" not in result.stdout and "\x1b" not in result.stdout
 
@@ -249,4 +246,4 @@ def test_a_mixed_set_raises_one_clear_error(desktop):
     desktop.put_bytes(text.encode(), desktop.lib + FOLDER + "/_manifest.py")
     desktop.rm(desktop.lib + FOLDER + "/_manifest.mpy")
     with pytest.raises(BoardError, match="0.0.1: run acclimate install again"):
-        desktop.exec("from acclimate import _native\n_native.load('x')")
+        desktop.exec("import acclimate as _native\n_native.load('x')")

@@ -10,7 +10,7 @@ from acclimate_host.errors import Refused
 USES = {
     "nrf52840": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
     "esp32": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
-    "samd21": "from acclimate.svm_small import SmallSVM\n"
+    "samd21": "from acclimate.svm import SmallSVM\n"
     "m = SmallSVM(arena=bytearray(400))\n"
     "m.fit(bytearray(b'\\x00\\x04'), bytearray(b'\\x00\\x01'))\n"
     "print(m.predict(bytearray(b'\\x03')))",

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from acclimate.mqtt import Mqtt, MqttError
+from acclimate.pull import Mqtt, MqttError
 
 CONNACK = b"\x20\x02\x00\x00"
 

@@ -20,7 +20,7 @@ from acclimate_host.sparse.scheme import published
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 _STEP = """
 import gc
-from acclimate import _native
+import acclimate as _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net, bytes_needed
@@ -41,7 +41,7 @@ shares = one, two
 try:
     from binascii import crc32
 except ImportError:
-    from acclimate.crc import crc32
+    from acclimate._crc import crc32
 sums = crc32(net.weights()), crc32(net.outputs())
 print((first, shares, net.moved, net.rails) + sums + (len(arena),))
 """
@@ -60,7 +60,7 @@ def case():
 
 def on_twin(case):
     from acclimate.net import Net
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     program, x = case
@@ -91,7 +91,7 @@ def on_board(case, board):
     }
     board.put_bytes(built("native", "armv7emsp", "_net.mpy").read_bytes(), "/_net.mpy")
     board.mkdir("/lib/acclimate")
-    for file, data in package.build("armv7emsp", ["net", "crc"], pure=True).items():
+    for file, data in package.build("armv7emsp", ["net"], pure=True).items():
         board.put_bytes(data, f"/lib/acclimate/{file}")
     with open(board.emulator.flash, "r+b") as flash:
         flash.seek(RAW_IN_FILE)

@@ -8,7 +8,6 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import numpy as np
 import pytest
 
-from acclimate_host import twin_net
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.build import Builder
 from acclimate_host.model.int8 import Int8Run
@@ -23,6 +22,7 @@ from acclimate_host.sparse.memory_bound import bound
 from acclimate_host.sparse.permute import channels_by_size
 from acclimate_host.sparse.scheme import Scheme
 from acclimate_host.sparse.search import evolve
+from acclimate_host.twin import net as twin_net
 
 needs_twin = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 pytestmark = pytest.mark.filterwarnings("ignore:Constructing LpVariable:DeprecationWarning")

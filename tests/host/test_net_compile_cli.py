@@ -6,8 +6,8 @@ import pytest
 from test_net_onnx import Model, channels_last, residual
 
 from acclimate.net import Net
-from acclimate_host import twin_net
 from acclimate_host.cli import main
+from acclimate_host.twin import net as twin_net
 
 onnx = pytest.importorskip("onnx")
 
@@ -122,7 +122,7 @@ def test_channels_and_optimizer_are_passed_on(tmp_path, monkeypatch, capsys):
         (["net.onnx", "--samples", "x.npy", "--channels", "c9:1"], "no convolution 'c9'"),
         (["net.onnx", "--samples", "x.npy", "--biases", "99"], "bias_layers is 99"),
         (["net.onnx", "--samples", "x.npy", "--ram", "50%"], "with k, m or g"),
-        (["net.onnx", "--samples", "x.npy", "--ram", "9k", "--predict-only"], "nothing to plan"),
+        (["net.onnx", "--samples", "x.npy", "--ram", "99", "--predict-only"], "no choice fits"),
         (["net.onnx", "--samples", "x.npy", "--time-limit", "0"], "more than 0 seconds"),
         (
             ["net.onnx", "--samples", "x.npy", "--ram", "1k", "--board", "zz"],

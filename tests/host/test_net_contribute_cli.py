@@ -6,18 +6,19 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from acclimate_host import twin_net
 from acclimate_host.cli import main
 from acclimate_host.commands.contribute import bar
+from acclimate_host.twin import net as twin_net
 
 onnx = pytest.importorskip("onnx")
 from test_net_onnx import Model  # noqa: E402
+
+from harness.clock import HANG_S, wait_until  # noqa: E402
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 COMMAND = ["contribute", "net.onnx", "--data", "d.npz", "--ratios", "0.5,1", "--epochs", "1"]
@@ -78,12 +79,10 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(folder, caps
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    kept, deadline = folder / "net.contributions.jsonl", time.monotonic() + 60
-    while not (kept.exists() and kept.read_text().count("\n") > 2):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    kept = folder / "net.contributions.jsonl"
+    wait_until(lambda: kept.exists() and kept.read_text().count("\n") > 2)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=HANG_S)
     assert process.returncode == 130
     assert "the same command goes on" in error and "Traceback" not in error
     before = lines(kept)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from acclimate_host import twin_net
 from acclimate_host.cli import main
 from acclimate_host.model import build, factors, small
 from acclimate_host.paths import repository
+from acclimate_host.twin import net as twin_net
 
 DIGITS = re.compile(r"-?\d[\d.,]*")
 
@@ -63,7 +63,7 @@ def torch_page(tmp_path, monkeypatch):
     text = (repository() / "docs" / "training.md").read_text(encoding="utf-8")
     page = text[text.index("## From PyTorch") : text.index("## What to expect")]
     commands = re.findall(r"^\$ acclimate ((?:contribute|compile) .*)$", page, re.MULTILINE)
-    code = re.findall(r"```python\n(from acclimate.net .*?)```", page, re.DOTALL)
+    code = re.findall(r"```python\n(from acclimate.net.network .*?)```", page, re.DOTALL)
     assert len(commands) == 2 and len(code) == 1
     return user, commands, code[0]
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from net_cases import OPTIMIZERS, sample, schemes, step_of, stored, trained_net, values_for
 
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
-from acclimate_host import twin_net
+from acclimate.net import FloatNet, Net
 from acclimate_host.compile.encode import encode
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
+from acclimate_host.twin import net as twin_net
 
 MODULES = [built("native", "xtensawin", name + ".mpy") for name in ("_net", "_net_f32")]
 _STEPS = """
@@ -34,7 +33,7 @@ import _net, _net_f32
 _native.register('net', _net)
 _native.register('net_f32', _net_f32)
 from acclimate.net import Net
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet
 def read(name, n):
     data = bytearray(n)
     with open(name, 'rb') as file:

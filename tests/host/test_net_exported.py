@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from acclimate.net import Net
-from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import training_step
 from acclimate_host.model.float_run import FloatRun
@@ -16,6 +15,7 @@ from acclimate_host.model.network import as_bytes, with_loss
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.contribution import trainable
 from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.twin import net as twin_net
 
 pytest.importorskip("onnx")
 FILES = sorted((Path(__file__).parent / "onnx_files").glob("*.onnx"))

@@ -7,12 +7,12 @@ from array import array
 import pytest
 from net_cases import trained_net, values_for
 
-from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import training_step
 from acclimate_host.connect import why_not
 from acclimate_host.paths import built
 from acclimate_host.sparse.scheme import Scheme, full
+from acclimate_host.twin import net as twin_net
 from bench import net_board
 
 

@@ -14,7 +14,7 @@ def library(tmp_path_factory):
 
 
 def words_of_channels(rng, case):
-    """Give a convolution what the fast kernels take: one group, words of channels, pairs of rows."""
+    """Give a convolution what the fast kernels take: one group, words of channels, even rows."""
     n = case.numbers
     n |= {"groups": 1, "cin": 4 * int(rng.integers(1, 6)), "cout": 2 * int(rng.integers(1, 6))}
     n["split"] = int(rng.choice([0, 4, n["cin"]]))

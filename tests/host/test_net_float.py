@@ -19,8 +19,8 @@ RATE = net_reference.RATE
 def net_class():
     if not built("twin", "libacclimate_net.so").exists():
         pytest.skip("twin of _net is not built; run: make twin")
-    from acclimate.net_float import FloatNet
-    from acclimate_host import twin_net
+    from acclimate.net import FloatNet
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     return FloatNet

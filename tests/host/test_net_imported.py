@@ -8,7 +8,6 @@ import test_net_quantize as quantized
 import test_net_tflite as tflite_models
 
 from acclimate.net import Net
-from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import inference_step, training_step
 from acclimate_host.model.graph import GraphError
@@ -18,6 +17,7 @@ from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.network import as_bytes, with_loss
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme, full
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 

@@ -44,7 +44,7 @@ def net_class():
     if not built("twin", "libacclimate_net.so").exists():
         pytest.skip("twin of _net is not built; run: make twin")
     from acclimate.net import Net
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     return Net
@@ -86,7 +86,7 @@ def test_training_steps_give_the_reference_s_bytes(net_class, seed, optimizer):
 
 @pytest.mark.parametrize("seed", range(9))
 def test_steps_through_pools_give_the_reference_s_bytes(net_class, seed):
-    from acclimate import _net_py
+    from acclimate.net import interpreter as _net_py
 
     graph = pooled_net(seed)
     network = values_for(graph, seed)
@@ -226,7 +226,7 @@ def test_a_changed_format_has_another_number():
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_pure_python_gives_the_core_s_bytes(net_class, optimizer):
-    from acclimate import _net_py
+    from acclimate.net import interpreter as _net_py
 
     seed = OPTIMIZERS.index(optimizer)
     graph = trained_net(seed + 40)
@@ -248,7 +248,7 @@ def test_pure_python_gives_the_core_s_bytes(net_class, optimizer):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pure_python_predicts_streams(net_class, seed):
-    from acclimate import _net_py
+    from acclimate.net import interpreter as _net_py
 
     graph = predicting_net(seed)
     program = encode(inference_step(graph), values_for(graph, seed))

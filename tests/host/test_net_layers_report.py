@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from net_cases import sample, schemes, step_of, stored, trained_net, values_for
 
-from acclimate import _net_py
-from acclimate.net import Net
-from acclimate.net_report import report, troubles
-from acclimate_host import twin_net
+from acclimate.net import Net, report, troubles
+from acclimate.net import interpreter as _net_py
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, inference_step
 from acclimate_host.model.build import Builder
@@ -18,6 +16,7 @@ from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.network import Network, as_bytes, clamp_limits, with_loss
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import full
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 

@@ -15,7 +15,7 @@ FILES = ("test_net_mlp", "test_net_conv", "test_net_pools")
 _START = """
 import gc
 import _net
-from acclimate import _native
+import acclimate as _native
 _native.register('net', _net)
 import {file}
 print({file}.{name}(), gc.mem_free())
@@ -35,7 +35,7 @@ def board():
         vectors = ("net_vectors_mlp", "net_vectors_biases", "net_vectors_pools")
         for name in (*FILES, "net_checks", *vectors):
             source = DEVICE_TESTS / (name + ".py")
-            opened.put_bytes(package.compile_file(source, source.name, "armv6m"), f"/{name}.mpy")
+            opened.put_bytes(package.compile_file(source, source.name), f"/{name}.mpy")
         yield opened
 
 

@@ -13,19 +13,16 @@ from net_cases import sample, stored, trained_net, values_for
 from test_net_paging_float import float_network
 
 from acclimate.flash import BlockFlash, FileFlash
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet, Net
 from acclimate.nor import NorFlash
-from acclimate.page_files import Files
-from acclimate.page_media import Card, Host, SpiRam
-from acclimate.pager import Pager, PagerError
-from acclimate_host import twin_net
+from acclimate.pager import Card, Files, Host, Pager, PagerError, SpiRam
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect.pages import PageKeeper
 from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import full
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(
     not built("twin", "libacclimate_net.so").exists(), reason="run: make twin"

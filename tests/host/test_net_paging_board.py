@@ -12,7 +12,7 @@ from net_cases import stored, values_for
 
 from acclimate_host.boards import load
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.model.build import Builder
 from acclimate_host.paths import built
@@ -25,7 +25,7 @@ RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096
 BEGIN = """
 import gc
-from acclimate import _native
+import acclimate as _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net, bytes_needed
@@ -47,7 +47,7 @@ micropython.heap_unlock()
 shares.append(two)
 for _ in range({steps} - 2):
     shares.append(net.train_step(x, {label}))
-from acclimate.crc import start, update, finish
+from acclimate._crc import start, update, finish
 crc = bytearray(4)
 start(crc)
 update(crc, net.weights(), 0, net.weights_bytes)
@@ -89,7 +89,7 @@ def case():
 
 def on_twin(program, x):
     from acclimate.net import Net
-    from acclimate_host import twin_net
+    from acclimate_host.twin import net as twin_net
 
     twin_net.register()
     net = Net(bytearray(program.code), program.weights, seed=7)

@@ -19,7 +19,7 @@ from test_net_paging_board import (
 
 from acclimate_host.boards import load
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect import open_board
 from acclimate_host.poet.fit import fit
 from acclimate_host.poet.problem import Budget
@@ -27,7 +27,7 @@ from acclimate_host.sparse.scheme import full
 
 FILES_BYTES = 58_000  # of pages, in the room that the board's modules leave
 _TRAIN = (
-    "import os\nfrom acclimate.page_files import Files"
+    "import os\nfrom acclimate.pager import Files"
     + BEGIN
     + """
 files = Files('/pages', {store})

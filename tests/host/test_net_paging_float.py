@@ -18,10 +18,10 @@ from acclimate_host.sparse.scheme import full
 
 _TRAIN = """
 import gc, _net_f32
-from acclimate import _native
+import acclimate as _native
 _native.register('net_f32', _net_f32)
 from acclimate.flash import BlockFlash
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet
 from acclimate.pager import Pager
 import qboard
 def read(name):
@@ -65,7 +65,7 @@ def test_float_training_with_a_plan_is_equal_to_the_bit_on_the_board():
     with open_board("nrf52840") as board:
         board.put_bytes(module.read_bytes(), "/_net_f32.mpy")
         board.mkdir("/lib/acclimate")
-        for file, data in package.build("armv7emsp", ["net_float", "pager", "flash"]).items():
+        for file, data in package.build("armv7emsp", ["net", "pager"]).items():
             if file not in ("_net.mpy", "_net_f32.mpy"):
                 board.put_bytes(data, f"/lib/acclimate/{file}")
         for name, program in (("plain", plain), ("planned", found.program)):

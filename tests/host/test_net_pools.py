@@ -7,9 +7,7 @@ from net_cases import pooled_net, values_for
 from sklearn.datasets import load_digits
 from test_net_planned import trained
 
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
-from acclimate_host import twin_net
+from acclimate.net import FloatNet, Net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.pools import average_shift
 from acclimate_host.compile.step import training_step
@@ -18,6 +16,7 @@ from acclimate_host.model.network import Network, as_bytes
 from acclimate_host.model.quantize import quantize
 from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import Scheme, full
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from net_cases import OPTIMIZERS, RATE, sample, step_of, stored, values_for
 from net_integers import Step
 
-from acclimate import _net_py
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
-from acclimate_host import twin_net
+from acclimate.net import FloatNet, Net
+from acclimate.net import interpreter as _net_py
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import inference_step
 from acclimate_host.model.build import Builder
@@ -26,6 +24,7 @@ from acclimate_host.model.graph import GraphError
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.network import Network
 from acclimate_host.sparse.scheme import Scheme, can_split
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 

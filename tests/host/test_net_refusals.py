@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from net_cases import sample, schemes, step_of, stored, trained_net, values_for
 
-from acclimate import _native, _net_py
-from acclimate.capsule import WEIGHTS
+from acclimate import _native
 from acclimate.net import Net, NetError
-from acclimate_host import twin_net
+from acclimate.net import interpreter as _net_py
+from acclimate.store.capsule import WEIGHTS
 from acclimate_host.compile.encode import encode
 from acclimate_host.paths import repository
+from acclimate_host.twin import net as twin_net
 
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 

@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 
-from acclimate_host import twin_net
 from acclimate_host.model import float_run, int8
 from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
@@ -15,6 +14,7 @@ from acclimate_host.model.small import inverted_residual
 from acclimate_host.sparse.finetune import Setting, Tuner
 from acclimate_host.sparse.scheme import Scheme, full
 from acclimate_host.sparse.simulate import Simulation
+from acclimate_host.twin import net as twin_net
 from bench import transfer_tasks as tasks
 
 needs_twin = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")

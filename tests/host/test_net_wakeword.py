@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from acclimate.net import Net
-from acclimate_host import twin_net
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.prune import drop_dead
@@ -19,6 +18,7 @@ from acclimate_host.connect import open_board, why_not
 from acclimate_host.model.import_tflite import import_tflite
 from acclimate_host.model.tflite_file import read_tflite
 from acclimate_host.paths import built
+from acclimate_host.twin import net as twin_net
 
 wakeword = pytest.importorskip("pymicro_wakeword")
 runtime = pytest.importorskip("tflite_micro.python.tflite_micro.runtime")

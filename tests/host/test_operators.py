@@ -21,8 +21,9 @@ FROZEN = {"samd21": built("firmware", "samd21-capsules", "firmware.elf")}
 
 SETUP = f"""
 import gc, sys
-from acclimate import operators
-from acclimate.capsule import WEIGHTS, CapsuleError, Wanted
+from acclimate.store import operators
+from acclimate.store import CapsuleError
+from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate.nor import NorFlash
 from acclimate.store import Store
 arch, abi = operators.here()
@@ -54,7 +55,7 @@ def board(request):
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name}: {reason}")
     with open_board(name, **({"elf": FROZEN[name]} if name in FROZEN else {})) as opened:
         if name not in FROZEN:
-            install(opened, ["store", "delta", "update", "nor", "operators"], yes=True)
+            install(opened, ["store", "nor"], yes=True)
         opened.arch = ARCHS[name]
         yield opened
 
@@ -201,17 +202,17 @@ def test_operators_that_fail_leave_nothing_mounted(fresh, tmp_path):
 def test_a_handover_keeps_the_old_model_where_the_new_operators_are_refused(fresh, tmp_path):
     if fresh.arch != "x64":
         pytest.skip("tried on the desktop build")
-    install(fresh, ["handover"], yes=True)
+    install(fresh, ["store"], yes=True)
     good, bad, better = (
         capsule(n, compiled(tmp_path, fresh.arch, n, more="import nothing_here" * (n == 2)))
         for n in (1, 2, 3)
     )
     text = fresh.exec(
-        "from acclimate.handover import Handover\n"
+        "from acclimate.store import LiveModel\n"
         f"store.swap_capsule({good!r})\n"
         "class Model:\n"
         "    def __init__(self, kernels):\n        self.predict = kernels.scale\n"
-        "current = Handover(store, lambda store: Model(operators.load(store)))\n"
+        "current = LiveModel(store, lambda store: Model(operators.load(store)))\n"
         "def bring(data):\n"
         "    store.stage(data, 128)\n    store.write(data, len(data))\n    store.finish()\n"
         "    current.switch(store.trial)\n"
@@ -245,7 +246,7 @@ def test_where_nothing_can_be_mounted_a_file_is_written_once():
     if reason:
         pytest.skip(reason)
     with open_board("desktop") as board:
-        install(board, ["store", "update", "nor", "operators"], yes=True)
+        install(board, ["store", "nor"], yes=True)
         board.arch = ARCHS["desktop"]
         _check_files(board)
 
@@ -288,13 +289,13 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
     v = net_vectors_mlp
     sections = {"PROGRAM": v.PROGRAM, "WEIGHTS": v.WEIGHTS, "OPERATORS": kernels}
     data = build(sections, "NETWORK", 7, 1, key=KEY, **fields_of(kernels))
-    install(board, ["store", "update", "nor", "operators", "net"], yes=True)
+    install(board, ["store", "nor", "net"], yes=True)
     board.soft_reset()
     board.exec(SETUP.replace("16 * 128, 128", "18 * 4096, 4096") + "data = b''", 60)
     for at in range(0, len(data), 2048):
         board.exec(f"data += {data[at : at + 2048]!r}", 60)
     text = board.exec(
-        "from acclimate.capsule import PROGRAM\nfrom acclimate.net import Net\n"
+        "from acclimate.store.capsule import PROGRAM\nfrom acclimate.net import Net\n"
         "store.swap_capsule(data)\ndata = None\nkernels = operators.load(store, native='net')\n"
         "def part(kind):\n    at, size = store.section(kind)\n    out = bytearray(size)\n"
         "    store.readinto(kind, 0, out)\n    return out\n"

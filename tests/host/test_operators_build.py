@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from operator_cases import KEY, WEIGHTS, capsule, compiled, source
 
-from acclimate import operators as device
 from acclimate.nor import NorFlash
 from acclimate.store import Store
+from acclimate.store import operators as device
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.mpy_file import check_whole
 from acclimate_host.capsules.operators import operators

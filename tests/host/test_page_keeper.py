@@ -12,8 +12,7 @@ from acclimate_host.errors import ConnectError
 
 
 def test_pages_come_back_over_a_line():
-    from acclimate.page_media import Host
-    from acclimate.pager import Pager
+    from acclimate.pager import Host, Pager
 
     ours, theirs = socket.socketpair()
     keeper = PageKeeper(4096)

@@ -10,7 +10,7 @@ from acclimate_host.cli import main
 from acclimate_host.poet import sweep
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import network_graph
-from acclimate_host.poet.models import amount, cost_table, deadline, planning_graph, whole
+from acclimate_host.poet.inputs import Task, amount, cost_table, deadline, planning_graph, whole
 from acclimate_host.poet.problem import from_json
 
 
@@ -87,7 +87,7 @@ def test_sweep_words():
         "ram": ["10k", "20k", "30k", "50%"],
         "board": ["m0", "m4"],
     }
-    assert len(sweep.tasks("linear", values)) == 8
+    assert len(sweep.tasks(Task("linear", "m4"), values)) == 8
 
 
 def test_a_sweep_is_shown_and_drawn(tmp_path, capsys):
@@ -152,7 +152,7 @@ def test_a_worker_that_dies_is_one_clear_line(monkeypatch, capsys):
 
 def _tasks():
     values = sweep.parse(["ram=100%,60%", "method=keep_all,dtr"], {"board": "m4"})
-    return sweep.tasks("linear", values)
+    return sweep.tasks(Task("linear", "m4"), values)
 
 
 def _figures(rows):

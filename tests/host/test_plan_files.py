@@ -8,9 +8,9 @@ import pytest
 from test_poet_modes import fits_in_another_order_only
 
 from acclimate_host.cli import main
-from acclimate_host.poet import baselines
+from acclimate_host.poet import methods
 from acclimate_host.poet.evaluate import evaluate
-from acclimate_host.poet.models import cost_table, planning_problem, whole
+from acclimate_host.poet.inputs import cost_table, planning_problem, whole
 from acclimate_host.poet.problem import Budget, Graph, Node, from_json, to_json
 
 COST = dict(
@@ -151,7 +151,7 @@ def test_networks_that_no_board_of_ours_runs_are_planned(name, parameters):
     full = whole(graph)
     activations = full.peak_ram - graph.resident_bytes
     budget = Budget(graph.resident_bytes + int(0.7 * activations))
-    outcome = baselines.run("dtr", graph, budget)
+    outcome = methods.run("dtr", graph, budget)
     assert outcome.verdict.valid and evaluate(graph, budget, outcome.plan).valid
 
 

@@ -5,15 +5,16 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.problem import from_json
+from harness.clock import HANG_S, let_work
 
 
 class Terminal:
@@ -39,11 +40,10 @@ class Terminal:
             self.child.wait()
         os.close(self.master)
 
-    def until(self, pattern, seconds=60):
+    def until(self, pattern):
         """Read on until the text matches; the match."""
-        end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.text)):
-            assert time.monotonic() < end and self._read(), self.text
+            assert self._read(), self.text
         return found
 
     def ctrl_c(self):
@@ -51,9 +51,10 @@ class Terminal:
         os.killpg(self.child.pid, signal.SIGINT)
         while self._read():
             pass
-        return self.child.wait(30)
+        return self.child.wait(HANG_S)
 
     def _read(self):
+        assert select.select([self.master], [], [], HANG_S)[0], self.text
         try:
             data = os.read(self.master, 4096)
         except OSError:
@@ -62,12 +63,12 @@ class Terminal:
         return bool(data)
 
 
-@pytest.mark.parametrize("later_s", [0, 3])
-def test_ctrl_c_writes_the_best_plan_so_far(later_s, tmp_path):
+@pytest.mark.parametrize("more_s", [0, 1])
+def test_ctrl_c_writes_the_best_plan_so_far(more_s, tmp_path):
     out = tmp_path / "plan.json"
     with Terminal("bert", "--ram", "30%", "--out", str(out)) as terminal:
         terminal.until(": best")
-        time.sleep(later_s)
+        let_work(terminal.child.pid, more_s)
         assert terminal.ctrl_c() == 0, terminal.text
     assert "interrupted: this is the best plan until then" in terminal.text
     assert "above optimum" in terminal.text and "Traceback" not in terminal.text
@@ -78,15 +79,15 @@ def test_ctrl_c_writes_the_best_plan_so_far(later_s, tmp_path):
 
 
 def test_progress_has_incumbent_bound_gap_and_time_left():
-    with Terminal("bert", "--ram", "30%", "--time-limit", "4") as terminal:
+    with Terminal("bert", "--ram", "30%", "--time-limit", str(HANG_S)) as terminal:
         found = terminal.until(
             r"best ([\d.]+) J, bound ([\d.]+) J, gap ([\d.e-]+) %, "
             r"(about|at most) (\d+) s to go"
         )
-        terminal.until("written to storage, bytes")
+        assert terminal.ctrl_c() == 0
     best, bound, gap = map(float, found.groups()[:3])
     assert bound < best and gap == pytest.approx(100 * (1 - bound / best), rel=0.1)
-    assert int(found[5]) <= 4
+    assert int(found[5]) <= HANG_S
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -102,8 +103,6 @@ def test_ctrl_c_ends_a_sweep_with_the_plans_that_are_done(workers):
     )
     with Terminal(*words) as terminal:
         terminal.until("[45] of 8 plans")
-        begun = time.monotonic()
         assert terminal.ctrl_c() == 0, terminal.text
-    assert time.monotonic() - begun < 10
-    assert re.search(r"interrupted: \d of 8 plans", terminal.text), terminal.text
+    assert re.search(r"interrupted: [4-7] of 8 plans", terminal.text), terminal.text
     assert "Traceback" not in terminal.text and "m4     keep_all" in terminal.text

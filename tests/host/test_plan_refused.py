@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from acclimate_host.cli import main
+from harness.clock import HANG_S
 
 
 def node(name, *deps, **figures):
@@ -124,6 +125,6 @@ def test_the_program_itself_ends_with_code_2_and_one_line(tmp_path):
     path = tmp_path / "cycle.json"
     path.write_text(json.dumps({"nodes": CYCLE, "budget": {"ram_bytes": 9}}))
     words = [sys.executable, "-m", "acclimate_host.cli", "plan", str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == "acclimate plan: node a: needs c, which is not before it (a cycle?)\n"

@@ -6,16 +6,17 @@ import random
 
 import pytest
 
-from acclimate_host.poet import baselines
-from acclimate_host.poet.baselines.chain import cuts
-from acclimate_host.poet.baselines.chen import sqrt_n
-from acclimate_host.poet.baselines.pofo import pofo
-from acclimate_host.poet.baselines.revolve import advances, revolve, schedule
-from acclimate_host.poet.baselines.tape import Stuck
+from acclimate_host.poet import methods
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.exhaustive import search
 from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
+from bench.papers.poet import METHODS
+from bench.papers.poet.chain import cuts
+from bench.papers.poet.chen import sqrt_n
+from bench.papers.poet.pofo import pofo
+from bench.papers.poet.revolve import advances, revolve, schedule
+from bench.papers.poet.tape import Stuck
 
 
 def chain(length, rng=None, page=1.0, last=0):
@@ -83,7 +84,7 @@ def test_chen_takes_two_square_roots_of_memory_and_one_more_forward_pass(length)
 def test_chen_greedy_costs_less_the_more_memory_there_is():
     graph = network_graph("vgg16_cifar", "m4")
     energies = [
-        baselines.run("chen_greedy", graph, Budget(ram)).verdict.energy
+        methods.run("chen_greedy", graph, Budget(ram)).verdict.energy
         for ram in (1_200_000, 1_600_000, 2_000_000, 2_500_000)
     ]
     assert energies == sorted(energies, reverse=True)
@@ -119,7 +120,7 @@ def test_pofo_is_optimal_on_small_chains_where_a_hierarchy_is(page):
         for ram in range(9, 20, 2):
             budget = Budget(ram)
             best = search(graph, budget)
-            outcome = baselines.run("pofo", graph, budget)
+            outcome = methods.run("pofo", graph, budget)
             if outcome.plan is None:
                 continue
             solved += 1
@@ -137,15 +138,15 @@ def test_dtr_evicts_the_cheapest_bytes_first():
             for name, (size, time) in cost.items()
         )
     )
-    plan = baselines.run("dtr", graph, Budget(12)).plan
+    plan = methods.run("dtr", graph, Budget(12)).plan
     assert plan[3] == ("free", "b") and plan.count(("compute", "a")) == 1
     assert plan.count(("compute", "b")) == 2
-    assert "no room for" in baselines.run("dtr", graph, Budget(8)).fault
+    assert "no room for" in methods.run("dtr", graph, Budget(8)).fault
 
 
 def test_capuchin_swaps_what_hides_and_recomputes_what_does_not():
-    fast = baselines.run("capuchin", chain(12, page=0.1), Budget(8)).plan
-    slow = baselines.run("capuchin", chain(12, page=1000.0), Budget(8)).plan
+    fast = methods.run("capuchin", chain(12, page=0.1), Budget(8)).plan
+    slow = methods.run("capuchin", chain(12, page=1000.0), Budget(8)).plan
     assert ("pageout", "f2") in fast and len(forward_runs(fast)) == 12
     assert not any(kind == "pageout" for kind, _ in slow) and len(forward_runs(slow)) > 12
 
@@ -156,9 +157,9 @@ def test_no_method_beats_the_oracle_or_breaks_a_limit(seed):
     graph = chain(rng.randint(2, 4), rng, rng.choice([0.1, 0.5, 2.0]))
     budget = Budget(rng.randint(4, 20))
     best = search(graph, budget)
-    for name in baselines.CLOSED:
+    for name in METHODS:
         for clock in CLOCKS:
-            outcome = baselines.run(name, graph, budget, clock)
+            outcome = methods.run(name, graph, budget, clock)
             assert (outcome.plan is None) == bool(outcome.fault)
             if outcome.plan is None:
                 continue
@@ -167,12 +168,12 @@ def test_no_method_beats_the_oracle_or_breaks_a_limit(seed):
             assert outcome.verdict.energy >= best[0] - 1e-9, (seed, name)
 
 
-@pytest.mark.parametrize("name", baselines.CLOSED)
+@pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("style", ["chain", "autodiff"])
 @pytest.mark.parametrize("net", ["linear", "vgg16_cifar", "resnet18_cifar", "transformer"])
 def test_with_enough_memory_every_method_has_a_plan(name, style, net):
     graph = network_graph(net, "m4", style)
-    outcome = baselines.run(name, graph, Budget(1 << 40))
+    outcome = methods.run(name, graph, Budget(1 << 40))
     assert outcome.fault == "" and outcome.verdict.valid
     least = sum(node.compute_energy for node in graph.nodes)
     if name not in ("chen_sqrt", "revolve"):
@@ -181,15 +182,15 @@ def test_with_enough_memory_every_method_has_a_plan(name, style, net):
 
 def test_an_unknown_method_is_one_line():
     with pytest.raises(PlanError, match="unknown method 'magic'"):
-        baselines.run("magic", chain(2), Budget(9))
+        methods.run("magic", chain(2), Budget(9))
     graph = Graph((Node("a", ram_bytes=1),))
-    assert "no backward pass" in baselines.run("revolve", graph, Budget(9)).fault
+    assert "no backward pass" in methods.run("revolve", graph, Budget(9)).fault
 
 
 def test_a_graph_that_is_too_deep_for_a_method_is_a_fault(monkeypatch):
     def endless(graph, budget, clock):
         return endless(graph, budget, clock)
 
-    monkeypatch.setitem(baselines.CLOSED, "dtr", endless)
-    outcome = baselines.run("dtr", chain(3), Budget(9))
+    monkeypatch.setitem(METHODS, "dtr", endless)
+    outcome = methods.run("dtr", chain(3), Budget(9))
     assert outcome.plan is None and outcome.fault == "dtr does not reach so deep: 5 tensors"

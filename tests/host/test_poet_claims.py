@@ -3,11 +3,12 @@
 
 import pytest
 
-from acclimate_host.poet import baselines, claims
+from acclimate_host.poet import methods
 from acclimate_host.poet.graphs import network_graph
-from acclimate_host.poet.models import whole
+from acclimate_host.poet.inputs import whole
 from acclimate_host.poet.problem import Budget
 from bench import poet_paper
+from bench.papers.poet import claims
 
 
 def entry(over, bound=None, **more):
@@ -61,14 +62,14 @@ def test_every_claim_that_is_not_shown_has_a_reason():
 def test_checkmate_is_bounded_in_energy_where_a_second_costs_the_same():
     graph = network_graph("linear", "m4")
     budget = Budget(whole(graph).peak_ram // 2)
-    outcome = baselines.run("checkmate", graph, budget)
+    outcome = methods.run("checkmate", graph, budget)
     assert outcome.proven
     assert outcome.lower_bound == pytest.approx(outcome.verdict.energy, rel=1e-5)
 
 
 def test_a_case_holds_every_method_with_a_plan_or_a_fault():
     entries = poet_paper.run_case("linear.m4.50", 5)
-    assert set(entries) == set(baselines.names())
+    assert set(entries) == set(methods.NAMES)
     for name, found in entries.items():
         assert ("energy" in found) != ("fault" in found), name
     least = min(found["energy"] for found in entries.values() if "energy" in found)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from acclimate_host.poet import greedy, highs
+from acclimate_host.poet.column_values import tidy, values_of
 from acclimate_host.poet.exhaustive import search
 from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.model import build
-from acclimate_host.poet.planned import tidy, values_of
 from acclimate_host.poet.positions import Space, positions
 from acclimate_host.poet.problem import Budget
 from acclimate_host.poet.root import Root

@@ -9,13 +9,14 @@ from dataclasses import replace
 import pytest
 from test_poet_baselines import chain
 
-from acclimate_host.poet import baselines, greedy
+from acclimate_host.poet import greedy, methods
 from acclimate_host.poet.answer import Infeasible
+from acclimate_host.poet.column_values import tidy
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.exhaustive import search
-from acclimate_host.poet.planned import tidy
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError, from_json, to_json
 from acclimate_host.poet.solve import solve
+from bench.papers.poet import METHODS
 from bench.poet_random import differs, problem
 
 COSTS = (
@@ -155,8 +156,8 @@ def test_a_damaged_file_is_one_clear_line_or_a_problem():
         try:
             found, limits, plan, _ = from_json(data)
             evaluate(found, limits, plan)
-            for method in baselines.CLOSED:
-                baselines.run(method, found, limits)
+            for method in METHODS:
+                methods.run(method, found, limits)
         except PlanError as error:
             refused += 1
             assert "\n" not in str(error) and len(str(error)) < 200, error

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from acclimate_host.poet.graphs import forward_bytes, network_graph
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError, from_json, to_json
 from acclimate_host.poet.solve import solve
 from bench.poet_random import problem
+from harness.clock import HANG_S, let_work
 
 FIELDS = {
     "id",
@@ -89,9 +89,9 @@ def test_ctrl_c_gives_the_best_plan_so_far():
     )
     try:
         assert child.stdout.readline() == "greedy\n"
-        time.sleep(1)
+        let_work(child.pid, 1)
         child.send_signal(signal.SIGINT)
-        out, errors = child.communicate(timeout=120)
+        out, errors = child.communicate(timeout=HANG_S)
     finally:
         child.kill()
     assert out.splitlines()[-1] == "valid True True", errors

@@ -8,9 +8,9 @@ import pytest
 from acclimate_host.poet import pulp_solver
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.graphs import forward_bytes, network_graph
-from acclimate_host.poet.paper import solve_paper
 from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
 from acclimate_host.poet.solve import solve
+from bench.papers.poet.formulation import answer, solve_paper
 from bench.poet_random import problem
 
 
@@ -35,11 +35,11 @@ def test_the_published_code_with_cbc_is_reproduced_and_ours_is_not_worse(linear,
 
 def test_scaled_algorithm_1_agrees_with_ours_and_45_percent_has_no_plan(linear):
     budget = _budget(linear, 0.6)
-    paper = solve(linear, budget, formulation="paper")
+    paper = answer(linear, budget)
     ours = solve(linear, budget, clock="compute")
     assert paper.proven and ours.energy <= paper.energy * (1 + 1e-6)
     with pytest.raises(Infeasible, match="Algorithm 1 has no plan"):
-        solve(linear, _budget(linear, 0.45), formulation="paper")
+        answer(linear, _budget(linear, 0.45))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 """The planner's default formulation against the oracle, its refusals and its modes."""
 
 import doctest
-import time
 from dataclasses import replace
 
 import pytest
@@ -17,6 +16,7 @@ from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
 from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 from bench.poet_random import compare, problem
+from harness.clock import Clock
 
 GRAPHS = 500
 
@@ -100,11 +100,14 @@ def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
     assert solve(vgg, Budget(need)).verdict.peak_ram == need
 
 
-def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds():
+def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds(monkeypatch):
     graph = network_graph("resnet18_cifar", "m4")
     space = Space(paging=False)
     budget, need, kept = Budget(1, aux_bytes=0), operator_need(graph)[0], everything_kept(graph)
-    plan, ram = smallest._by_greedy(graph, budget, space, need, time.monotonic() + 6)
+    with monkeypatch.context() as patch:
+        Clock(runs=False).into(patch, "acclimate_host.poet.greedy")
+        Clock(runs=False, step_s=1).into(patch, "acclimate_host.poet.smallest")
+        plan, ram = smallest._by_greedy(graph, budget, space, need, 6)
     assert evaluate(graph, replace(budget, ram_bytes=ram), plan).valid and need <= ram < kept
     ram, least = smallest.smallest_ram(graph, budget, space, seconds=3)
     assert need <= least <= ram <= kept

@@ -8,10 +8,10 @@ import pytest
 
 from acclimate_host.poet import greedy, highs, tree
 from acclimate_host.poet import solve as solving
+from acclimate_host.poet.column_values import tidy, values_of
 from acclimate_host.poet.exhaustive import search
 from acclimate_host.poet.graphs import forward_bytes, network_graph
 from acclimate_host.poet.model import build
-from acclimate_host.poet.planned import tidy, values_of
 from acclimate_host.poet.positions import Space, positions
 from acclimate_host.poet.problem import Budget
 from acclimate_host.poet.relaxation import Lazy, table_of

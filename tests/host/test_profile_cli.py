@@ -7,7 +7,7 @@ import pytest
 from net_cases import trained_net, values_for
 
 from acclimate_host.cli import main
-from acclimate_host.compile.planned import plain_step
+from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect import why_not
 from acclimate_host.connect.emulator import Emulator
 from acclimate_host.errors import AcclimateError
@@ -38,7 +38,7 @@ def test_an_emulated_board_gives_labelled_estimates(tmp_path, capsys):
     assert main(["plan", "linear", "--board", str(out), "--ram", "70%", "--method", "dtr"]) == 0
 
 
-_STORE = """from acclimate.page_media import SpiRam
+_STORE = """from acclimate.pager import SpiRam
 class Chip:
     data, at = bytearray(4096), -1
     def value(self, level):
@@ -70,7 +70,7 @@ def test_a_board_on_a_port_is_measured_with_a_store_of_its_own(tmp_path, capsys)
     assert table.kind == "measured" and table.title.startswith("Adafruit Feather nRF52840")
     assert table.figures["compute_power_w"] == pytest.approx(0.005 * 3.0)  # the board file's volts
     assert "power.csv" in table.sources["compute_power_w"]
-    assert table.sources["pagein.latency_s"].startswith("from acclimate.page_media import SpiRam")
+    assert table.sources["pagein.latency_s"].startswith("from acclimate.pager import SpiRam")
     assert table.figures["store.erase_block_bytes"] == 4096
     assert table.figures["store.endurance_cycles"] == 10_000
     assert {"operators." + name for name in costs.OPERATORS} <= set(table.figures)

@@ -9,9 +9,9 @@ import random
 import capsule_cases as cases
 import pytest
 
-from acclimate.http import HttpError
 from acclimate.nor import ERASE_TORN, PROGRAM_TORN, PowerCut
-from acclimate.pull import Pull
+from acclimate.pull import HttpError
+from acclimate.pull.exchange import Pull
 from acclimate_host.capsules.repository import Repository
 from harness import web
 

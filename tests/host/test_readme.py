@@ -9,6 +9,7 @@ import pytest
 
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.paths import built, device_package, repository
+from harness.clock import HANG_S
 
 TEXT = (repository() / "README.md").read_text()
 
@@ -30,7 +31,7 @@ def test_ten_lines_print_what_is_shown_on_micropython():
 def test_ten_lines_print_what_is_shown_on_cpython(tmp_path):
     code, shown = example()
     printed = subprocess.check_output(
-        [sys.executable, "-c", code], cwd=tmp_path, text=True, timeout=60
+        [sys.executable, "-c", code], cwd=tmp_path, text=True, timeout=HANG_S
     )
     assert printed == shown
 

@@ -5,23 +5,23 @@ import os
 import pty
 import select
 import sys
-import time
 
 import pytest
 
 from acclimate_host import cli
 from acclimate_host.connect import why_not
+from harness.clock import HANG_S
 
 
-def read_until(handle, text, timeout_s=30):
+def read_until(handle, text):
+    """What came, up to the text or to the end of the other side."""
     data = b""
-    deadline = time.monotonic() + timeout_s
-    while text not in data and time.monotonic() < deadline:
-        if select.select([handle], [], [], 0.2)[0]:
-            try:
-                data += os.read(handle, 1024)
-            except OSError:
-                break
+    while text not in data:
+        assert select.select([handle], [], [], HANG_S)[0], data
+        try:
+            data += os.read(handle, 1024)
+        except OSError:
+            break
     return data
 
 
@@ -39,7 +39,7 @@ def test_keys_go_to_the_board_and_a_key_ends_it():
         os.write(handle, b"print(6 * 7)\r")
         assert b"\r\n42\r\n" in read_until(handle, b"\r\n42\r\n")
         os.write(handle, b"\x1d")
-        read_until(handle, b"never", 5)
+        read_until(handle, b"never")
     finally:
         _, status = os.waitpid(child, 0)
         os.close(handle)

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from acclimate_host.paths import built, repository
+from harness.clock import HANG_S
 
 ROOT = repository()
 
@@ -23,7 +24,7 @@ def run(core, *arguments):
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
     )
     assert done.returncode == 0 and "clean" in done.stdout, done.stdout + done.stderr[-3000:]
 

@@ -4,9 +4,9 @@
 import capsule_cases as cases
 import pytest
 
-from acclimate.capsule import WEIGHTS, CapsuleError, Wanted
 from acclimate.nor import NorFlash
-from acclimate.store import Store, StoreError
+from acclimate.store import CapsuleError, Store, StoreError
+from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate_host.capsules.build import build, head_bytes, read
 from acclimate_host.capsules.delta import update
 

@@ -31,10 +31,10 @@ def board():
     with open_board("samd21", elf=ELF) as opened:
         for name in ("capsule_vectors", "test_store", "test_delta"):
             source = DEVICE_TESTS / (name + ".py")
-            data = package.compile_file(source, source.name, "armv6m")
+            data = package.compile_file(source, source.name)
             opened.put_bytes(data, f"/{name}.mpy")
-        native = built("native", "armv6m", "_update.mpy")
-        opened.put_bytes(native.read_bytes(), "/_update.mpy")
+        native = built("native", "armv6m", "_codec.mpy")
+        opened.put_bytes(native.read_bytes(), "/_codec.mpy")
         yield opened
 
 
@@ -56,10 +56,10 @@ def test_store_in_32_kb(board, file, name):
 
 
 _ON_FLASH = """
-import _update, qboard
-from acclimate import _native
-_native.register('update', _update)
-from acclimate.capsule import Wanted
+import _codec, qboard
+import acclimate as _native
+_native.register('codec', _codec)
+from acclimate.store.capsule import Wanted
 from acclimate.flash import BlockFlash
 from acclimate.store import Store
 from capsule_vectors import BASE, KEY, TARGET, UPDATE
@@ -90,20 +90,20 @@ def test_an_update_takes_no_more_than_1536_bytes_of_heap_on_the_32_kb_board(boar
 
 
 def test_native_module_of_a_frozen_package_is_found_in_lib_and_hashed(board):
-    files = package.build("armv6m", ["digest"])
+    files = package.build("armv6m", ["_buffers"])
     board.exec(
         "import os\nfor p in ('/lib', '/lib/acclimate'):\n"
         "    try:\n        os.mkdir(p)\n    except OSError:\n        pass"
     )
-    for name in ("_manifest.mpy", "_update.mpy"):
+    for name in ("_manifest.mpy", "_codec.mpy"):
         board.put_bytes(files[name], "/lib/acclimate/" + name)
-    load = "from acclimate import _native\n_native.load('update')\nprint(_native.reason('update'))"
+    load = "import acclimate as _native\n_native.load('codec')\nprint(_native.reason('codec'))"
     board.soft_reset()
     assert board.exec(load, 60).strip() == "loaded"
-    damaged = bytearray(files["_update.mpy"])
+    damaged = bytearray(files["_codec.mpy"])
     damaged[len(damaged) // 2] ^= 4
-    board.put_bytes(bytes(damaged), "/lib/acclimate/_update.mpy")
+    board.put_bytes(bytes(damaged), "/lib/acclimate/_codec.mpy")
     board.soft_reset()
     assert "SHA-256 differs" in board.exec(load, 60)
-    for name in ("_manifest.mpy", "_update.mpy"):
+    for name in ("_manifest.mpy", "_codec.mpy"):
         board.exec(f"import os\nos.remove('/lib/acclimate/{name}')")

@@ -6,7 +6,8 @@ The campaign must also find faults: three are planted, and each is found.
 
 import pytest
 
-from acclimate import journal, store
+from acclimate.store import core as store
+from acclimate.store import journal
 from bench.powercut_model import campaign
 
 

@@ -9,11 +9,9 @@ import random
 import capsule_cases as cases
 import pytest
 
-from acclimate.capsule import CapsuleError
-from acclimate.delta import Updater
 from acclimate.flash import FlashError
 from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
-from acclimate.store import StoreError
+from acclimate.store import CapsuleError, StoreError, Updater
 from acclimate_host.capsules.build import head_bytes, read
 from acclimate_host.capsules.delta import update
 from bench.powercut_oracle import model_of

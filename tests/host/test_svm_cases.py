@@ -76,8 +76,8 @@ def test_large_integers_are_exact_counters():
 
 
 def test_mean_of_many_values_stays_exact():
-    from acclimate import svm_scaler
-    from acclimate._svm_par import run
+    from acclimate.svm import scaler as svm_scaler
+    from acclimate.svm.parameters import run
 
     X = array("f", [1000.25, 1000.75] * 50000)
     scaler = run(svm_scaler.fit_pieces(X, 100000, 1, True, False))

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.clock import HANG_S
+
 ROOT = Path(__file__).resolve().parents[2]
 DEVICE = ROOT / "device" / "acclimate"
 
@@ -149,6 +151,6 @@ def test_trains_with_machine_uctypes_and_native_code_blocked(tmp_path):
     head = PREPARE.replace("DEVICE", repr(str(DEVICE.parent)))
     script.write_text(head + USE.replace("PATH", repr(str(tmp_path / "m.svm"))))
     out = subprocess.run(
-        [micropython(), str(script)], capture_output=True, text=True, timeout=60, cwd=tmp_path
+        [micropython(), str(script)], capture_output=True, text=True, timeout=HANG_S, cwd=tmp_path
     )
     assert out.stdout.split("\n")[:2] == ["[0, 1, 1, 0]", "[0, 1, 1, 0]"], out.stderr

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from svm_cases import Fit, random_problem, same_everywhere
 
-from acclimate import _svm_par as p
-from acclimate import _svm_py
-from acclimate.svm_rounded import integer_weights
-from acclimate_host import twin_svm
+from acclimate.svm import parameters as p
+from acclimate.svm import solver as _svm_py
+from acclimate.svm.model import integer_weights
 from acclimate_host.paths import built
+from acclimate_host.twin import svm as twin_svm
+from harness.clock import HANG_S
 
 HERE = Path(__file__).parent
 TWIN = twin_svm.load()
@@ -42,7 +43,7 @@ def test_c_core_is_clean_under_sanitizers():
     ).stdout.strip()
     code = (
         "import random, sys; sys.path.insert(0, sys.argv[1]);"
-        "from svm_cases import same_everywhere; from acclimate_host import twin_svm;"
+        "from svm_cases import same_everywhere; from acclimate_host.twin import svm as twin_svm;"
         "same_everywhere(twin_svm.load(sys.argv[2]), random.Random(99), 60)"
     )
     environment = dict(
@@ -56,7 +57,7 @@ def test_c_core_is_clean_under_sanitizers():
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
     )
     assert run.returncode == 0, run.stderr[-3000:]
 

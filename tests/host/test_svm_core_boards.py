@@ -7,10 +7,10 @@ import random
 import pytest
 from svm_cases import Fit, random_problem
 
-from acclimate import _svm_par as p
-from acclimate_host import twin_svm
+from acclimate.svm import parameters as p
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.paths import built
+from acclimate_host.twin import svm as twin_svm
 
 SCRIPT = """
 from array import array

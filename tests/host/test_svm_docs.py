@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import acclimate.svm
-import acclimate.svm_small
+import acclimate.svm.machine
+import acclimate.svm.small
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "svm.md"
 
 
-@pytest.mark.parametrize("module", [acclimate.svm, acclimate.svm_small])
+@pytest.mark.parametrize("module", [acclimate.svm.machine, acclimate.svm.small])
 def test_docstring_examples(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed

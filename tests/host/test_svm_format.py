@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acclimate import svm_io
 from acclimate.svm import SVM
+from acclimate.svm import file as svm_io
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "svm.md"
 X = [[0, 0], [0, 1], [1, 0], [1, 1], [5, 5], [5, 6]]

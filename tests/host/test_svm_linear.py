@@ -6,7 +6,7 @@ from array import array
 
 import pytest
 
-from acclimate import _svm_par as p
+from acclimate.svm import parameters as p
 from acclimate_host.paths import built
 from harness.linear_core import LinearCore, compare, words
 

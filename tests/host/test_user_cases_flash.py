@@ -10,9 +10,8 @@ import capsule_cases as cases
 import pytest
 from test_flash_capsule import MB, TABLE
 
-from acclimate.delta import Updater
 from acclimate.nor import NorFlash
-from acclimate.saver import Saver
+from acclimate.store import SavePolicy, Updater
 from acclimate_host import cli
 from acclimate_host.capsules import flash_map, flasher, partitions, region
 from acclimate_host.capsules.image import region_image
@@ -152,8 +151,8 @@ def test_a_romfs_image_holds_bytecode_only_and_runs_from_there(desktop, tmp_path
         "vfs.mount(vfs.VfsRom(image), '/rom')\nsys.path.insert(0, '/rom/lib')\n"
         "print(sorted(os.listdir('/rom/lib/acclimate')))\n"
         "from acclimate.svm import SVM\nm = SVM().fit([[0], [4]], [0, 1])\n"
-        "from acclimate import _native\nprint(m.predict([3]), _native.reason('svm'))\n"
-        "print(sys.modules['acclimate.svm'].__file__)"
+        "import acclimate as _native\nprint(m.predict([3]), _native.reason('svm'))\n"
+        "print(sys.modules['acclimate.svm.machine'].__file__)"
     ).splitlines()
     assert ".py'" not in answer[0] and "'svm.mpy'" in answer[0]
     how = "loaded" if package.natives("x64") else "no native module for this board"
@@ -226,7 +225,7 @@ def test_an_image_is_written_to_a_board_and_read_back(desktop, monkeypatch):
     )
     with pytest.raises(AcclimateError, match="reads back different"):
         romfs.deploy(desktop, image)
-    assert install(desktop, ["sha256"])  # the board is not left in a strange state
+    assert install(desktop, ["_sha256"])  # the board is not left in a strange state
 
 
 # ---- saving, page writes, patches ----------------------------------------------------------
@@ -236,7 +235,7 @@ def test_the_save_policy_keeps_2880_samples_a_day_from_the_flash():
     now, day = [0], [0]
     store = cases.store(cases.flash(), day_pages=20, day=lambda: day[0])
     store.swap_capsule(cases.capsule(1))
-    saver, start = Saver(store, every_s=3600, clock=lambda: now[0]), store.journal.erases
+    saver, start = SavePolicy(store, every_s=3600, clock=lambda: now[0]), store.journal.erases
     answers = []
     for sample in range(2880):
         now[0] = sample * 30
@@ -251,7 +250,7 @@ def test_the_save_policy_keeps_2880_samples_a_day_from_the_flash():
 def test_a_budget_is_visible_before_it_blocks():
     store = cases.store(cases.flash(), day_pages=10, day=lambda: 5)
     store.swap_capsule(cases.capsule(1))
-    saver, seen = Saver(store, every_s=0, clock=lambda: 0), []
+    saver, seen = SavePolicy(store, every_s=0, clock=lambda: 0), []
     for i in range(5):
         seen.append((saver.saves_left(), saver.warning, saver.save(cases.weights(301, 50 + i))))
     assert seen == [
@@ -268,7 +267,7 @@ def test_nothing_is_written_when_nothing_changed_and_a_clock_may_go_back():
     now = [100]
     store = cases.store(cases.flash())
     store.swap_capsule(cases.capsule(1))
-    saver, steps = Saver(store, every_s=60, clock=lambda: now[0]), store.flash.steps
+    saver, steps = SavePolicy(store, every_s=60, clock=lambda: now[0]), store.flash.steps
     assert saver.save(cases.weights(301, 1)) == "unchanged" and store.flash.steps == steps
     assert saver.save(cases.weights(301, 2)) == "saved"
     now[0] = 10
@@ -276,7 +275,7 @@ def test_nothing_is_written_when_nothing_changed_and_a_clock_may_go_back():
     now[0] = 71
     assert saver.save(cases.weights(301, 3)) == "saved"
     with pytest.raises(ValueError, match="every_s: expected 0"):
-        Saver(store, every_s=-1)
+        SavePolicy(store, every_s=-1)
 
 
 class Busy(NorFlash):
@@ -352,7 +351,7 @@ def test_a_patch_that_went_through_a_text_channel_is_refused(tmp_path):
 
 def test_firmware_without_room_for_second_tries_names_the_fault(monkeypatch):
     """The smallest board has the store frozen, and not all that helps it."""
-    monkeypatch.setitem(sys.modules, "acclimate.flash_again", None)
+    monkeypatch.setitem(sys.modules, "acclimate.flash.again", None)
     store = cases.store(Busy(10 * 256, 256))
     store.swap_capsule(cases.capsule(1))
     store.flash.left, store.flash.is_silent = 1, True

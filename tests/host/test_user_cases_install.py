@@ -3,7 +3,6 @@
 
 import dataclasses
 import io
-import time
 
 import pytest
 import test_build
@@ -56,22 +55,22 @@ def test_every_shipped_file_has_the_release_and_keeps_its_lines():
 
 
 def test_a_file_of_another_release_is_one_clear_error(runtime):
-    install(runtime, ["octets"])
-    other = package.compile_source(package.stamped("octets", "0.0.9"), "acclimate/octets.py")
-    runtime.put_bytes(other, runtime.lib + FOLDER + "/octets.mpy")
-    with pytest.raises(BoardError, match="acclimate.octets is of release 0.0.9, acclimate of"):
-        runtime.exec("from acclimate import octets")
+    install(runtime, ["_buffers"])
+    other = package.compile_source(package.stamped("_buffers", "0.0.9"), "acclimate/_buffers.py")
+    runtime.put_bytes(other, runtime.lib + FOLDER + "/_buffers.mpy")
+    with pytest.raises(BoardError, match="acclimate._buffers is of release 0.0.9, acclimate of"):
+        runtime.exec("from acclimate import _buffers")
 
 
 def test_sources_on_a_drive_carry_the_release_too(tmp_path, desktop):
     (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0")
-    install_drive(tmp_path, ["sha256"])
+    install_drive(tmp_path, ["_sha256"])
     text = (tmp_path / "lib" / "acclimate" / "sha256.py").read_bytes()
-    assert text == package.stamped("sha256")
+    assert text == package.stamped("_sha256")
     desktop.mkdir(desktop.lib + FOLDER)
     desktop.put_bytes(package.stamped("__init__"), desktop.lib + FOLDER + "/__init__.py")
-    desktop.put_bytes(text, desktop.lib + FOLDER + "/sha256.py")
-    code = "from acclimate.sha256 import sha256\nprint(sha256(b'abc').hexdigest()[:8])"
+    desktop.put_bytes(text, desktop.lib + FOLDER + "/_sha256.py")
+    code = "from acclimate._sha256 import sha256\nprint(sha256(b'abc').hexdigest()[:8])"
     assert desktop.exec(code) == "ba7816bf\n"
 
 
@@ -115,7 +114,7 @@ def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
 
 
 def test_a_damaged_first_file_is_found_without_importing_it(desktop):
-    install(desktop, ["sha256"])
+    install(desktop, ["_sha256"])
     path = desktop.lib + FOLDER + "/__init__.mpy"
     desktop.put_bytes(b"", path)
     [(fine, text)] = findings(desktop)
@@ -131,38 +130,38 @@ def test_a_damaged_first_file_is_found_without_importing_it(desktop):
 
 def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     needs_native(ARCHS[runtime.name])
-    report = install(runtime, ["octets"])
+    report = install(runtime, ["_buffers"])
     runtime.soft_reset()  # a small heap has room only while nothing else was done
     arch = ARCHS[runtime.name]
-    assert report.arch == arch and report.natives == ("_update",)
-    file = package.natives(arch)["_update"].read_bytes()
-    assert runtime.get_bytes(runtime.lib + FOLDER + "/_update.mpy") == file
-    code = "from acclimate import _native\n_native.load('update')\nprint(_native.reason('update'))"
+    assert report.arch == arch and report.natives == ("_codec",)
+    file = package.natives(arch)["_codec"].read_bytes()
+    assert runtime.get_bytes(runtime.lib + FOLDER + "/_codec.mpy") == file
+    code = "import acclimate as _native\n_native.load('codec')\nprint(_native.reason('codec'))"
     assert runtime.exec(code, 60) == "loaded\n"
 
 
 def test_firmware_that_may_collect_native_code_is_named(desktop, monkeypatch):
     real = desktop.info()
     monkeypatch.setattr(desktop, "info", lambda: dataclasses.replace(real, version=(1, 23, 0)))
-    report = install(desktop, ["octets"])
+    report = install(desktop, ["_buffers"])
     assert any("1.23.0 may collect native code; 1.24 or newer" in n for n in report.notes)
 
 
 def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     """As where a chip keeps its heap in memory that holds no code: import raises each time."""
     needs_native("x64")
-    install(desktop, ["svm", "octets"])
+    install(desktop, ["svm", "_buffers"])
     desktop.exec(
-        "from acclimate import _native\n"
+        "import acclimate as _native\n"
         "def refuse(*_): raise MemoryError('no executable memory')\n"
         "real = __import__\nimport builtins\n"
         "def limited(name, *rest):\n"
-        "    return refuse() if name in ('_svm', '_update') else real(name, *rest)\n"
+        "    return refuse() if name in ('_svm', '_codec') else real(name, *rest)\n"
         "builtins.__import__ = limited"
     )
     code = "from acclimate.svm import SVM\nm = SVM().fit([[0], [4]], [0, 1])\n"
-    code += "from acclimate import octets\n"
-    code += "print(octets.same(b'ab', 0, b'ac', 0, 2), m.predict([3]))"
+    code += "from acclimate import _buffers\n"
+    code += "print(octets.common_prefix(b'ab', 0, b'ac', 0, 2), m.predict([3]))"
     lines = desktop.exec(code).splitlines()
     assert lines == [
         "acclimate: _svm.mpy refused (MemoryError: no executable memory); pure Python is used",
@@ -207,7 +206,6 @@ def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name,
     wanted, content = entry["NATIVE"][name], [good]
     monkeypatch.setattr(_native, "open", lambda *_: io.BytesIO(content[0]), raising=False)
     assert _native._check("x", *wanted) is None
-    started = time.perf_counter()
     for size in range(len(good)):
         content[0] = good[:size]
         assert _native._check("x", *wanted) == f"{size} bytes, not {len(good)}"
@@ -216,7 +214,6 @@ def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name,
         damaged[at] ^= 1 << at % 8
         content[0] = bytes(damaged)
         assert _native._check("x", *wanted) == "its SHA-256 differs", at
-    assert (time.perf_counter() - started) / (2 * len(good)) < 1
 
 
 @pytest.mark.parametrize("use", ["nobody_has_this((float)v)", "expf((float)v)", "(float)v / w"])

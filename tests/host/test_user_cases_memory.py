@@ -48,8 +48,10 @@ def outcome(board, code):
 
 
 def test_a_heap_in_pieces_is_an_error_with_needed_free_and_largest(board):
-    install(board, ["heap", "svm"])
-    board.exec("from acclimate import heap, svm, svm_train, svm_data", 60)
+    install(board, ["_buffers", "svm"])
+    board.exec(
+        "from acclimate import _buffers as heap, svm, _svm_train, _svm_train as svm_data", 60
+    )
     board.exec(_PIECES.format(left=20 * KB), 120)
     need, free, largest = numbers(outcome(board, "heap.block(5000, 'arena')"))
     assert need == 5000 and free > 5000 and 2000 <= largest < 5000
@@ -61,7 +63,9 @@ def test_a_heap_in_pieces_is_an_error_with_needed_free_and_largest(board):
 def test_a_model_larger_than_the_largest_block_says_both(board):
     install(board, ["net"])
     board.exec(f"from acclimate.net import Net, bytes_needed\np = bytearray({PROGRAM!r})")
-    board.exec(f"w = {WEIGHTS!r}\nfrom acclimate import heap\nimport acclimate._native", 30)
+    board.exec(
+        f"w = {WEIGHTS!r}\nfrom acclimate import _buffers as heap\nimport acclimate as _native", 30
+    )
     board.exec("Net(p, w).predict(bytes(16))", 60)  # it works, and loads what it needs
     board.exec("import struct\np[8:12] = struct.pack('<I', 40000)")
     board.exec(_PIECES.format(left=30 * KB), 120)
@@ -72,7 +76,7 @@ def test_a_model_larger_than_the_largest_block_says_both(board):
 def test_training_that_does_not_fit_leaves_the_model_as_it_was(board):
     install(board, ["svm"])
     board.exec(
-        "from acclimate.svm import SVM\nfrom acclimate import heap\n"
+        "from acclimate.svm import SVM\nfrom acclimate import _buffers as heap\n"
         "m = SVM(kernel='rbf', gamma=1.0).fit([[0], [4], [1], [5]], [0, 1, 0, 1])\n"
         "before = m.decision([2])\nX = bytearray(1200)\ny = bytearray([0, 1] * 600)",
         60,

@@ -12,18 +12,17 @@ from test_net_imported import NETWORKS
 from test_user_cases_transport import _TLS
 
 from acclimate.flash import FlashError
-from acclimate.net import Net
-from acclimate.net_float import FloatNet
+from acclimate.net import FloatNet, Net
 from acclimate.nor import NorFlash
-from acclimate_host import twin_net
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import inference_step
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
+from acclimate_host.model.import_sklearn import import_svm
 from acclimate_host.model.network import as_bytes
 from acclimate_host.paths import repository
-from acclimate_host.svm import import_svm
+from acclimate_host.twin import net as twin_net
 from harness import runtimes, web
 from harness.device_file import DeviceTestFile
 
@@ -154,7 +153,7 @@ def test_a_body_of_twice_the_heap_is_taken_in_pieces(tmp_path, certificates):  #
     der = ssl.PEM_cert_to_DER_cert(certificates[0][0].read_text())
     with TlsServer(web.files(made.folder), *certificates[0]) as server:
         with open_board("desktop", heap_bytes=400 * 1024) as board:
-            install(board, only=["client", "flash", "store", "delta"], yes=True)
+            install(board, only=["pull"], yes=True)
             code = _TLS.format(key=cases.KEY, certificate=der, url=server.url)
             assert board.exec(code.replace("65536", "262144"), 60) == "True True verified\n"
 

@@ -10,17 +10,18 @@ import pytest
 
 from acclimate_host import cli
 from acclimate_host.paths import built, repository
-from acclimate_host.poet import highs, pulp_solver, trial
+from acclimate_host.poet import highs, pulp_solver, solver_check
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import forward_bytes, network_graph
 from acclimate_host.poet.problem import Budget, PlanError
 from acclimate_host.poet.solve import solve
+from harness.clock import HANG_S
 
 
 def test_doctor_lets_each_solver_do_a_model_of_two_variables(capsys):
     for name in ("highs", "cbc", "cpsat"):
-        assert trial.try_solver(name) == (True, "runs and answers right")
+        assert solver_check.try_solver(name) == (True, "runs and answers right")
     cli.main(["doctor"])
     assert "ok      solver highs: runs and answers right" in capsys.readouterr().out
 
@@ -35,7 +36,7 @@ def test_a_solver_binary_that_cannot_run_is_named_with_what_is_used(
         program.write_text(content)
         program.chmod(0o755)
     monkeypatch.setattr(pulp_solver, "cbc_path", lambda: str(program))
-    fine, text = trial.try_solver("cbc")
+    fine, text = solver_check.try_solver("cbc")
     assert not fine and "\n" not in text
     cli.main(["doctor"])
     [line] = [line for line in capsys.readouterr().out.splitlines() if "solver cbc" in line]
@@ -43,8 +44,8 @@ def test_a_solver_binary_that_cannot_run_is_named_with_what_is_used(
 
 
 def test_a_wrong_answer_is_no_answer(monkeypatch):
-    monkeypatch.setattr(trial, "_highs", lambda: 3)
-    assert trial.try_solver("highs") == (False, "runs, but answers 3 where 2 is right")
+    monkeypatch.setattr(solver_check, "_highs", lambda: 3)
+    assert solver_check.try_solver("highs") == (False, "runs, but answers 3 where 2 is right")
 
 
 def test_without_highs_the_heuristic_plans_and_says_so(monkeypatch, capsys):
@@ -64,7 +65,7 @@ def test_without_highs_the_heuristic_plans_and_says_so(monkeypatch, capsys):
     def missing():
         raise ImportError(name="highspy")
 
-    monkeypatch.setattr(trial, "_highs", missing)
+    monkeypatch.setattr(solver_check, "_highs", missing)
     cli.main(["doctor"])
     line = "solver highs: not installed (highspy): plans come from the heuristic, without proof"
     assert line in capsys.readouterr().out
@@ -79,9 +80,9 @@ def test_the_reference_is_the_same_with_numpy_1(tmp_path):
 
     assert int(numpy.__version__.partition(".")[0]) >= 2
     code = (
-        "import sys\nsys.path[:0] = [sys.argv[1], 'device', 'host']\nimport numpy\n"
+        "import sys\nsys.path[:0] = [sys.argv[1], 'device', 'host', '.']\nimport numpy\n"
         "from acclimate_host.poet.graphs import forward_bytes, network_graph\n"
-        "from acclimate_host.poet.paper import solve_paper\n"
+        "from bench.papers.poet.formulation import solve_paper\n"
         "from acclimate_host.poet.problem import Budget\n"
         "from acclimate_host.poet.solve import solve\n"
         "g = network_graph('linear', 'm4', recompute_gradients=True)\n"
@@ -95,7 +96,7 @@ def test_the_reference_is_the_same_with_numpy_1(tmp_path):
         cwd=repository(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         env={**os.environ, "PYTHONPATH": ""},
     )
     assert done.stdout.split() == ["1", "0.000457095", "True"], done.stderr[-2000:]

@@ -9,11 +9,11 @@ import capsule_cases as cases
 import pytest
 from test_client_tls import TlsServer, certificates  # noqa: F401 (a fixture)
 
-from acclimate import client as client_module
-from acclimate import delta, sockets
-from acclimate.blocks import READY, Receiver
-from acclimate.client import Client
 from acclimate.nor import NorFlash
+from acclimate.pull import Client, Receiver, sockets
+from acclimate.pull import client as client_module
+from acclimate.pull.blocks import READY
+from acclimate.store import delta
 from acclimate_host import cli
 from acclimate_host.capsules.blocks import Sender, block_bytes_for
 from acclimate_host.capsules.repository import Repository
@@ -251,9 +251,10 @@ def test_a_buffer_larger_than_the_heap_is_halved_at_once(monkeypatch):
 
 _TLS = """
 import gc, ssl
-from acclimate import delta, store
-from acclimate.capsule import Wanted
-from acclimate.client import Client
+from acclimate.store import delta
+from acclimate.store import core as store
+from acclimate.store.capsule import Wanted
+from acclimate.pull import Client
 from acclimate.flash import FileFlash
 from acclimate.store import Store
 store = Store(FileFlash("region", 65536), Wanted(model=7, key={key!r}), chunk_bytes=64)
@@ -277,6 +278,6 @@ def test_tls_with_thirty_kilobytes_of_heap(tmp_path, certificates):  # noqa: F81
     der = ssl.PEM_cert_to_DER_cert(certificates[0][0].read_text())
     with TlsServer(web.files(repository.folder), *certificates[0]) as server:
         with open_board("desktop", heap_bytes=400 * KB) as board:
-            install(board, only=["client", "flash", "store", "delta"], yes=True)
+            install(board, only=["pull"], yes=True)
             code = _TLS.format(key=cases.KEY, certificate=der, url=server.url)
             assert board.exec(code, 60) == "True True verified\n"

@@ -12,6 +12,7 @@ import pytest
 
 from acclimate_host.connect import package, why_not
 from acclimate_host.paths import repository
+from harness.clock import HANG_S
 
 ROOT = repository()
 TEN_LINES = """\
@@ -45,12 +46,12 @@ class Installed:
         # Only the folder itself: .pth files in it, and so the repository, do not count.
         (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, code=0):
         (self.folder / "work").mkdir(exist_ok=True)
-        return run(self.folder / "work", self.bin / arguments[0], *arguments[1:])
+        return run(self.folder / "work", self.bin / arguments[0], *arguments[1:], code=code)
 
 
-def run(folder, *command):
+def run(folder, *command, code=0):
     """Run a command in a folder, without this environment's variables; return its output."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("ACCL", "PYTHON"))}
@@ -61,9 +62,9 @@ def run(folder, *command):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
     )
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == code, done.stdout
     return done.stdout
 
 
@@ -121,8 +122,14 @@ def test_installed_command_knows_all_boards_and_their_costs(installed):
     for path in ROOT.glob("boards/*.toml"):
         assert path.stem in listed
     assert "power.voltage_v = 3.0" in installed("acclimate", "boards", "nano33ble")
-    code = "from acclimate_host.poet.models import cost_table; print(cost_table('m4').name)"
+    code = "from acclimate_host.poet.inputs import cost_table; print(cost_table('m4').name)"
     assert installed("python", "-c", code) == "m4\n"
+
+
+@pytest.mark.parametrize("words", [("--method", "dtr"), ("--formulation", "paper")])
+def test_installed_command_names_the_place_of_what_only_a_paper_has(installed, words):
+    said = installed("acclimate", "plan", "linear", *words, code=2)
+    assert " ".join(words)[2:] in said and "bench/papers of the repository" in said
 
 
 def test_installed_package_learns_on_cpython(installed):

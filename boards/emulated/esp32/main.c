@@ -66,6 +66,7 @@ int main(int argc, char **argv) {
         exit(2);
     }
     flash_map(argv[1]);
+    flash_init();
     MP_STATE_THREAD(stack_top) = (char *)&stack_top;
     mp_stack_set_limit(STACK_BYTES - 1024);
     board_run(heap, heap + sizeof(heap));

@@ -110,5 +110,4 @@ void flash_map(const char *path) {
         mp_hal_stdout_tx_str("cannot map the flash file\r\n");
         exit(2);
     }
-    flash_init();
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sending side of `acclimate.blocks`: numbered blocks over a line that loses packets.
+"""The sending side of `acclimate.pull.blocks`: numbered blocks over a line that loses packets.
 
 sender = Sender(capsule, block_bytes_for(mtu))
 print(sender.estimate_s(bytes_per_second))
@@ -11,7 +11,7 @@ import struct
 import time
 import zlib
 
-from acclimate.blocks import ASK, DATA, OFFER, READY, REFUSED, STATUS
+from acclimate.pull.blocks import ASK, DATA, OFFER, READY, REFUSED, STATUS
 from acclimate_host.errors import AcclimateError, Refused
 
 OVERHEAD_BYTES = 9  # type, session, number, CRC-32

@@ -29,7 +29,7 @@ _HASH = """
 try:
     from hashlib import sha256 as _sha
 except ImportError:
-    from acclimate.sha256 import sha256 as _sha
+    from acclimate._sha256 import sha256 as _sha
 _h = _sha()
 for _i in {pages}:
     for _at in range(0, _size, 64):

@@ -7,10 +7,10 @@ journal is written down twice.
 
 from dataclasses import dataclass
 
-from acclimate.capsule import Wanted
 from acclimate.nor import NorFlash
-from acclimate.slots import JOURNAL_PAGES
 from acclimate.store import Store
+from acclimate.store.capsule import Wanted
+from acclimate.store.slots import JOURNAL_PAGES
 from acclimate_host.capsules.build import read
 from acclimate_host.errors import Refused
 

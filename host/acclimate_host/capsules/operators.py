@@ -38,7 +38,7 @@ def operators(source, arch=None):
 def fields_of(data):
     """Return ``arch`` and ``abi`` of a capsule's header for operators; 0 for bytecode.
 
-    The device's are those of ``acclimate.operators.here()``.
+    The device's are those of ``acclimate.store.operators.here()``.
     """
     form = read_header(data, "operators")
     if form.arch is None:

@@ -15,7 +15,7 @@ _active = store.head.bytes[32:64] if store.active is not None else b""
 print(bytes(_active).hex(), store.slots.bytes, store.journal.floor)
 """
 _UPDATER = """
-from acclimate.delta import Updater as _Updater
+from acclimate.store import Updater as _Updater
 _to = _Updater(store)
 def _put(text):
     data = _from64(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The encoder of `acclimate.rangecoder`: same statistics, other direction."""
+"""The encoder of `acclimate.store.rangecoder`: same statistics, other direction."""
 
-from acclimate.rangecoder import PER_SET, RATE, SETS, UNARY, set_of
+from acclimate.store.rangecoder import PER_SET, RATE, SETS, UNARY, set_of
 
 _TOP = 1 << 22
 

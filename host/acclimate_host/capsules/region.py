@@ -9,16 +9,16 @@ from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
 from acclimate_host.paths import built
 
 KEY_FILE = "capsule.key"
-_MODULES = ("tunnel", "flash", "flash_nrf", "flash_samd", "store", "update", "delta")
+_MODULES = ("pull",)
 # Too small for modules from files: the firmware that has them frozen.
 FROZEN = {"samd21": "samd21-capsules"}
 # Collect early: what lives long shall not lie between garbage.
 _REGISTER = """
 import gc
 gc.threshold(512)
-import _update
-from acclimate import _native
-_native.register('update', _update)
+import _codec
+import acclimate as _native
+_native.register('codec', _codec)
 """
 _DEVICES = {
     "qboard": (
@@ -30,7 +30,7 @@ _DEVICES = {
         "_device = _found[0]"
     ),
     "nrf": (
-        "from acclimate.flash_nrf import open_nrf\n"
+        "from acclimate.flash import open_nrf\n"
         "_flash = open_nrf({start} or None, {bytes} or None)\n_device = _flash._device"
     ),
 }
@@ -64,7 +64,7 @@ class Region:
     ):
         """Return statements that leave a Store in ``store``; the key is in a file of the board."""
         return f"""
-from acclimate.capsule import Wanted
+from acclimate.store.capsule import Wanted
 from acclimate.store import Store
 {self.flash_code()}
 try:
@@ -92,7 +92,7 @@ def region_of(board, expression=None, start=0, size=0):
     if kind == "samd":
         if not (start and size):
             raise Missing(f"{board.name}: give the region's --start and --bytes")
-        made = f"from acclimate.flash_samd import SamdFlash\n_flash = SamdFlash({start}, {size})"
+        made = f"from acclimate.flash import SamdFlash\n_flash = SamdFlash({start}, {size})"
         return Region("", flash=made)
     return Region(_DEVICES[kind].format(start=start, bytes=size))
 
@@ -132,10 +132,10 @@ def prepare(board):
         install(board, only=_MODULES, yes=True)
         board.soft_reset()
         return
-    native = built("native", "armv6m", "_update.mpy")
+    native = built("native", "armv6m", "_codec.mpy")
     if not native.exists():
         raise Missing(f"{board.name}: {native.name} was not built; run: make native")
-    board.put_bytes(native.read_bytes(), "/_update.mpy")
+    board.put_bytes(native.read_bytes(), "/_codec.mpy")
     board.exec(_REGISTER, 30)
 
 

@@ -39,7 +39,7 @@ def sections_of(model):
     if isinstance(model, dict):
         return ("NETWORK" if "PROGRAM" in model else "DATA"), model
     if not hasattr(model, "save"):
-        from acclimate_host.svm import import_svm
+        from acclimate_host.model.import_sklearn import import_svm
 
         model = import_svm(model)
     with tempfile.TemporaryDirectory() as folder:

@@ -27,10 +27,10 @@ def pull(board, url, cohort="all", device=0, progress=None, context=None):
     """
     answer = board.exec(
         "_pull = None\nfrom binascii import a2b_base64 as _from64\n"
-        "from acclimate.tunnel import Tunnel\nimport gc\ngc.collect()\nprint(gc.mem_free())"
+        "from acclimate.pull import SerialPull\nimport gc\ngc.collect()\nprint(gc.mem_free())"
     )
     is_small = int(answer) < _SMALL_HEAP  # no room for updates, nor for long lines
-    board.exec(f"_pull = Tunnel(store, {url!r}, None, {cohort!r}, {device}, {is_small})")
+    board.exec(f"_pull = SerialPull(store, {url!r}, None, {cohort!r}, {device}, {is_small})")
     piece = _SMALL_PIECE if is_small else PIECE_BYTES
     return _Carrier(board, progress, context, piece).run()
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from acclimate_host.commands import table, write_bytes
 from acclimate_host.commands.model_files import array, channels_of, imported, stored
-from acclimate_host.compile.encode import OPTIMIZER_BYTES, encode
-from acclimate_host.compile.step import Options, inference_step, training_step
+from acclimate_host.compile.choose import TooSmall, choose, described
+from acclimate_host.compile.cost_model import CORES
+from acclimate_host.compile.program_format import OPTIMIZERS
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.network import with_loss
 from acclimate_host.model.zoo import convolutions
+from acclimate_host.poet.inputs import amount, cost_table
 from acclimate_host.sparse.permute import channels_by_size
 from acclimate_host.sparse.scheme import Scheme
 
@@ -39,16 +41,18 @@ def add_arguments(parser):
         help="train so many input channels of a layer, the largest first; may be repeated",
     )
     parser.add_argument(
-        "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZER_BYTES]
+        "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZERS]
     )
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
-    add = parser.add_argument_group("a step that needs more RAM than there is").add_argument
+    add = parser.add_argument_group("instructions and RAM").add_argument
     add(
         "--ram",
         metavar="BYTES",
-        help="most bytes of the arena, as 100k: what does not fit is "
-        "computed again or paged, for the least energy",
+        help="most bytes of the arena, as 100k: the fastest program within; a training step that "
+        "no choice fits computes again or pages, for the least energy (the knee of the table)",
     )
+    add("--core", default="m4f", choices=CORES, help="whose instructions count (m4f)")
+    add = parser.add_argument_group("a step that needs more RAM than any choice").add_argument
     add("--board", default="m4", metavar="B", help="cost table or board, as for plan (m4)")
     add("--storage", metavar="BYTES", help="for pages; 0: compute again only")
     add("--time-limit", type=float, default=60.0, metavar="S", help="of the planner (60)")
@@ -57,20 +61,21 @@ def add_arguments(parser):
 def run(args):
     if not args.time_limit > 0:
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
-    if args.ram is not None and args.predict_only:
-        raise AcclimateError("--ram is for training; --predict-only has nothing to plan")
-    network = _stored(imported(args.model), args)
-    if args.predict_only:
-        step = inference_step(network.graph)
-    else:
+    ram = None if args.ram is None else amount(args.ram)
+    cost_table(args.board)
+    network, scheme = _stored(imported(args.model), args), None
+    if not args.predict_only:
         scheme = Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
         if scheme.channels:
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
         network = with_loss(network)
-        step = training_step(network.graph, scheme, Options())
-    program, rows = encode(step, network, args.optimizer), []
-    if args.ram is not None:
-        program, rows = _within(args, network, scheme, program)
+    try:
+        found = choose(network, scheme, ram, args.optimizer, args.core)
+        program, rows = found.program, _chosen(found, args)
+    except TooSmall as error:
+        if scheme is None:
+            raise
+        program, rows = _scheduled(args, network, scheme, ram, error.smallest)
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(folder / "net_program", program.code)
@@ -80,15 +85,23 @@ def run(args):
     table(_sizes(network, program, folder) + rows, ("what", "bytes"))
 
 
-def _within(args, network, scheme, program):
-    """(program whose arena fits --ram, rows that say what its plan does)."""
+def _chosen(found, args):
+    """Print the table and what was chosen; return the rows that say what it costs."""
+    if len(found.table) > 1:
+        rows = [(f"{arena:,}", f"{count:,}") for arena, count in found.table]
+        table(rows, ("arena, bytes", f"instructions, {args.core}"))
+        print("the knee is taken; --ram BYTES takes another")
+    print(described(found.step))
+    what = "a prediction" if args.predict_only else "a training step"
+    proof = "proven fewest" if found.proven else f"at most {found.gap:.1%} above the fewest"
+    return [(f"instructions of {what} ({proof})", f"{found.instructions:,}")]
+
+
+def _scheduled(args, network, scheme, ram, smallest):
+    """(program whose arena fits --ram, rows that say what its schedule does)."""
     from acclimate_host.poet.fit import fit
-    from acclimate_host.poet.models import amount, cost_table
     from acclimate_host.poet.problem import Budget
 
-    ram = amount(args.ram)
-    if program.arena_bytes <= ram:
-        return program, []
     storage = None if args.storage is None else amount(args.storage, what="storage")
     found = fit(
         network,
@@ -103,8 +116,8 @@ def _within(args, network, scheme, program):
     pages = found.page_bytes
     again = sum(kind == "compute" for kind, _ in found.answer.plan) - len(found.graph.nodes)
     rows = [
-        ("arena without the plan", f"{program.arena_bytes:,}"),
-        ("code of the plan", f"{found.added_bytes:,}"),
+        ("arena without the schedule", f"{smallest:,}"),
+        ("code of the schedule", f"{found.added_bytes:,}"),
     ]
     if pages:
         rows += [

@@ -14,7 +14,7 @@ from acclimate_host.connect import RUNNABLE, mpy, package, romfs, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.errors import AcclimateError, Missing, NoRegion
 from acclimate_host.paths import program
-from acclimate_host.poet import trial
+from acclimate_host.poet import solver_check
 
 EXIT_PROBLEM = 9
 _MIN_FREE_BYTES = 16 * 1024
@@ -76,7 +76,7 @@ def _solvers():
     """Let each planner's solver do a tiny model; say what takes its place where it cannot."""
     found = []
     for name in ("highs", "cbc", "cpsat"):
-        fine, text = trial.try_solver(name)
+        fine, text = solver_check.try_solver(name)
         instead = "use highs"
         if name == "highs":
             instead = "plans come from the heuristic, without proof"
@@ -172,7 +172,7 @@ def _abilities(board, info):
         None: "native code could not be tried",
     }
     free = board.free_bytes(board.root)
-    sha = "in hashlib" if info.has_sha256 else "from acclimate.sha256"
+    sha = "in hashlib" if info.has_sha256 else "from acclimate._sha256"
     return [
         Finding("ok" if native else "note", texts[native]),
         Finding("ok", f"{info.heap_free_bytes} bytes of heap free"),

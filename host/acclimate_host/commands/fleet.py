@@ -5,7 +5,7 @@ import json
 import time
 from pathlib import Path
 
-from acclimate.manifest import in_rollout
+from acclimate.pull.manifest import in_rollout
 from acclimate_host.capsules.reports import Reports
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.server import read_key

@@ -5,18 +5,19 @@ import json
 import signal
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from acclimate_host.commands import progress, table, write_text
 from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
-from acclimate_host.poet import baselines, networks, sweep
+from acclimate_host.paths import paper_code
+from acclimate_host.poet import methods, networks
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
-from acclimate_host.poet.models import cost_table, whole
+from acclimate_host.poet.inputs import Task, cost_table, whole
 from acclimate_host.poet.problem import PlanError, to_json
-from acclimate_host.poet.solve import FORMULATIONS, solve
-from acclimate_host.poet.trial import try_solver
+from acclimate_host.poet.solver_check import try_solver
 
 
 def add_arguments(parser):
@@ -39,7 +40,7 @@ def add_arguments(parser):
     add(
         "--method",
         default="poet",
-        help="poet, or a published one: " + ", ".join(baselines.names()[1:]),
+        help="poet, or a published one: " + ", ".join(methods.NAMES[1:]),
     )
     add(
         "--solver",
@@ -50,7 +51,7 @@ def add_arguments(parser):
     )
     add(
         "--formulation",
-        choices=FORMULATIONS,
+        choices=("exact", "paper"),
         default="exact",
         help="paper: Algorithms 1 and 2 of POET, whose plan may break the limits (exact)",
     )
@@ -89,7 +90,39 @@ def add_arguments(parser):
     add("--dask", metavar="ADDRESS", help="run a sweep on this Dask cluster")
 
 
+@dataclass(frozen=True)
+class Made:
+    """A plan to show and to write: lines about it, and rows of (figure, plan, keeping all)."""
+
+    said: tuple
+    rows: tuple = ()
+    plan: tuple = ()
+    claim: dict = field(default_factory=dict)
+
+
 def run(args):
+    _refuse(args)
+    task = _task(args)
+    with _ctrl_c() as pressed:
+        if args.sweep:
+            return run_sweep(args, task, pressed)
+        problem, budget = task.posed()
+        if problem.note:
+            print(problem.note)
+        made = _maker(args)(args, task, problem, budget)
+        if pressed():
+            print("interrupted: this is the best plan until then")
+    for line in made.said:
+        print(line)
+    if made.rows:
+        table(made.rows, ("", "plan", "keeping all"))
+    if made.plan:
+        _write(args, problem.graph, budget, made)
+    return 0
+
+
+def _refuse(args):
+    """Raise AcclimateError for what no plan could satisfy, before any is made."""
     for name in (args.out, args.picture, args.bars):
         if name and (Path(name).is_dir() or not Path(name).absolute().parent.is_dir()):
             raise AcclimateError(f"no folder for {name}, or it is one itself")
@@ -102,32 +135,31 @@ def run(args):
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
     if args.erases is not None and args.erases < 0:
         raise AcclimateError(f"--erases {args.erases}: expected 0 or more")
-    common = dict(
+
+
+def _task(args):
+    """Return the Task that the arguments name; a sweep varies its board, method and RAM."""
+    return Task(
+        args.model,
+        args.board,
+        args.ram,
+        args.method,
         style=args.style,
         deadline=args.deadline,
         storage=args.storage,
         clock=args.clock or "serial",
         resident=args.resident,
-        dims=_dims(args.dim),
+        dims=tuple(map(_dim, args.dim)),
         erases=args.erases,
         options=_options(args),
     )
-    with _ctrl_c() as pressed:
-        if args.sweep:
-            return run_sweep(args, common, pressed)
-        return _one(
-            args, sweep.Task(args.model, args.board, args.ram, args.method, **common), pressed
-        )
 
 
-def _dims(words):
-    found = []
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not sign or not value.isdecimal() or not int(value):
-            raise AcclimateError(f"--dim {word}: expected NAME=N, N from 1")
-        found.append((name, int(value)))
-    return tuple(found)
+def _dim(word):
+    name, sign, value = word.partition("=")
+    if not sign or not value.isdecimal() or not int(value):
+        raise AcclimateError(f"--dim {word}: expected NAME=N, N from 1")
+    return name, int(value)
 
 
 def _options(args):
@@ -135,9 +167,9 @@ def _options(args):
     named = {"order": args.order, "solver": args.solver, "formulation": args.formulation}
     usual = {"order": "given", "solver": "highs", "formulation": "exact"}
     found = {key: value for key, value in named.items() if value != usual[key]}
-    if found and args.method not in baselines.SOLVED:
+    if found and args.method not in methods.SOLVED:
         raise AcclimateError(
-            f"--{next(iter(found))} is for {', '.join(baselines.SOLVED)}, not {args.method}"
+            f"--{next(iter(found))} is for {', '.join(methods.SOLVED)}, not {args.method}"
         )
     if args.formulation == "exact" and args.solver in ("cbc", "cpsat"):
         runs, why = try_solver(args.solver)  # also where the plan would not need it in the end
@@ -168,93 +200,88 @@ def _ctrl_c():
         signal.signal(signal.SIGINT, before)
 
 
-def _one(args, task, pressed):
-    problem, budget = task.posed()
-    graph, costs = problem.graph, cost_table(task.board)
-    if problem.note:
-        print(problem.note)
+def _maker(args):
+    """Return the function that makes what was asked for of a problem."""
     if args.check:
-        return _check(args, problem, budget, task.clock)
-    if args.formulation == "paper":
-        return _by_paper(args, graph, budget, task.options)
-    options = {}
-    if args.method in baselines.SOLVED:
-        options = {**task.options, "progress": _shown(args.time_limit)}
-    outcome = baselines.run(args.method, graph, budget, task.clock, **options)
-    progress("")
-    if outcome.plan is None:
-        raise PlanError(outcome.fault)
-    if pressed():
-        print("interrupted: this is the best plan until then")
-    made = (
-        "costs of the file"
-        if Path(args.model).suffix == ".json"
-        else (f"{costs.title} ({costs.kind} costs)")
-    )
-    print(f"{args.model} on {made}, {len(graph.nodes)} tensors")
-    rows = _rows(graph, budget, outcome) + _wear(budget, outcome.verdict, costs)
-    rows.append(("optimality", _bound(outcome), ""))
-    table(rows, ("", "plan", "keeping all"))
-    _write(args, graph, budget, outcome.plan, _claim(outcome))
-    return 0
+        return _checked
+    return _by_paper if args.formulation == "paper" else _by_method
 
 
-def _write(args, graph, budget, plan, claim):
-    if args.out:
-        write_text(args.out, json.dumps(to_json(graph, budget, plan, claim), indent=1) + "\n")
-        print(f"written to {args.out}")
-    if args.picture:
-        from acclimate_host.plots_plan import schedule
-
-        title = f"{args.model}, {budget.ram_bytes:,} bytes of RAM, {cost_table(args.board).title}"
-        schedule(Path(args.picture), graph, plan, budget, title)
-        print(f"drawn in {args.picture}")
-
-
-def _by_paper(args, graph, budget, options):
-    answer = solve(graph, budget, clock="compute", **options)
-    verdict = evaluate(graph, budget, answer.plan, "compute")
-    words = "proven optimal" if answer.proven else "not proven"
-    print(f"Algorithm 1: {answer.energy:.6g} J ({words}), after {answer.seconds:.1f} s")
-    print("Algorithm 2, executed step by step: " + (verdict.fault or "keeps the limits"))
-    _write(args, graph, budget, answer.plan, answer.claim())
-    return 0
-
-
-def _check(args, problem, budget, clock):
+def _checked(args, task, problem, budget):
     """Execute the plan of a file with the evaluator and compare its claim."""
     if not problem.plan:
         raise PlanError(f"{args.model}: there is no plan to check")
-    verdict = evaluate(problem.graph, budget, problem.plan, clock)
+    verdict = evaluate(problem.graph, budget, problem.plan, task.clock)
     if not verdict.valid:
         raise PlanError(f"the plan breaks the limits: {verdict.fault}")
-    found = {"energy": verdict.energy, "peak_ram": verdict.peak_ram, "time": verdict.serial_time}
-    for key, value in found.items():
+    for key, value in _claim(verdict).items():
         claimed = problem.claim.get(key, value)
         number = isinstance(claimed, (int, float))
         if not number or abs(claimed - value) > 1e-9 * max(abs(value), 1e-300):
             raise PlanError(f"the claim is wrong: {key} is {claimed!r}; it is {value!r}")
-    print(
-        f"the plan keeps the limits: {verdict.energy:.6g} J, {verdict.serial_time:.6g} s, "
-        f"{verdict.peak_ram:,} of {budget.ram_bytes:,} bytes"
+    kept = f"{verdict.peak_ram:,} of {budget.ram_bytes:,} bytes"
+    costs = f"{verdict.energy:.6g} J, {verdict.serial_time:.6g} s"
+    return Made((f"the plan keeps the limits: {costs}, {kept}",))
+
+
+def _by_paper(args, task, problem, budget):
+    try:
+        formulation = paper_code("poet.formulation")
+    except AcclimateError as error:
+        raise AcclimateError(f"--formulation paper: {error}") from None
+    answer = formulation.answer(problem.graph, budget, args.solver, args.time_limit)
+    verdict = evaluate(problem.graph, budget, answer.plan, "compute")
+    words = "proven optimal" if answer.proven else "not proven"
+    said = (
+        f"Algorithm 1: {answer.energy:.6g} J ({words}), after {answer.seconds:.1f} s",
+        "Algorithm 2, executed step by step: " + (verdict.fault or "keeps the limits"),
     )
-    return 0
+    return Made(said, plan=answer.plan, claim=answer.claim())
 
 
-def _claim(outcome):
-    verdict = outcome.verdict
+def _by_method(args, task, problem, budget):
+    graph, options = problem.graph, {}
+    if task.method in methods.SOLVED:
+        options = {**task.options, "progress": _shown(args.time_limit)}
+    found = methods.run(task.method, graph, budget, task.clock, **options)
+    progress("")
+    if found.plan is None:
+        raise PlanError(found.fault)
+    costs = cost_table(task.board)
+    of = f"{costs.title} ({costs.kind} costs)"
+    if Path(args.model).suffix == ".json":
+        of = "costs of the file"
+    rows = _rows(graph, budget, found) + _wear(budget, found.verdict, costs)
+    rows.append(("optimality", _bound(found), ""))
+    proof = {"lower_bound": found.lower_bound, "proven": found.proven}
+    said = (f"{args.model} on {of}, {len(graph.nodes)} tensors",)
+    return Made(said, tuple(rows), found.plan, {**_claim(found.verdict), **proof})
+
+
+def _claim(verdict):
     return {
         "energy": verdict.energy,
         "peak_ram": verdict.peak_ram,
         "time": verdict.serial_time,
-        "lower_bound": outcome.lower_bound,
-        "proven": outcome.proven,
     }
 
 
-def _rows(graph, budget, outcome):
-    verdict, full = outcome.verdict, whole(graph)
-    kinds = [kind for kind, _ in outcome.plan]
+def _write(args, graph, budget, made):
+    if args.out:
+        content = to_json(graph, budget, made.plan, made.claim)
+        write_text(args.out, json.dumps(content, indent=1) + "\n")
+        print(f"written to {args.out}")
+    if args.picture:
+        from acclimate_host.plots.schedule import schedule
+
+        title = f"{args.model}, {budget.ram_bytes:,} bytes of RAM, {cost_table(args.board).title}"
+        schedule(Path(args.picture), graph, made.plan, budget, title)
+        print(f"drawn in {args.picture}")
+
+
+def _rows(graph, budget, found):
+    verdict, full = found.verdict, whole(graph)
+    kinds = [kind for kind, _ in found.plan]
     again = kinds.count("compute") - len(graph.nodes)
     return [
         ("energy, J", f"{verdict.energy:.6g}", f"{full.energy:.6g}"),
@@ -267,12 +294,12 @@ def _rows(graph, budget, outcome):
     ]
 
 
-def _bound(outcome):
-    if outcome.lower_bound is None:
+def _bound(found):
+    if found.lower_bound is None:
         return "-"
-    energy = outcome.verdict.energy
-    gap = max(0.0, 1 - outcome.lower_bound / energy) if energy else 0.0
-    return "proven optimal" if outcome.proven else f"at most {100 * gap:.2g} % above optimum"
+    energy = found.verdict.energy
+    gap = max(0.0, 1 - found.lower_bound / energy) if energy else 0.0
+    return "proven optimal" if found.proven else f"at most {100 * gap:.2g} % above optimum"
 
 
 def _wear(budget, verdict, costs):

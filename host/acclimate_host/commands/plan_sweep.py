@@ -14,16 +14,14 @@ from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import sweep
 
 
-def run_sweep(args, common, pressed):
+def run_sweep(args, task, pressed):
     """Make every plan of a sweep, show, write and draw the rows.
 
-    :param common: what all tasks share; pressed: says whether Ctrl-C was pressed
+    :param task: what all plans share; pressed: says whether Ctrl-C was pressed
     """
-    values = sweep.parse(
-        args.sweep,
-        {"ram": args.ram or _usual_ram(args, common), "board": args.board, "method": args.method},
-    )
-    todo = sweep.tasks(args.model, values, **common)
+    ram = args.ram or _usual_ram(task)
+    values = sweep.parse(args.sweep, {"ram": ram, "board": task.board, "method": task.method})
+    todo = sweep.tasks(task, values)
     _check(todo)
     try:
         with _executor(args, len(todo)) as executor:
@@ -40,12 +38,12 @@ def run_sweep(args, common, pressed):
         write_text(args.out, json.dumps(rows, indent=1) + "\n")
         print(f"written to {args.out}")
     if args.picture:
-        from acclimate_host.plots_plan import pareto
+        from acclimate_host.plots.schedule import pareto
 
         pareto(Path(args.picture), rows, f"{args.model}: energy against RAM")
         print(f"drawn in {args.picture}")
     if args.bars:
-        from acclimate_host.plots_plan import bars
+        from acclimate_host.plots.schedule import bars
 
         bars(Path(args.bars), *_groups(rows), f"{args.model}: methods side by side")
         print(f"drawn in {args.bars}")
@@ -64,11 +62,9 @@ def _groups(rows):
     return found, tuple(dict.fromkeys(row["method"] for row in rows))
 
 
-def _usual_ram(args, common):
+def _usual_ram(task):
     """A problem file's own limit, or half of what keeping everything needs."""
-    if Path(args.model).suffix != ".json":
-        return "50%"
-    return str(sweep.Task(args.model, args.board, **common).posed()[1].ram_bytes)
+    return str(task.posed()[1].ram_bytes) if Path(task.model).suffix == ".json" else "50%"
 
 
 def _check(todo):

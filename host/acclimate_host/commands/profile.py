@@ -16,6 +16,7 @@ from acclimate_host.commands import (
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError
 from acclimate_host.poet import costs
+from acclimate_host.poet.inputs import cost_table
 from acclimate_host.poet.measure import (
     EMULATED_CLOCK_HZ,
     ICOUNT_SHIFT,
@@ -25,7 +26,6 @@ from acclimate_host.poet.measure import (
     mean_power,
     table_text,
 )
-from acclimate_host.poet.models import cost_table
 
 _ESTIMATE = "estimate from instructions at {:g} MHz, one a cycle; no flash waits"
 
@@ -60,8 +60,7 @@ def run(args):
     power = _power(args)
     options = {"icount": ICOUNT_SHIFT} if args.board in EMULATED_CLOCK_HZ else {}
     with open_chosen(args, **options) as board:
-        media = ["page_media"] if "page_media" in args.store else []
-        install(board, only=["net", "pager", "flash", *media], yes=True)
+        install(board, only=["net", "pager"], yes=True)
         board.soft_reset()
         bench = Bench(board, _clock(args))
         rows = bench.operators(args.rounds, progress)

@@ -10,7 +10,7 @@ from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model import text, zoo
 from acclimate_host.model.network import with_loss
-from acclimate_host.plots_graph import graph_picture
+from acclimate_host.plots.graph import graph_picture
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.scheme import Scheme, full, last_layers, published
 
@@ -60,7 +60,7 @@ def run(args):
         graph_picture(Path(args.out), step.graph, f"{Path(args.net).name}: one step")
         print(f"drawn in {args.out}")
     if args.arena:
-        from acclimate_host.plots_arena import arena_map
+        from acclimate_host.plots.arena import arena_map
 
         arena_map(Path(args.arena), step, f"{args.net}: one arena over one step")
         print(f"drawn in {args.arena}")

@@ -15,6 +15,7 @@ from ..model.int8 import layer_factors
 from ..model.network import clamp_limits
 from .program_format import ADD
 from .rows import pack_rows, rows_bytes
+from .storage import aligned
 
 SUM_LIMIT = 1 << 31
 MANY = 4  # from how many output pixels on four channels go at a time: net_work.h
@@ -176,8 +177,8 @@ def forward_work(layer):
         columns = (layer.window[3] - 1) * layer.stride[1] + layer.kernel[1]
         return 8 * layer.kernel[0] * (columns + layer.kernel[1])
     row = taps * layer.cin // layer.groups + 8  # filled twice, trained and frozen part
-    quads = 9 * layer.kernel[0] * _up(layer.kernel[1] * layer.cin) + 4 + 4 * layer.window[3]
-    return _up(max(5 * row, quads if layer.groups == 1 and _has_many(layer) else 0))
+    quads = 9 * layer.kernel[0] * aligned(layer.kernel[1] * layer.cin) + 4 + 4 * layer.window[3]
+    return aligned(max(5 * row, quads if layer.groups == 1 and _has_many(layer) else 0))
 
 
 def _has_many(layer):
@@ -206,10 +207,6 @@ def weight_work(layer, split):
 
 def _up_even(count):
     return count + count % 2
-
-
-def _up(size):
-    return -(-size // 4) * 4
 
 
 def check_sums(layer, bias):

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Turns the nodes of a step into instructions; one method for each operator."""
 
+from dataclasses import dataclass
+
 from ..model.graph import GraphError
 from ..model.network import clamp_limits
 from .patches import convs_of, patch_regions
 from .pools import average_shift, pool_window
 from .program_format import code
 from .storage import aligned
-
-# Channels that a convolution hands at once to the depthwise layer that follows.
-PLANES = 4
 
 
 def number(value):
@@ -28,15 +27,80 @@ def number(value):
     return bytes(data)
 
 
-class Emitter:
-    """Writes the code of one step into `code`.
+@dataclass(frozen=True)
+class Code:
+    """Instructions; `forward`: bytes up to the outputs, `slots`: exponents of gradients."""
 
-    `plan` knows offsets (`at`), work areas, records of layers; `graph` is the step's,
-    `network` holds values, `forward` the tensors of the graph before any fusion.
+    bytes: bytes
+    forward: int
+    slots: int
+
+
+def write_nodes(placement, constants):
+    """Return the Code of a Placement's nodes."""
+    emitter, forward = _Emitter(placement, constants), None
+    for position, node in enumerate(placement.graph.nodes):
+        if node.phase != "forward" and forward is None:
+            forward = len(emitter.code)
+        emitter.node(position, node)
+    code = bytes(emitter.code)
+    return Code(code, len(code) if forward is None else forward, len(emitter.slots))
+
+
+def code_of_nodes(placement):
+    """Return the code of each node as if all tensors and records lay at the beginning.
+
+    Operands that name a layer are its number among `placement.layers`; nothing is laid out.
     """
+    emitter = _Emitter(_Nowhere(placement), _NoValues(placement))
+    found = []
+    for position, node in enumerate(placement.graph.nodes):
+        emitter.code = bytearray()
+        emitter.node(position, node)
+        found.append(bytes(emitter.code))
+    return found
 
-    def __init__(self, plan):
-        self.plan, self.graph, self.forward = plan, plan.graph, plan.network.graph
+
+class _Nowhere:
+    """A Placement without a layout: work areas have their bytes, all else lies at 0."""
+
+    def __init__(self, placement):
+        self._placement = placement
+
+    def __getattr__(self, name):
+        return getattr(self._placement, name)
+
+    def at(self, name, position):
+        return 0
+
+    def has(self, name, position):
+        return True
+
+    def work(self, position, name):
+        size = self._placement.work_size(position, name)
+        return (0, size) if size else None
+
+    def optimizer_state(self, name):
+        return 0
+
+
+class _NoValues:
+    """Constants without values."""
+
+    def __init__(self, placement):
+        self.records = {name: 4 * number for number, name in enumerate(placement.layers)}
+        self.tables = dict.fromkeys(placement.graph.tensors, 0)
+
+    def rule(self, node, a, b):
+        return 0
+
+
+class _Emitter:
+    """Writes instructions into `code`; `forward` has the tensors as they are before any fusion."""
+
+    def __init__(self, placement, constants):
+        self.placement, self.constants, self.graph = placement, constants, placement.graph
+        self.forward = placement.network.graph
         self.code, self.slots, self.position = bytearray(), {}, 0
 
     def write(self, op, *operands):
@@ -54,11 +118,11 @@ class Emitter:
     # ---- operands --------------------------------------------------------------------------
 
     def at(self, name):
-        return self.plan.at(name)
+        return self.placement.at(name, self.position)
 
     def place(self, name):
         """An operand of the forward pass: in the arena or in the caller's input."""
-        if self.graph[name].kind == "input" and not self.plan.has(name):
+        if self.graph[name].kind == "input" and not self.placement.has(name, self.position):
             return 1
         return 2 * self.at(name)
 
@@ -70,14 +134,14 @@ class Emitter:
 
     def work(self, name="work"):
         """Offset + 1 and bytes of a work area of this node, 0 and 0 for none."""
-        found = self.plan.work(self.position, name)
+        found = self.placement.work(self.position, name)
         return (found[0] + 1, found[1]) if found else (0, 0)
 
     def plane(self):
-        return self.plan.work(self.position, "plane")[0]
+        return self.placement.work(self.position, "plane")[0]
 
     def layer(self, name):
-        return self.plan.records[name] // 4
+        return self.constants.records[name] // 4
 
     # ---- forward ---------------------------------------------------------------------------
 
@@ -86,9 +150,9 @@ class Emitter:
         masks = [n for n in node.outputs[1:] if self.graph[n].kind == "mask"]
         mask = self.mask(masks[0]) if masks else 0
         first = (self.layer(name), mask, self.place(node.inputs[0]))
-        window = self.plan.layers[name].window
+        window = self.placement.layers[name].window
         y = node.outputs[0]
-        taken = self.plan.taken.get(y)
+        taken = self.placement.taken.get(y)
         if rule is None and taken is not None and taken == node.inputs[0]:
             self.write("DEPTHWISE_IN_PLACE", *first, *window, self.plane(), *self.work())
             return
@@ -101,16 +165,16 @@ class Emitter:
 
     def _conv_add(self, node):
         name = node.attrs["layer"]
-        original = self.plan.layers[name].node.outputs[0]
+        original = self.placement.layers[name].node.outputs[0]
         add = next(n for n in self.forward.nodes if n.outputs[0] == node.outputs[0])
         sides = [self.forward[original], self.forward[node.inputs[-1]]]
-        self._conv(node, self.plan.rule(add, *sides))
+        self._conv(node, self.constants.rule(add, *sides))
 
     def _conv_depthwise(self, node):
         steps = [attrs["layer"] for attrs in node.attrs["steps"]]
         masks = iter([n for n in node.outputs[1:] if self.graph[n].kind == "mask"])
         found = [self.mask(next(masks)) if has else 0 for has in node.attrs["masks"]]
-        first, second = (self.plan.layers[name] for name in steps)
+        first, second = (self.placement.layers[name] for name in steps)
         self.write(
             "CONV_DEPTHWISE",
             self.layer(steps[0]),
@@ -118,7 +182,7 @@ class Emitter:
             self.place(node.inputs[0]),
             *first.window,
             self.plane(),
-            self.plan.planes,
+            node.attrs["planes"],
             self.layer(steps[1]),
             found[1],
             *second.window,
@@ -128,7 +192,7 @@ class Emitter:
 
     def _add(self, node):
         a, b = node.inputs
-        rule = self.plan.rule(node, self.forward[a], self.forward[b])
+        rule = self.constants.rule(node, self.forward[a], self.forward[b])
         elements = self.graph[a].elements
         self.write(
             "ADD", rule // 4, self.place(a), self.place(b), self.at(node.outputs[0]), elements
@@ -140,14 +204,14 @@ class Emitter:
         self.write(op, self.place(x), self.at(y), *window, limits[0] + 128, limits[1] + 128)
 
     def _pool(self, node):
-        limits = (-128, 127) if self.plan.is_float else clamp_limits(self.forward, node)
+        limits = (-128, 127) if self.placement.is_float else clamp_limits(self.forward, node)
         op = "MAX_POOL" if node.op == "max_pool" else "AVERAGE_POOL"
         self._pooled(op, node, limits)
 
     _average_pool = _max_pool = _pool
 
     def _pad(self, node):
-        fill = 0 if self.plan.is_float else self.forward[node.inputs[0]].zero_point
+        fill = 0 if self.placement.is_float else self.forward[node.inputs[0]].zero_point
         self._pooled("PAD", node, (fill, 127))
 
     def _lookup(self, node):
@@ -155,7 +219,7 @@ class Emitter:
         elements = self.graph[x].elements
         self.write(
             "LOOKUP",
-            self.plan.tables[table] // 4,
+            self.constants.tables[table] // 4,
             self.place(x),
             self.at(node.outputs[0]),
             elements,
@@ -166,7 +230,7 @@ class Emitter:
         x, y = node.inputs[0], node.outputs[0]
         channels, rows, width = self.graph[y].shape
         row, new = channels * width, self.graph[x].shape[1]
-        start, size = self.at(y), self.plan.element_bytes
+        start, size = self.at(y), self.placement.element_bytes
         if rows > new:
             self.write("COPY", 2 * (start + new * row * size), start, rows - new, row, row, row)
         last = start + (rows - new) * row * size
@@ -204,16 +268,22 @@ class Emitter:
     def _patch(self, node, where, grid):
         """One patch: results lie in turn at the bottom and at the top of the work area."""
         steps = node.attrs["steps"]
-        layers = [self.plan.layers[conv["layer"]] for step in steps for conv in convs_of(step)]
+        layers = [
+            self.placement.layers[conv["layer"]] for step in steps for conv in convs_of(step)
+        ]
         regions = Regions(layers, where, grid)
-        base, size = self.plan.work(self.position, "plane")
+        base, size = self.placement.work(self.position, "plane")
         source, bottom, position = None, True, 0
         for step in steps:
             count = len(convs_of(step))
             is_last = step is steps[-1]
-            room = 0 if is_last else self.plan.element_bytes * regions.elements(position + count)
+            room = (
+                0 if is_last else self.placement.element_bytes * regions.elements(position + count)
+            )
             target = None if is_last else base if bottom else base + (size - room) // 4 * 4
-            held = self.plan.element_bytes * regions.elements(position) if source == base else 0
+            held = (
+                self.placement.element_bytes * regions.elements(position) if source == base else 0
+            )
             plane = base + -(-max(held, room if bottom else 0) // 4) * 4
             self._pitch(node, regions, position, count, source, target)
             ends = (self._from(node, regions, source), self._to(node, regions, target))
@@ -234,13 +304,13 @@ class Emitter:
         if source is not None:
             return 2 * source
         x = self.graph[node.inputs[0]]
-        return self.place(x.name) + 2 * self.plan.element_bytes * regions.first(0, x.shape)
+        return self.place(x.name) + 2 * self.placement.element_bytes * regions.first(0, x.shape)
 
     def _to(self, node, regions, target):
         if target is not None:
             return target
         y = self.graph[node.outputs[0]]
-        return self.at(y.name) + self.plan.element_bytes * regions.first(-1, y.shape)
+        return self.at(y.name) + self.placement.element_bytes * regions.first(-1, y.shape)
 
     def _patch_step(self, step, regions, position, ends, plane):
         layers = [self.layer(conv["layer"]) for conv in convs_of(step)]
@@ -255,7 +325,7 @@ class Emitter:
                 ends[0],
                 *windows[0],
                 plane,
-                self.plan.planes,
+                step.attrs["planes"],
                 layers[1],
                 0,
                 *windows[1],
@@ -296,7 +366,7 @@ class Emitter:
             self.layer(name),
             self.at(g),
             self.at(y),
-            *self.plan.layers[name].window,
+            *self.placement.layers[name].window,
             self.slot(g),
             self.slot(y),
             *self.work(),
@@ -345,7 +415,7 @@ class Emitter:
             self.at(g),
             pixels,
             self.slot(g),
-            self.plan.optimizer_state(bias),
+            self.placement.optimizer_state(bias),
         )
 
     def _weight_update(self, node):
@@ -356,9 +426,9 @@ class Emitter:
             self.layer(name),
             self.place(x),
             self.at(g),
-            *self.plan.layers[name].window,
+            *self.placement.layers[name].window,
             self.slot(g),
-            self.plan.optimizer_state(node.writes[0]),
+            self.placement.optimizer_state(node.writes[0]),
             *self.work(),
         )
 

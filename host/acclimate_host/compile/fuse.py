@@ -7,8 +7,11 @@ and adds the other branch of a residual block as it writes.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from ..model.graph import Node
+
+PLANES = 4
 
 
 def fuse_updates(graph):
@@ -50,9 +53,15 @@ def _early(graph, nodes, updates):
     return ordered
 
 
-def fuse_forward(graph):
-    """Return the graph with conv + depthwise and conv + add merged where nobody else reads."""
-    for join in (_conv_depthwise, _conv_add):
+def fuse_forward(graph, planes=PLANES, adds=None):
+    """Return the graph with conv + depthwise and conv + add merged where nobody else reads.
+
+    :param planes: channels, a multiple of 4, that a convolution hands on at once, or a function
+        that says so for a depthwise layer by its name (0: not merged)
+    :param adds: whether an addition by its name is merged; None: all are
+    """
+    planes_of = planes if callable(planes) else lambda layer: planes
+    for join in (partial(_conv_depthwise, planes_of), partial(_conv_add, adds)):
         nodes, gone = list(graph.nodes), set()
         readers, producer = graph.readers(), graph.producer()
         for i, node in enumerate(graph.nodes):
@@ -78,11 +87,14 @@ def is_depthwise(graph, node):
     return node.attrs["groups"] == channels == graph[node.outputs[0]].shape[0] > 1
 
 
-def _conv_depthwise(graph, node, producer, readers, gone):
+def _conv_depthwise(planes_of, graph, node, producer, readers, gone):
     if node.op != "conv" or not is_depthwise(graph, node):
         return None
     made = _sole(graph, node.inputs[0], producer, readers)
     if made is None or made in gone or is_depthwise(graph, graph.nodes[made]):
+        return None
+    planes = planes_of(node.attrs["layer"])
+    if not planes:
         return None
     first = graph.nodes[made]
     between = graph[node.inputs[0]]
@@ -90,6 +102,7 @@ def _conv_depthwise(graph, node, producer, readers, gone):
         "layer": node.attrs["layer"],
         "steps": (first.attrs, node.attrs),
         "inputs_first": len(first.inputs),
+        "planes": planes,
         "masks": (len(first.outputs) > 1, len(node.outputs) > 1),
     }
     return made, Node(
@@ -101,8 +114,10 @@ def _conv_depthwise(graph, node, producer, readers, gone):
     )
 
 
-def _conv_add(graph, node, producer, readers, gone):
+def _conv_add(adds, graph, node, producer, readers, gone):
     if node.op != "add" or node.inputs[0] == node.inputs[1]:
+        return None
+    if adds is not None and not adds(node.attrs["layer"]):
         return None
     for name, other in (node.inputs, node.inputs[::-1]):
         made = _sole(graph, name, producer, readers)

@@ -10,14 +10,17 @@ from ..model.graph import GraphError, Node
 LARGE_EDGE = 32
 
 
-def patch_front(graph, grid):
+def patch_front(graph, grid, last=None):
     """Return the graph with its layers above 32x32 as one node of grid x grid patches.
 
     The front is left as it is where a mask or a kept input asks for whole tensors.
 
     :param grid: patches along each edge; 1 or less leaves the graph as it is
+    :param last: name of the tensor that the front ends with; None: where tensors become small
     """
-    count = _front(graph) if grid > 1 else 0
+    count = 0
+    if grid > 1:
+        count = _front(graph) if last is None else fronts(graph).get(last, 0)
     if not count:
         return graph
     front = graph.nodes[:count]
@@ -35,22 +38,30 @@ def patch_front(graph, grid):
     return graph.with_nodes((node, *graph.nodes[count:]))
 
 
-def _front(graph):
-    """Return how many nodes belong to the front: a chain, up to the last large tensor."""
-    readers, count, large = graph.readers(), 0, 0
+def fronts(graph):
+    """Return {tensor that a front may end with: nodes up to it}: the chain at the beginning."""
+    readers, found = graph.readers(), {}
     for i, node in enumerate(graph.nodes):
         chained = i == 0 or node.inputs[0] == graph.nodes[i - 1].outputs[0]
         plain = node.op in ("conv", "conv_depthwise") and len(node.outputs) == 1
-        alone = all(len(readers[name]) == 1 for name in node.outputs)
         if not (chained and plain and all(_square(conv) for conv in convs_of(node))):
             break
+        found[node.outputs[0]] = i + 1
+        if len(readers[node.outputs[0]]) != 1:
+            break
+    return found
+
+
+def _front(graph):
+    """Return how many nodes belong to the front: up to the last large tensor."""
+    count, large = 0, False
+    for i in range(len(fronts(graph))):
+        node = graph.nodes[i]
         is_large = max(graph[node.inputs[0]].shape[1:]) > LARGE_EDGE
         # A pointwise layer behind the front has no halo and hands on a smaller tensor.
         if not is_large and not (node.op == "conv" and node.attrs["kernel"] == 1):
             break
         count, large = i + 1, large or is_large
-        if not alone:
-            break
     return count if large else 0
 
 
@@ -89,10 +100,18 @@ def patch_regions(edge, convs, part, grid):
     return regions[::-1]
 
 
-def front_workspace(graph, steps, grid, planes=1):
+def front_workspace(graph, steps, grid, in_full=False):
     """Return the most elements that any patch needs at once beside the front's ends.
 
-    :param planes: channels that exist at once between two fused layers
+    :param in_full: count all channels that exist at once between two fused layers, not one
+    """
+    return max(front_peaks(graph, steps, grid, in_full))
+
+
+def front_peaks(graph, steps, grid, in_full=False):
+    """Return, for each step, the most elements that a patch needs at once.
+
+    :param in_full: count all channels that exist at once between two fused layers, not one
     """
     shape = graph[steps[0].inputs[0]].shape
     convs = [conv for node in steps for conv in convs_of(node)]
@@ -100,21 +119,23 @@ def front_workspace(graph, steps, grid, planes=1):
     columns = [patch_regions(shape[2], convs, part, grid) for part in range(grid)]
     if any(a >= b for axis in (rows, columns) for part in axis for a, b in part):
         raise GraphError(f"{grid}x{grid} patches are too many for this input; use fewer")
-    return max(_peak(graph, steps, r, c, planes) for r in rows for c in columns)
+    peaks = [_peaks(graph, steps, r, c, in_full) for r in rows for c in columns]
+    return [max(step) for step in zip(*peaks, strict=True)]
 
 
-def _peak(graph, steps, rows, columns, planes):
+def _peaks(graph, steps, rows, columns, in_full):
     def area(position):
         (top, bottom), (left, right) = rows[position], columns[position]
         return (bottom - top) * (right - left)
 
-    peak = position = before = 0
+    peaks, position, before = [], 0, 0
     for node in steps:
         parts = len(convs_of(node))
+        planes = node.attrs["planes"] if in_full and parts == 2 else 1
         temporary = planes * area(position + 1) if parts == 2 else 0
         position += parts
         is_last = node is steps[-1]
         after = 0 if is_last else graph[node.outputs[0]].shape[0] * area(position)
-        peak = max(peak, before + temporary + after)
+        peaks.append(before + temporary + after)
         before = after
-    return peak
+    return peaks

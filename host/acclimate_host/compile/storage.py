@@ -19,16 +19,20 @@ class Buffer:
     last: int
 
 
-def share_in_place(graph, kinds=("activation", "gradient")):
+def share_in_place(graph, kinds=("activation", "gradient"), apart=()):
     """Return (graph, {tensor: tensor whose buffer it takes over}).
 
     :param kinds: of tensors that may be written over
+    :param apart: names of depthwise layers that do not write over their input
 
     A node may write over an input that nobody needs afterwards. A depthwise node then goes
     channel by channel through a workspace of one channel.
     """
     readers, taken, nodes = graph.readers(), {}, []
     for i, node in enumerate(graph.nodes):
+        if node.op == "conv" and node.attrs["layer"] in apart:
+            nodes.append(node)
+            continue
         for position in _candidates(graph, node):
             source = node.inputs[position]
             if graph[node.inputs[position]].kind not in kinds:

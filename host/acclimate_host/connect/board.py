@@ -169,7 +169,7 @@ class Board:
 
     def sha256(self, path, timeout_s=60):
         """Return the SHA-256 (hex) of a file, computed on the board where it can."""
-        for module in ("hashlib", "acclimate.sha256"):
+        for module in ("hashlib", "acclimate._sha256"):
             try:
                 return self.exec(_HASH.format(module=module, path=path), timeout_s).strip()
             except BoardError as error:

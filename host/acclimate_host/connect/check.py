@@ -8,7 +8,7 @@ from acclimate_host.connect import mpy, package
 from acclimate_host.errors import AcclimateError, BoardError, Refused
 
 _LOAD = (
-    "from acclimate import _native\nprint(_native.load({name!r}) is not None, "
+    "import acclimate as _native\nprint(_native.load({name!r}) is not None, "
     "_native.reason({name!r}))"
 )
 _HEADER = "with open({path!r}, 'rb') as f: print(list(f.read(4)))"
@@ -34,7 +34,7 @@ def check_package(board, info):
     natives = sorted(stems & package.natives(info.arch).keys())
     if natives and check.can_load:
         found += [_native(board, stem) for stem in natives]
-    missing = _missing(present)
+    missing = _missing(present, info.arch)
     if missing:
         text = f"not installed, but imported by what is: {', '.join(missing)}"
         found.append((False, text + ": run: acclimate install"))
@@ -81,7 +81,7 @@ class _Check:
     def fault(self, stem, suffix):
         """Return what is wrong with a file of the package, or None."""
         path = f"{self.folder}/{stem}.{suffix}"
-        if stem not in package.modules():
+        if stem not in package.files(self.info.arch):
             return "not of this release"
         try:
             if self._digest(path) == hashlib.sha256(_wanted(stem, suffix, self.info)).hexdigest():
@@ -112,17 +112,16 @@ def _native(board, stem):
 
 
 def _wanted(stem, suffix, info):
-    text = package.stamped(stem)
+    text = package.stamped(stem, arch=info.arch)
     if suffix == "py":
         return text
     return package.compile_source(text, f"acclimate/{stem}.py", info.arch)
 
 
-def _missing(present):
+def _missing(present, arch):
     """Return the modules that the installed ones import at their head and that are not there."""
     stems = {name.partition(".")[0] for name in present}
-    known = package.modules()
     wanted = set()
-    for stem in stems & known.keys():
-        wanted |= package.imports_at_head(known[stem])
+    for stem in stems & set(package.files(arch)):
+        wanted |= package.imports_at_head(stem, arch)
     return sorted(wanted - stems - {"_manifest"})

@@ -19,7 +19,7 @@ _OLDEST = (1, 24)  # native code could be collected before (micropython#15908)
 
 
 @dataclass
-class Report:
+class InstallReport:
     """What an installation did."""
 
     target: str
@@ -46,7 +46,7 @@ class Report:
 
 
 def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progress=None):
-    """Install the device package on an open board; return a Report.
+    """Install the device package on an open board; return a InstallReport.
 
     :param only: names of modules (what they import comes along); None means all.
     :param sources: files whose imports decide instead.
@@ -64,7 +64,7 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out = Room(board, present), ()
     if only is None and not sources:
-        chosen = room.choose(files, package.natives(info.arch), info.heap_free_bytes)
+        chosen = room.choose(files, package.natives(info.arch), info.heap_free_bytes, info.arch)
         if chosen:
             only, left_out = chosen
             files = package.build(info.arch, only, pure=not native)
@@ -73,7 +73,7 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
         mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, port)
     known = package.natives(info.arch)
     names = tuple(sorted(Path(name).stem for name in files if Path(name).stem in known))
-    report = Report(board.name, info.arch, natives=names)
+    report = InstallReport(board.name, info.arch, natives=names)
     _note_support(report, info, native, pure)
     if native and not known:
         report.notes.append(
@@ -172,7 +172,7 @@ def _copy_verified(board, path, data):
 
 
 def install_drive(folder, only=None):
-    """Copy the sources to a mounted CIRCUITPY drive; return a Report.
+    """Copy the sources to a mounted CIRCUITPY drive; return a InstallReport.
 
     CircuitPython reads its own kind of .mpy only, and no native code: sources fit always.
     """
@@ -183,7 +183,7 @@ def install_drive(folder, only=None):
         raise Refused(f"{folder} has no boot_out.txt: is it a CIRCUITPY drive?")
     target = drive / "lib" / "acclimate"
     target.mkdir(parents=True, exist_ok=True)
-    report = Report(str(drive), None)
+    report = InstallReport(str(drive), None)
     names, _ = package.closure(only)
     for name in names:
         data, path = package.stamped(name), target / (name + ".py")

@@ -10,19 +10,14 @@ import tempfile
 from pathlib import Path
 
 from acclimate import __version__
+from acclimate_host.connect import merge
 from acclimate_host.errors import Missing, Refused
-from acclimate_host.paths import built, device_package, program, repository
+from acclimate_host.paths import built, program, repository
 
-PACKAGE = "acclimate"
+PACKAGE = merge.PACKAGE
 MANIFEST = "_manifest"
 # Machine code by the bytecode compiler: such a file has an architecture.
 MACHINE_CODE = re.compile(rb"^\s*@micropython\.(native|viper|asm_)", re.MULTILINE)
-
-
-def modules():
-    """Return ``{module name: source path}`` of the device package."""
-    folder = device_package()
-    return {path.stem: path for path in sorted(folder.glob("*.py")) if path.stem != MANIFEST}
 
 
 def native_folder(arch):
@@ -44,18 +39,17 @@ def _references(path, _changed):
     """Return (modules of the package, native modules) that a source file names."""
     found, native = set(), set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            head, _, tail = node.module.partition(".")
-            if head == PACKAGE:
-                found.update([tail] if tail else (alias.name for alias in node.names))
-                found.add("__init__")
+        if isinstance(node, ast.ImportFrom) and merge.of_package(node.module):
+            found |= {merge.origin(node.module, alias.name)[0] for alias in node.names}
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                head, _, tail = alias.name.partition(".")
-                if head == PACKAGE:
-                    found.update(filter(None, ["__init__", tail]))
+            names = [alias.name for alias in node.names if merge.of_package(alias.name)]
+            found |= {merge.origin(name)[0] or "__init__" for name in names}
         elif _is_native_load(node):
             native.add("_" + node.args[0].value)
+        elif isinstance(node, ast.Dict) and path.name == "__init__.py":
+            values = [getattr(value, "value", None) for value in node.values]
+            texts = [value for value in values if isinstance(value, str)]
+            found |= {value.partition(".")[2] for value in texts if merge.of_package(value)}
     return frozenset(found), frozenset(native)
 
 
@@ -73,56 +67,66 @@ def references(path):
     return _references(path, path.stat().st_mtime_ns)
 
 
-def imports_at_head(path):
-    """Return the modules of the package that a file needs as soon as it is imported."""
-    found = set()
-    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE + "."):
+def files(arch=None):
+    """Return the names of all files that the package has on a board, sorted."""
+    return sorted(merge.layout(arch).units)
+
+
+def imports_at_head(name, arch=None):
+    """Return the files of the package that one needs as soon as it is imported."""
+    layout, found = merge.layout(arch), set()
+    for node in ast.parse(layout.merged(name)).body:
+        if isinstance(node, ast.ImportFrom) and node.module == merge.PACKAGE:
+            found.update(alias.name for alias in node.names if alias.name in layout.units)
+        elif isinstance(node, ast.ImportFrom) and merge.of_package(node.module):
             found.add(node.module.partition(".")[2])
     return found
 
 
-def closure(names=None, sources=()):
-    """Return (modules, native modules) needed for the named modules and source files.
+def closure(names=None, sources=(), arch=None):
+    """Return (files, native modules) needed for the named ones and for source files.
 
-    :param names: module names such as ``["svm"]``; None means all of the package.
+    :param names: files or modules of the package such as ``["svm"]``; None means all of it.
     :param sources: files outside the package whose imports count too.
+    :param arch: of the board, which decides what a file is.
     :raises Refused: a name that the package does not have.
     """
-    known = modules()
+    layout = merge.layout(arch)
+    units, unit_of = layout.units, layout.unit_of
     if names is None and not sources:
-        names = list(known)
-    unknown = sorted(set(names or ()) - set(known))
-    if unknown:
-        raise Refused(f"no module {unknown[0]} in acclimate; there are: {', '.join(known)}")
-    todo, native = {"__init__", *(names or ())}, set()
+        names = list(units)
+    todo, native = {"__init__"}, set()
+    for name in names or ():
+        if name not in units and name not in unit_of:
+            known = [name for name in files() if not name.startswith("_")]
+            raise Refused(f"no module {name} in acclimate; there are: {', '.join(known)}")
+        todo.add(name if name in units else unit_of[name])
     for source in sources:
         found, loaded = references(source)
-        todo |= found
+        todo |= {unit_of[module] for module in found if module in unit_of}
         native |= loaded
     done = set()
     while todo:
-        name = todo.pop()
-        if name not in known or name in done:
+        unit = todo.pop()
+        if unit in done:
             continue
-        done.add(name)
-        found, loaded = references(known[name])
-        todo |= found
-        native |= loaded
+        done.add(unit)
+        for module in units[unit]:
+            found, loaded = references(merge.modules()[module])
+            todo |= {unit_of[other] for other in found if other in unit_of}
+            native |= loaded
     return sorted(done), sorted(native)
 
 
-def stamped(name, version=__version__):
-    """Return the source (bytes) of a module of the package as it is shipped.
+def stamped(name, version=__version__, arch=None):
+    """Return the source (bytes) of a file of the package as it is shipped.
 
     Its first line, a comment, gives way to a statement that has the release of the file and
     compares it with that of the package; the numbers of the lines stay.
 
     :raises Refused: the file does not begin with a comment.
     """
-    text = modules()[name].read_bytes()
+    text = merge.layout(arch).merged(name).encode()
     if name == "__init__":
         return text
     first, _, rest = text.partition(b"\n")
@@ -137,8 +141,12 @@ def stamped(name, version=__version__):
 
 
 def compile_file(source, name, arch=None):
-    """Return the .mpy bytes of a source file; name is what tracebacks show."""
-    return compile_source(Path(source).read_bytes(), name, arch)
+    """Return the .mpy bytes of a program; name is what tracebacks show.
+
+    It imports the package as everywhere; here the names of the files on a board are put in.
+    """
+    text = merge.layout(arch).for_board(Path(source).read_text(encoding="utf-8"))
+    return compile_source(text.encode(), name, arch)
 
 
 def compile_source(text, name, arch=None):
@@ -209,9 +217,9 @@ def build(arch=None, only=None, sources=(), pure=False):
     :param sources: files outside the package whose imports count too.
     :param pure: leave native modules out.
     """
-    wanted, wanted_native = closure(only, sources)
+    wanted, wanted_native = closure(only, sources, arch)
     files = {
-        name + ".mpy": compile_source(stamped(name), f"{PACKAGE}/{name}.py", arch)
+        name + ".mpy": compile_source(stamped(name, arch=arch), f"{PACKAGE}/{name}.py", arch)
         for name in wanted
     }
     available = {} if pure else natives(arch)
@@ -220,7 +228,7 @@ def build(arch=None, only=None, sources=(), pure=False):
         for name, path in available.items()
         if is_wanted(name, wanted_native) or (only is None and not sources)
     }
-    if "_native" not in wanted:
+    if not native_files:
         return files
     files.update({name + ".mpy": data for name, data in native_files.items()})
     manifest = manifest_source(native_files).encode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps a board's pages on this computer: the other end of acclimate.page_media.Host.
+"""Keeps a board's pages on this computer: the other end of acclimate.pager.Host.
 
     with serial.Serial("/dev/ttyUSB0", 921600) as line:
         PageKeeper(65536).serve(line)

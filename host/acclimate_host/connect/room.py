@@ -12,25 +12,14 @@ ROLES = (
     "loop",
     "net",
     "store",
-    "saver",
-    "update",
     "acceptance",
     "reservoir",
-    "client",
-    "handover",
+    "pull",
     "pager",
-    "page_media",
-    "flash_open",
-    "operators",
-    "tunnel",
-    "report",
-    "blocks",
-    "mqtt",
-    "net_float",
-    "svm_small",
+    "svm.small",
 )
 # In a small heap the large machine cannot be imported.
-SMALL_ROLES = ("svm_small", "features", "store", "client", "update", "reservoir", "acceptance")
+SMALL_ROLES = ("svm.small", "features", "store", "pull", "reservoir", "acceptance")
 SMALL_HEAP_BYTES = 32 * 1024
 _SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
 
@@ -65,10 +54,10 @@ class Room:
         if needed > self.free_bytes + reusable:
             raise Refused(
                 f"{folder} needs {needed} bytes in {len(files)} files, the board has "
-                f"{self.free_bytes}: use --only NAMES, as svm,loop or net,saver,client"
+                f"{self.free_bytes}: use --only NAMES, as svm,loop or net,store,pull"
             )
 
-    def choose(self, files, natives, heap_free_bytes):
+    def choose(self, files, natives, heap_free_bytes, arch=None):
         """Return (names that fit, names left out), or None when all files fit.
 
         :param files: ``{file name: bytes}`` of the whole package.
@@ -81,7 +70,7 @@ class Room:
         roles = SMALL_ROLES if heap_free_bytes < SMALL_HEAP_BYTES else ROLES
         count = len(roles)
         while count > 1:
-            names = _names(roles[:count], files, natives)
+            names = _names(roles[:count], files, natives, arch)
             fits = self.needed([len(files[name]) for name in names]) <= most
             if fits or names <= self.present.keys():  # the second time as the first
                 break
@@ -89,8 +78,8 @@ class Room:
         return roles[:count], roles[count:]
 
 
-def _names(roles, files, natives):
-    modules, wanted = package.closure(roles)
+def _names(roles, files, natives, arch):
+    modules, wanted = package.closure(roles, arch=arch)
     names = {name + ".mpy" for name in modules}
     names |= {name + ".mpy" for name in natives if package.is_wanted(name, wanted)}
     return (names | {package.MANIFEST + ".mpy"}) & set(files)

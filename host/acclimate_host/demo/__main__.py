@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from acclimate_host.demo import deploy, network, protocol, report, second, watch
+from acclimate_host.demo import deploy, network, protocol, second, summary, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built
@@ -92,26 +92,26 @@ def clock_of(board):
         hz = int(board.exec("import qboard\nprint(qboard.HZ)"))
         per_tick = 1e9 / hz / (1 << board.emulator.icount)
         remark = "Instructions are counted by the emulator; not measured on hardware."
-        return report.ticks_as_instructions(per_tick), remark
+        return summary.ticks_as_instructions(per_tick), remark
     if board.emulated:
         hz = int(board.exec("import qboard\nprint(qboard.HZ)"))
-        return report.ticks_as_time(hz), "Times are the emulator's, not those of a board."
-    return report.ticks_as_time(1e6), "Times are those of the machine that ran it."
+        return summary.ticks_as_time(hz), "Times are the emulator's, not those of a board."
+    return summary.ticks_as_time(1e6), "Times are those of the machine that ran it."
 
 
 def finish(args, opened, settings, session, runner, outcome, unit, clock):
     """The table, and the picture when matplotlib is there."""
-    rows = report.result_rows(session, settings, outcome, runner.costs, unit)
+    rows = summary.result_rows(session, settings, outcome, runner.costs, unit)
     print()
-    print("\n".join(report.table(rows)))
+    print("\n".join(summary.table(rows)))
     print(clock)
     name = args.port.replace("/", "_").strip("_") if args.port else args.board
     path = built("demo", f"user{args.user}-{name}.png")
     try:
-        from acclimate_host.plots import personalisation
+        from acclimate_host.plots.learning import personalisation
 
         truths = [w.truth for w in session.unseen]
-        before, after = (report.share(truths, o)[2] for o in (outcome.before, outcome.after))
+        before, after = (summary.share(truths, o)[2] for o in (outcome.before, outcome.after))
         personalisation(
             path,
             outcome,
@@ -170,7 +170,7 @@ def network_part(args, recordings):
     )
     print(f"{clock}\nThe network took {time.monotonic() - started:.0f} seconds on this computer.")
     try:
-        from acclimate_host.plots_arena import learning
+        from acclimate_host.plots.arena import learning
 
         path = built("demo", f"network-user{args.user}-{args.board}.png")
         tensors = plan.step.layout.size_bytes

@@ -77,7 +77,7 @@ def _frozen(name, options):
 
 _REGISTER = """
 import _svm
-from acclimate import _native
+import acclimate as _native
 _native.register('svm', _svm)
 """
 

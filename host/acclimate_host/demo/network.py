@@ -32,7 +32,7 @@ _CHUNK_BYTES = 384
 
 
 @dataclass(frozen=True)
-class Plan:
+class Setup:
     """All that the host prepares: the network, its step and program, and the user's samples."""
 
     user: int
@@ -56,7 +56,7 @@ class Result:
 
 
 def prepare(recordings, user, cache=None, native=True):
-    """Return the Plan of a new user.
+    """Return the Setup of a new user.
 
     :param native: without native kernels fewer samples and passes must do
     :raises ValueError: for a user who is not in the recordings
@@ -72,7 +72,7 @@ def prepare(recordings, user, cache=None, native=True):
         for part in (learn, test)
         for x, label in zip(as_bytes(network.quantize_input(part[0])), part[1], strict=True)
     )
-    return Plan(
+    return Setup(
         user, network, step, encode(step, network), rows, len(learn[1]), len(test[1]), counts[2]
     )
 
@@ -105,7 +105,7 @@ def scratch_folder(board, port):
 
 def is_native(board):
     """Tell whether the board runs networks by native code."""
-    code = "from acclimate import _native\nprint(_native.load('net') is not None)"
+    code = "import acclimate as _native\nprint(_native.load('net') is not None)"
     return board.exec(code, timeout_s=60).strip() == "True"
 
 

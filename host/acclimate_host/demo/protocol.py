@@ -16,7 +16,7 @@ import numpy as np
 from acclimate.features import KINDS, WindowFeatures
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
 from acclimate_host.demo import watch
-from acclimate_host.svm import import_svm
+from acclimate_host.model.import_sklearn import import_svm
 
 SAMPLES = 128  # 2.56 s at 50 Hz
 
@@ -145,7 +145,7 @@ def build_loop(settings, model_class):
 
 
 @dataclass
-class Outcome:
+class SessionResult:
     """What one session brought."""
 
     answers: list = field(default_factory=list)  # (truth, output) in order of the stream
@@ -165,7 +165,7 @@ def simulate(one, settings, model_class):
     else:
         for _ in trainer.first_steps():
             pass
-    out = Outcome()
+    out = SessionResult()
     unseen = rows(one.unseen, settings)
     out.before = [trainer.live.predict(row) for row in unseen]
     waiting = []

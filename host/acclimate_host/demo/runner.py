@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acclimate_host.demo import watch
-from acclimate_host.demo.protocol import SAMPLES, Outcome, factory_machine, rows
+from acclimate_host.demo.protocol import SAMPLES, SessionResult, factory_machine, rows
 from acclimate_host.paths import program
 
 _ON_BOARD = Path(__file__).with_name("on_board.py")
@@ -17,7 +17,7 @@ _BATCH_ROWS = {"full": 8, "small": 4, "tiny": 1}
 _TRAIN_S = 300
 _SMALL_HEAP_BYTES = 160 * 1024
 # Imported from the top: an import deep inside a call needs much of a small C stack.
-_EARLY = ("acclimate.svm_model", "acclimate.svm_train", "acclimate.loop", "acclimate.features")
+_EARLY = ("acclimate.svm", "acclimate.loop", "acclimate.features")
 
 
 @dataclass
@@ -54,9 +54,9 @@ class Runner:
         self.shares = []  # (windows lived through, % right on unseen windows)
 
     def run(self, session):
-        """Live through the session; returns its `Outcome`."""
+        """Live through the session; returns its `SessionResult`."""
         self._set_up(session)
-        out = Outcome()
+        out = SessionResult()
         self._keep_unseen(session.unseen)
         out.before, self.margins_before = self._test()
         self._note_share(0, out.before)

@@ -7,7 +7,7 @@ import time
 from acclimate_host.capsules import region, tunnel
 from acclimate_host.connect import open_board
 from acclimate_host.demo import deploy, protocol
-from acclimate_host.demo.report import table
+from acclimate_host.demo.summary import table
 from acclimate_host.demo.update import MODEL, UpdateDemo, machines
 from acclimate_host.demo.update_server import releases
 from acclimate_host.errors import AcclimateError, Missing, Refused
@@ -64,7 +64,7 @@ def _rows(story):
 def _picture(story, user, name, title):
     path = built("demo", f"updates-user{user}-{name}.png")
     try:
-        from acclimate_host.plots_update import updates
+        from acclimate_host.plots.updates import updates
 
         first, last = story.shares[0][2], story.shares[-1][2]
         what = f"User {user}: {first:.0f} % right before the updates, {last:.0f} % after"

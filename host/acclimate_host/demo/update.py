@@ -24,7 +24,7 @@ from acclimate_host.errors import BoardGone, Missing
 MODEL = 7
 LABELS = 10  # most that a person is asked for
 PEOPLE = {"old": (0, 3, 4), "worse": (8, 9, 1), "better": (0, 9, 40)}  # from, to, of a class each
-NEEDED = ("tunnel", "flash", "store", "update", "delta", "svm", "acceptance", "reservoir")
+NEEDED = ("pull", "svm", "acceptance", "reservoir")
 _BATCH = 8
 _CUT_STEPS = 64 + 1100  # of the emulated flash: erases, then some words of the capsule
 _CUT_PIECES = 40
@@ -253,7 +253,7 @@ def row(text): return array('b', a2b_base64(text))
 judge = Judge(store, %d)
 """
 _PULL = """
-from acclimate.client import Client
+from acclimate.pull import Client
 _client = Client(store, %r, wait_s=0)
 print(_client.pull(), _client.reason)
 """

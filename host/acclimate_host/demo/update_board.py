@@ -9,8 +9,8 @@ import io
 from array import array
 
 from acclimate import acceptance
-from acclimate.capsule import WEIGHTS
 from acclimate.reservoir import Reservoir
+from acclimate.store.capsule import WEIGHTS
 from acclimate.svm import SVM
 
 CAPACITY = 64

@@ -41,7 +41,7 @@ class LayerReport:
 
 
 @dataclass(frozen=True)
-class Report:
+class QuantizationReport:
     """Layers in order, and the share of samples whose largest output stays the same."""
 
     layers: tuple
@@ -63,7 +63,7 @@ class Report:
 
 
 def quantize(network, samples, percentile=100.0, headroom=0.0):
-    """Return (int8 Network, Report).
+    """Return (int8 Network, QuantizationReport).
 
     :param samples: (count, channels, height, width) real inputs like those to come; a few
         hundred give stable ranges
@@ -195,7 +195,7 @@ def _report(network, small, samples, made, ranges):
         )
     before = made[network.output].reshape(len(samples), -1).argmax(axis=1)
     after = stored[small.output].reshape(len(samples), -1).argmax(axis=1)
-    return Report(tuple(rows), float((before == after).mean()))
+    return QuantizationReport(tuple(rows), float((before == after).mean()))
 
 
 def _weight_report(network, small, node):

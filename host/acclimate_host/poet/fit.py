@@ -4,7 +4,7 @@
 from dataclasses import dataclass, replace
 
 from ..compile.encode import encode
-from ..compile.planned import plain_step, with_schedule
+from ..compile.scheduled import plain_step, with_schedule
 from .answer import Infeasible
 from .problem import Budget, PlanError
 from .solve import solve
@@ -29,7 +29,7 @@ class Fitted:
     added_bytes: int
 
     def store_blocks(self, block_bytes, header_bytes=32):
-        """Blocks of a page store that a step writes (see acclimate.pager)."""
+        """Blocks of a page store that a step writes (see acclimate.pager.core)."""
         return sum(-(-(size + header_bytes) // block_bytes) for size in self.page_bytes)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compile.encode import encode
-from ..compile.planned import plain_step
+from ..compile.scheduled import plain_step
 from ..compile.step import Options, inference_step
 from ..errors import AcclimateError, BoardError, Missing
 from ..model.build import Builder

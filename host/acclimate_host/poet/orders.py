@@ -11,9 +11,9 @@ import random
 import time
 
 from . import greedy
+from .column_values import tidy
 from .evaluate import evaluate
 from .exhaustive import search
-from .planned import tidy
 from .problem import Graph
 
 MOST_NODES = 8

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from . import greedy, highs
 from .answer import Infeasible
+from .column_values import tidy, values_of
 from .evaluate import evaluate
 from .model import build
-from .planned import tidy, values_of
 from .positions import pageable, positions
 
 _EASY = 30  # nodes up to which the exact search needs no start

@@ -16,10 +16,9 @@ from dataclasses import replace
 
 from . import cpsat, greedy, highs, orders, pulp_solver
 from .answer import Answer, Infeasible, Progress
+from .column_values import plan_of, tidy, values_of
 from .evaluate import CLOCKS, evaluate
 from .model import build
-from .paper import solve_paper
-from .planned import plan_of, tidy, values_of
 from .positions import Space, positions
 from .problem import Graph, PlanError
 from .reorder import in_order
@@ -30,7 +29,6 @@ from .tree import Tree
 
 GAP = 1e-6
 SOLVERS = ("highs", "cbc", "cpsat", "greedy")
-FORMULATIONS = ("exact", "paper")
 _SMALL, _SMALL_ROUNDS = 8, 3
 _CUT_S = 120.0  # most seconds for cuts
 _NEAR_GAP, _NEAR_S = 2e-4, 20.0  # plans near the relaxation: only for a gap that is wider
@@ -48,7 +46,6 @@ def solve(
     recompute=True,
     clock="serial",
     solver="highs",
-    formulation="exact",
     order="given",
     time_limit=None,
     gap=GAP,
@@ -63,17 +60,13 @@ def solve(
     0) there is no paging. clock: what the deadline counts (see evaluate). time_limit in s: the
     best plan until then, with its proven gap. progress: called with a Progress. gap: relative,
     at which the answer counts as proven. window: recompute only within that many stages before
-    a use. formulation: "paper" for the paper's Algorithms 1 and 2, whose plan may break the
-    limits when executed: its verdict says so. order: "free" lets first computations come in
-    another order than the nodes are given in; answer.order then names it. Ctrl-C returns the
-    best plan found, or raises when there is none yet. threads: of the search where the gap is
-    wide (None: one per processor, or one in a worker process). solver: all but "greedy" need
-    HiGHS for the relaxation; where it is not there, "greedy", the heuristic that proves
-    nothing, is used, and answer.solver says so.
+    a use. order: "free" lets first computations come in another order than the nodes are given
+    in; answer.order then names it. Ctrl-C returns the best plan found, or raises when there is
+    none yet. threads: of the search where the gap is wide (None: one per processor, or one in a
+    worker process). solver: all but "greedy" need HiGHS for the relaxation; where it is not
+    there, "greedy", the heuristic that proves nothing, is used, and answer.solver says so.
     """
-    if formulation not in FORMULATIONS:
-        raise PlanError(f"unknown formulation {formulation!r}; there are exact and paper")
-    if formulation == "exact" and solver not in SOLVERS:
+    if solver not in SOLVERS:
         raise PlanError(f"unknown solver {solver!r}; there are {', '.join(SOLVERS)}")
     if order not in ("given", "free"):
         raise PlanError(f"unknown order {order!r}; there are given and free")
@@ -81,10 +74,8 @@ def solve(
         raise PlanError(f"unknown clock {clock!r}; there are {', '.join(CLOCKS)}")
     if time_limit is not None and not time_limit > 0:
         raise PlanError(f"time_limit is {time_limit!r}; it must be > 0 s")
-    if formulation == "exact" and not highs.available():
+    if not highs.available():
         solver = "greedy"
-    if formulation == "paper":
-        return _by_paper(graph, budget, paging, recompute, solver, time_limit)
     rounds = _SMALL_ROUNDS if len(graph.nodes) <= _SMALL else 1
     paging = paging and budget.aux_bytes != 0
     space = Space(paging, recompute, window, rounds, clock)
@@ -144,26 +135,6 @@ def _in_any_order(graph, budget, space, solver, time_limit, gap, progress, seed,
 
 def _first_order(plan):
     return tuple(dict.fromkeys(name for kind, name in plan if kind == "compute"))
-
-
-def _by_paper(graph, budget, paging, recompute, solver, time_limit):
-    found = solve_paper(graph, budget, paging, recompute, solver, time_limit)
-    if found.status == "infeasible":
-        raise Infeasible(f"Algorithm 1 has no plan for {budget.ram_bytes} bytes of RAM")
-    if found.status == "no answer":
-        raise PlanError(f"no plan found within {time_limit:g} s; give more time or RAM")
-    done = found.status == "optimal"
-    bound = found.energy if done else sum(node.compute_energy for node in graph.nodes)
-    return Answer(
-        found.plan,
-        found.energy,
-        bound,
-        done,
-        found.verdict,
-        found.seconds,
-        solver,
-        "the paper's Algorithm 1",
-    )
 
 
 def _processors():

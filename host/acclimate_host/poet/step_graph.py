@@ -10,7 +10,7 @@ paged, and a layer is not run again once its weights have changed.
 import math
 from dataclasses import dataclass
 
-from ..compile.encode import Plan
+from ..compile.encode import place
 from ..compile.storage import aligned, owner
 from .costs import CostProfile, load
 from .problem import Graph, Node
@@ -43,51 +43,51 @@ class StepGraph:
 
 
 def step_graph(step, network, profile, optimizer="plain"):
-    """StepGraph of a Step of acclimate_host.compile.planned.plain_step."""
+    """StepGraph of a Step of acclimate_host.compile.scheduled.plain_step."""
     profile = profile if isinstance(profile, CostProfile) else load(profile)
-    plan = Plan(step, network, optimizer.upper())
+    placement = place(step, network, optimizer)
     made_by, first, nodes = {}, set(), []
-    for position, node in enumerate(plan.graph.nodes):
-        for made in _nodes(plan, position, node, profile):
+    for position, node in enumerate(placement.graph.nodes):
+        for made in _nodes(placement, position, node, profile):
             nodes.append(made)
             made_by[made.id] = position
-        first.add(nodes[-1].id if len(node.outputs) < 2 else _names(plan, position, node)[0])
-    return StepGraph(Graph(tuple(nodes), resident_bytes(plan)), made_by, frozenset(first))
+        first.add(nodes[-1].id if len(node.outputs) < 2 else _names(placement, position, node)[0])
+    return StepGraph(Graph(tuple(nodes), resident_bytes(placement)), made_by, frozenset(first))
 
 
-def resident_bytes(plan):
+def resident_bytes(placement):
     """Bytes of weights, state and outputs."""
-    sizes = {b.name: b.size_bytes for b in plan.buffers}
-    always = ("weights", "state", plan.network.output)
-    windows = [t.name for t in plan.graph.tensors.values() if t.kind == "state"]
+    sizes = {b.name: b.size_bytes for b in placement.buffers}
+    always = ("weights", "state", placement.network.output)
+    windows = [t.name for t in placement.graph.tensors.values() if t.kind == "state"]
     return sum(sizes.get(name, 0) for name in (*always, *windows))
 
 
-def _names(plan, position, node):
+def _names(placement, position, node):
     """Ids of the planning nodes of one step node; the one that the layer is run for first."""
-    names = [n for n in node.outputs if plan.graph[n].kind in _HELD]
+    names = [n for n in node.outputs if placement.graph[n].kind in _HELD]
     return names or [f"{node.op} {(node.writes or (position,))[0]}"]
 
 
-def _nodes(plan, position, node, profile):
-    graph, output = plan.graph, plan.network.output
+def _nodes(placement, position, node, profile):
+    graph, output = placement.graph, placement.network.output
     reads = [n for n in node.reads if graph[n].kind in _HELD]
     # who reads a tensor that took over a buffer keeps the buffer's first owner in RAM too
-    deps = tuple(dict.fromkeys([*reads, *(owner(n, plan.taken) for n in reads)]))
-    name, *masks = _names(plan, position, node)
-    own = name in graph.tensors and name != output and name not in plan.taken
+    deps = tuple(dict.fromkeys([*reads, *(owner(n, placement.taken) for n in reads)]))
+    name, *masks = _names(placement, position, node)
+    own = name in graph.tensors and name != output and name not in placement.taken
     size = aligned(graph[name].size_bytes) if own else 0
     kind = graph[name].kind if name in graph.tensors else ""
-    flop, operator = _flop(plan, node), _operator(plan, node)
+    flop, operator = _flop(placement, node), _operator(placement, node)
     beside = sum(aligned(graph[n].size_bytes) for n in masks)
     yield Node(
         name,
         deps,
         size,
-        plan.work_bytes(position) + beside,
+        placement.work_bytes(position) + beside,
         profile.compute_energy(flop, operator),
         profile.compute_time(flop, operator),
-        recomputable=_may_run_again(plan, position, node, name),
+        recomputable=_may_run_again(placement, position, node, name),
         pageable=kind == "activation" and size > 0,
         **_transfers(profile, size),
     )
@@ -106,13 +106,17 @@ def _transfers(profile, size):
     return found
 
 
-def _flop(plan, node):
-    graph = plan.graph
+def _flop(placement, node):
+    graph = placement.graph
     if node.op in _LAYERS and "layer" in node.attrs and node.op != "add":
         steps = node.attrs.get("steps", (node.attrs,))
-        layers = [plan.layers[attrs["layer"]] for attrs in steps if attrs["layer"] in plan.layers]
+        layers = [
+            placement.layers[attrs["layer"]]
+            for attrs in steps
+            if attrs["layer"] in placement.layers
+        ]
         if layers:
-            return float(sum(2 * _products(plan, layer) for layer in layers))
+            return float(sum(2 * _products(placement, layer) for layer in layers))
     return float(
         max(
             [graph[n].elements for n in (*node.inputs, *node.outputs) if graph[n].kind in _HELD]
@@ -121,27 +125,27 @@ def _flop(plan, node):
     )
 
 
-def _operator(plan, node):
+def _operator(placement, node):
     """The operator of a cost table (costs.OPERATORS) that a node is, or an empty text."""
     if node.phase != "forward":
         return "backward"
     if not node.op.startswith("conv"):
         return node.op
-    shape = plan.graph[node.inputs[1]].shape
+    shape = placement.graph[node.inputs[1]].shape
     if node.attrs.get("groups", 1) > 1 and shape[1] == 1:
         return "depthwise"
     return "pointwise" if math.prod(shape[2:]) == 1 else "conv"
 
 
-def _products(plan, layer):
-    forward = plan.network.graph
+def _products(placement, layer):
+    forward = placement.network.graph
     weight = forward[layer.node.inputs[1]]
     return forward[layer.node.outputs[0]].elements * math.prod(weight.shape[1:])
 
 
-def _may_run_again(plan, position, node, name):
-    graph = plan.graph
-    if node.op not in _AGAIN or name == plan.network.output or node.phase != "forward":
+def _may_run_again(placement, position, node, name):
+    graph = placement.graph
+    if node.op not in _AGAIN or name == placement.network.output or node.phase != "forward":
         return False
     last = max([position, *(i for i, n in enumerate(graph.nodes) if name in n.reads)])
     written = {w for n in graph.nodes[: last + 1] for w in n.writes}

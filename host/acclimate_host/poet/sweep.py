@@ -6,39 +6,13 @@ with concurrent.futures.ProcessPoolExecutor(2) as executor:
 """
 
 from concurrent.futures import as_completed
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-from . import baselines
-from .models import budget_of, cost_table, planning_problem, whole
+from . import methods
+from .inputs import cost_table, whole
 from .problem import PlanError
 
 KEYS = ("ram", "board", "method")
-
-
-@dataclass(frozen=True)
-class Task:
-    """One plan to make; texts as the command line takes them."""
-
-    model: str
-    board: str
-    ram: str | None = None
-    method: str = "poet"
-    style: str = "chain"
-    deadline: str | None = None
-    storage: str | None = None
-    clock: str = "serial"
-    resident: bool = False
-    dims: tuple = ()
-    erases: int | None = None
-    options: dict = field(default_factory=dict)  # of solve, for the exact methods
-
-    def posed(self):
-        """(Problem, Budget) of the task; raises PlanError where it is none."""
-        table = cost_table(self.board)
-        problem = planning_problem(self.model, table, self.style, self.resident, dict(self.dims))
-        block = table.figures.get("store.erase_block_bytes")
-        budget = budget_of(problem, self.ram, self.deadline, self.storage, self.erases, block)
-        return problem, budget
 
 
 def parse(words, defaults):
@@ -71,15 +45,14 @@ def _spread(part, word):
     return [f"{low + (high - low) * i / (count - 1):g}{unit}" for i in range(count)]
 
 
-def tasks(model, values, **common):
-    """Task for every combination of `values` (see parse)."""
-    unknown = [name for name in values["method"] if name not in baselines.names()]
-    if unknown:
-        raise PlanError(f"unknown method {unknown[0]!r}; there are {', '.join(baselines.names())}")
+def tasks(task, values):
+    """Return `task` with every combination of `values` (see parse)."""
+    for name in values["method"]:
+        methods.find(name)
     for board in values["board"]:
         cost_table(board)
     return [
-        Task(model, board, ram, method, **common)
+        replace(task, board=board, method=method, ram=ram)
         for board in values["board"]
         for method in values["method"]
         for ram in values["ram"]
@@ -90,8 +63,8 @@ def solve_task(task):
     """Row (dict) of one task; "fault" says why there is no plan. Runs in a worker."""
     problem, budget = task.posed()
     graph = problem.graph
-    options = task.options if task.method in baselines.SOLVED else {}
-    outcome = baselines.run(task.method, graph, budget, task.clock, **options)
+    options = task.options if task.method in methods.SOLVED else {}
+    outcome = methods.run(task.method, graph, budget, task.clock, **options)
     full = whole(graph)
     row = {
         "model": task.model,

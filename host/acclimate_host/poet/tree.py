@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import highs
+from .column_values import plan_of
 from .model import Program
-from .planned import plan_of
 from .relaxation import Lazy, table_of
 
 _FEW = 100  # broken rows, from when on new cuts are looked for
@@ -36,7 +36,7 @@ _LEAF_S = 20.0  # for the MIP solver on one node
 
 
 @dataclass(order=True)
-class Node:
+class Subproblem:
     """A part of the plans: bounds of the columns, and of sums {group: (low, high)}."""
 
     bound: float
@@ -91,7 +91,7 @@ class Tree:
         self.first = numbers[root.needed]
         low, high = root.limits
         whole = root.relaxation.whole
-        start = Node(
+        start = Subproblem(
             root.outcome.bound,
             0,
             np.where(whole, low, 0).astype(np.int8),
@@ -335,7 +335,7 @@ class _Worker:
     def _children(self, node, group, total):
         part = total - math.floor(total)
         return [
-            Node(
+            Subproblem(
                 node.bound,
                 node.depth + 1,
                 node.low,
@@ -367,7 +367,9 @@ class _Worker:
         for value in (0, 1):
             low, high = node.low.copy(), node.high.copy()
             low[column] = high[column] = value
-            children.append(Node(node.bound, node.depth + 1, low, high, node.limits, tried=True))
+            children.append(
+                Subproblem(node.bound, node.depth + 1, low, high, node.limits, tried=True)
+            )
         return children
 
     def _hint(self, node, values):

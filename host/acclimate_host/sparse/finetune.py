@@ -7,11 +7,11 @@ import numpy as np
 
 from acclimate.net import Net
 
-from .. import twin_net
 from ..compile.encode import encode
 from ..compile.step import Options, training_step
 from ..errors import AcclimateError
 from ..model.network import as_bytes, with_loss
+from ..twin import net as twin_net
 
 # Where a program runs on the host, arena size is no matter: a quick layout will do.
 _QUICK_TRIES = 0

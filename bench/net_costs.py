@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Fits the cost model of the network kernels to counts of the emulated boards.
+
+    python -m bench.net_costs    # some minutes; writes host/acclimate_host/data/kernel_costs.json
+
+Layers of seeded shapes, alone and fused, and small networks with their training steps are
+counted instruction by instruction; a non-negative least squares fit of relative errors gives
+instructions for each feature. Whole networks take no part in the fit: bench/net_whole.py
+checks the model with them.
+"""
+
+import json
+import random
+import sys
+
+import numpy as np
+
+from acclimate_host.compile.cost_model import CORES, FILE, features, layer_cost
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.instructions import read_code, split_program
+from acclimate_host.compile.step import Options, inference_step, training_step
+from acclimate_host.errors import BoardError
+from acclimate_host.model.build import Builder
+from acclimate_host.model.small import inverted_residual
+from acclimate_host.paths import repository
+from acclimate_host.sparse.scheme import full, last_layers
+from bench import net_board, net_layers
+
+BOARDS = {"m4f": "nrf52840", "m0": "samd21"}
+MOST = {"m4f": 14_000, "m0": 3_000}  # elements of one tensor
+LAYERS = {"m4f": 96, "m0": 48}
+
+
+def rows(core, program, training=False):
+    """Return [(operation, features, instructions counted)] of a program on a board."""
+    forward, behind, constants = split_program(program)
+    code = forward + behind if training else forward
+    counted, _ = net_board.instructions(BOARDS[core], program, training=training)
+    found = []
+    # A PITCH is counted with the convolution behind it.
+    read = [i for i in read_code(code) if i.op != "PITCH"]
+    for instruction, (_, count) in zip(read, counted, strict=True):
+        made = features(
+            CORES[core], instruction, lambda number: layer_cost(constants, number), training
+        )
+        found.append((instruction.op, made, count))
+    return found
+
+
+def layers(core):
+    """Yield programs of seeded layers, alone and in pairs."""
+    choose = random.Random(7)
+    for number in range(LAYERS[core]):
+        edge = choose.choice((1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32))
+        most = max(2, MOST[core] // (edge * edge))
+        cin = min(choose.choice((1, 2, 3, 8, 13, 24, 32, 48, 64, 100, 160)), most)
+        cout = min(choose.choice((4, 8, 10, 16, 24, 32, 48, 64, 96)), most)
+        kernel = choose.choice((1, 1, 3, 3, 5, (3, 1), (2, 4), (10, 4), 7))
+        stride = choose.choice((1, 1, 2))
+        relu = choose.choice((True, False))
+        if 2 * cin * cout * edge * edge > 40_000_000:
+            continue
+        net = Builder("layer", (cin, edge, edge))
+        y = net.x
+        options = Options(patch_grid=1)
+        kind = number % 6
+        if kind == 0:
+            y = net.dense("c", y, cout)
+        elif kind == 1:
+            y = net.conv("c", y, cout, kernel, stride, relu=relu)
+        elif kind == 2:
+            y = net.conv("c", y, cin, choose.choice((3, 5)), stride, cin, relu=relu)
+        elif kind == 3:
+            y = net.conv("c", y, cout, kernel, relu=relu)
+            y = net.conv("d", y, cout, choose.choice((3, 5)), stride, cout, relu=relu)
+            options = Options(planes=choose.choice((4, 8, 12, 16)), patch_grid=1)
+        elif kind == 4:
+            y = net.conv("c", y, cout, relu=relu)
+            y = net.add("a", y, net.conv("d", y, cout, kernel=choose.choice((1, 3)), relu=False))
+            options = Options(fuse_forward=choose.choice((True, False)), patch_grid=1)
+        else:
+            y = net.conv("c", y, cout, relu=relu)
+            y = net.conv("d", y, cout, choose.choice((3, 5)), stride, cout, relu=relu)
+            y = net.conv("e", y, cout, relu=False)
+            if edge > 3:
+                y = net.sliding_pool(choose.choice(("average_pool", "max_pool")), "p", y, 2, 2)
+            options = Options(
+                fuse_forward=False, in_place=choose.choice((True, False)), patch_grid=1
+            )
+        network = net_layers.valued(net.finish(y))
+        yield encode(inference_step(network.graph, options), network), False
+    yield from _steps(core)
+
+
+def _steps(core):
+    """Yield programs of small training steps."""
+    shapes = ((1, 16, 16), (3, 12, 12), (2, 20, 1)) if core == "m4f" else ((1, 8, 8),)
+    for shape in shapes:
+        graph = inverted_residual("small", shape, 6, *(() if core == "m4f" else (4,)))
+        network = net_layers.valued(graph)
+        for scheme in (full(graph), last_layers(graph, 4)):
+            for options in (Options(), Options(fuse_forward=False)):
+                yield encode(training_step(graph, scheme, options), network), True
+
+
+def fit(samples):
+    """Return {feature: instructions} that fit [(operation, features, count)]."""
+    from scipy.optimize import nnls
+
+    names = sorted({name for _, made, _ in samples for name in made})
+    matrix = np.array([[made[name] for name in names] for _, made, _ in samples], float)
+    counts = np.array([count for _, _, count in samples], float)
+    weight = 1 / np.maximum(counts, 300)
+    scale = np.maximum((matrix * weight[:, None]).max(axis=0), 1e-12)
+    found, _ = nnls(matrix * weight[:, None] / scale, counts * weight, maxiter=20 * len(names))
+    return {name: float(f"{c / s:.5g}") for name, c, s in zip(names, found, scale, strict=True)}
+
+
+def main():
+    result = {"unit": "instructions", "source": "bench/net_costs.py on emulated boards"}
+    result["cores"] = {}
+    for core, board in BOARDS.items():
+        samples = []
+        for program, training in layers(core):
+            try:
+                samples += rows(core, program, training)
+            except BoardError as error:
+                print(f"{core}: left out: {error}")
+        result["cores"][core] = {
+            "board": board,
+            "counted": len(samples),
+            "instructions": fit(samples),
+        }
+    path = repository() / "host" / "acclimate_host" / "data" / FILE
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"wrote {path.relative_to(repository())}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""Flash memory behind one small interface, whatever the board calls it.
+
+    flash = BlockFlash(esp32.Partition.find(label="capsule")[0])
+    flash = BlockFlash(nrf.Flash(start=0xC0000, len=0x20000))
+    flash = FileFlash("capsule.bin", 65536)
+
+``readinto(at, buffer)``, ``program(at, buffer)`` and ``erase(at)`` take byte offsets.
+Programming clears bits, in multiples of ``unit`` bytes; erasing sets ``erase_bytes`` bytes to
+255. Both are read back: what did not arrive raises FlashError, as does every driver error.
+Nothing is allocated after construction.
+"""
+
+import os
+
+from acclimate import _buffers as octets
+
+_CHECK_BYTES = 64
+_BLANK = b"\xff" * 64
+
+
+class FlashError(OSError):
+    """The flash did not do what it was asked; the text says where."""
+
+
+class Flash:
+    """Common part: bounds, alignment and reading back. Drivers supply the three _methods.
+
+    :param size: bytes, a multiple of erase_bytes.
+    :param erase_bytes: bytes that are erased together.
+    :param unit: bytes that are programmed together, a divisor of 64.
+    """
+
+    _tries = True  # whether program and erase are tried again here
+
+    def __init__(self, size, erase_bytes, unit=4):
+        if size < erase_bytes or size % erase_bytes:
+            raise ValueError("flash of %d bytes: not whole pages of %d" % (size, erase_bytes))
+        if erase_bytes % _CHECK_BYTES or _CHECK_BYTES % unit:
+            raise ValueError("page %d, unit %d: not parts of 64" % (erase_bytes, unit))
+        self.size = size
+        self.erase_bytes = erase_bytes
+        self.unit = unit
+        self._back = bytearray(_CHECK_BYTES)
+        self.view = None  # all of it in place, where the flash is mapped
+
+    def readinto(self, at, buffer):
+        """Fill the buffer with the bytes from at on."""
+        self._bounds(at, len(buffer))
+        self._read(at, buffer)
+
+    def program(self, at, buffer):
+        """Clear the bits that are 0 in the buffer; it must then read back as the buffer.
+
+        Units that did not arrive, as when a radio took the time, are tried once more.
+        """
+        n = len(buffer)
+        self._bounds(at, n)
+        if (at | n) % self.unit:
+            raise ValueError("program %d bytes at %d: not units of %d" % (n, at, self.unit))
+        try:
+            self._program(at, buffer)
+        except OSError:
+            if not self._tries:
+                raise
+        done = self._kept(at, buffer, n)
+        if done < n and self._tries:
+            done = self._program_again(at, buffer, done, n)
+        if done < n:
+            raise FlashError("flash: byte %d did not keep its value" % (at + done))
+
+    def _program_again(self, at, buffer, done, n):
+        """Program the units that differ from the buffer once more, from byte done on.
+
+        Return how many of n bytes are then right. Bits that are 0 already and should be 1
+        cannot be helped; such a unit is left alone, since some flash takes two programs of a
+        unit, not three.
+        """
+        view, unit, back = memoryview(buffer), self.unit, self._back
+        done -= done % unit
+        while done < n:
+            self._read_back(at + done)
+            differs = False
+            for i in range(unit):
+                want = view[done + i]
+                if back[i] & want != want:
+                    return done
+                differs = differs or back[i] != want
+            if differs:
+                self._program(at + done, view[done : done + unit])
+            done += unit
+        return self._kept(at, buffer, n)
+
+    def _kept(self, at, buffer, n):
+        """Return how many of n bytes read back as the buffer before the first that does not."""
+        if self.view is not None:
+            return octets.common_prefix(self.view, at, buffer, 0, n)
+        done = 0
+        while done < n:
+            part = min(_CHECK_BYTES, n - done)
+            self._read_back(at + done)
+            right = octets.common_prefix(self._back, 0, buffer, done, part)
+            done += right
+            if right < part:
+                break
+        return done
+
+    def erase(self, at):
+        """Set all bytes of the page that starts at at to 255; tried again if the driver fails."""
+        self._bounds(at, self.erase_bytes)
+        if at % self.erase_bytes:
+            raise ValueError("erase at %d: not the start of a page" % at)
+        try:
+            self._erase(at)
+        except OSError:
+            if not self._tries:
+                raise
+            self._erase(at)
+        if not self.is_blank(at, self.erase_bytes):
+            raise FlashError("flash: page %d is not blank after its erase" % at)
+
+    def is_blank(self, at, n):
+        """Tell whether n bytes from at on, a multiple of 64, are all 255."""
+        if self.view is not None:  # all are as the first
+            view = self.view
+            return view[at] == 255 and octets.common_prefix(view, at, view, at + 1, n - 1) == n - 1
+        end = at + n
+        while at < end:
+            self._read_back(at)
+            if octets.common_prefix(self._back, 0, _BLANK, 0, _CHECK_BYTES) != _CHECK_BYTES:
+                return False
+            at += _CHECK_BYTES
+        return True
+
+    def mapped(self, at, n):
+        """Return n bytes from at on as a read-only view in place, or None where that cannot be."""
+        return None
+
+    def _read_back(self, at):
+        # Near the end of the region the window moves down; its head is then shifted to fit.
+        over = at + _CHECK_BYTES - self.size
+        if over <= 0:
+            self._read(at, self._back)
+            return
+        self._read(at - over, self._back)
+        octets.copy(self._back, 0, self._back, over, _CHECK_BYTES - over)
+
+    def _bounds(self, at, n):
+        if at < 0 or n < 0 or at + n > self.size:
+            raise ValueError("flash: %d bytes at %d, of %d" % (n, at, self.size))
+
+
+class BlockFlash(Flash):
+    """A block device with the offset form: esp32.Partition, nrf.Flash, samd.Flash and others.
+
+    ``writeblocks(block, buffer, offset)`` must program without an erase, ``ioctl(6, block)``
+    erase one block.
+
+    :param first: block that the region starts at; :param blocks: its length, all without it.
+    """
+
+    def __init__(self, device, unit=4, first=0, blocks=0):
+        count, block = device.ioctl(4, 0), device.ioctl(5, 0)
+        blocks = blocks or count - first
+        if first < 0 or first + blocks > count:
+            raise ValueError("blocks %d to %d: the device has %d" % (first, first + blocks, count))
+        super().__init__(blocks * block, block, unit)
+        self._device = device
+        self._first = first
+        self.view = self.mapped(0, self.size)
+
+    def _read(self, at, buffer):
+        block = self.erase_bytes
+        self._done(self._device.readblocks(self._first + at // block, buffer, at % block), at)
+
+    def _program(self, at, buffer):
+        block = self.erase_bytes
+        self._done(self._device.writeblocks(self._first + at // block, buffer, at % block), at)
+
+    def _erase(self, at):
+        self._done(self._device.ioctl(6, self._first + at // self.erase_bytes), at)
+
+    def mapped(self, at, n):
+        try:
+            start = self._first * self.erase_bytes + at
+            return memoryview(self._device)[start : start + n]
+        except TypeError:
+            return None
+
+    def _done(self, status, at):
+        # Drivers return None, True or 0 when all went well.
+        if status is False or (status is not None and status is not True and status != 0):
+            raise FlashError("flash: driver answers %s at %d" % (status, at))
+
+
+class FileFlash(Flash):
+    """A file of fixed length, made once; on CircuitPython the drive must be writable by code.
+
+    :param path: made and filled with 255 where it does not exist.
+    """
+
+    def __init__(self, path, size=0, erase_bytes=4096, unit=4):
+        try:
+            found = os.stat(path)[6]
+        except OSError:
+            found = 0
+            if not size:
+                raise FlashError("%s: there is no such file; give its size" % path) from None
+            _fill(path, size)
+        if found and size and found != size:
+            raise ValueError("%s has %d bytes, not %d" % (path, found, size))
+        super().__init__(found or size, erase_bytes, unit)
+        self._file = open_file(path, "r+b")
+
+    def _read(self, at, buffer):
+        self._file.seek(at)
+        if self._file.readinto(buffer) != len(buffer):
+            raise FlashError("flash: the file ends before byte %d" % (at + len(buffer)))
+
+    def _program(self, at, buffer):
+        self._file.seek(at)
+        self._put(buffer)
+
+    def _erase(self, at):
+        self._file.seek(at)
+        for _ in range(0, self.erase_bytes, _CHECK_BYTES):
+            self._file.write(_BLANK)
+        self._put(b"")
+
+    def _put(self, data):
+        if self._file.write(data) != len(data):
+            raise FlashError("flash: the file took less than was written")
+        self._file.flush()
+        if hasattr(os, "sync"):
+            os.sync()
+
+    def close(self):
+        self._file.close()
+
+
+def _fill(path, size):
+    try:
+        with open_file(path, "wb") as file:
+            for _ in range(0, size, _CHECK_BYTES):
+                file.write(_BLANK)
+    except OSError:
+        try:
+            os.remove(path)  # part of a file would be taken for another region
+        except OSError:
+            pass
+        raise
+
+
+def open_file(path, mode):
+    """Open a file; a drive that is read-only is named with the line for ``boot.py``."""
+    try:
+        return open(path, mode)
+    except OSError as error:
+        if error.args[0] == 30:
+            raise FlashError(
+                "%s: the drive is read-only; add storage.remount('/', False) to boot.py" % path
+            ) from None
+        raise

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""CircuitPython's ``microcontroller.nvm`` as flash: for small models, no drive is needed.
+
+    flash = NvmFlash(microcontroller.nvm)
+
+256 bytes to 8 KB, depending on the board. The firmware rewrites a whole page of its flash for
+any change, so a cut can damage what lies beside it: of a capsule that is noticed, and the other
+slot is used; use a file on a board where that matters.
+"""
+
+from acclimate.flash.base import Flash
+
+_FILL = b"\xff" * 64
+
+
+class NvmFlash(Flash):
+    """All of a byte array that keeps its content, or ``size`` bytes from ``start`` on.
+
+    :param nvm: something with slices, such as ``microcontroller.nvm``; None: that one.
+    """
+
+    def __init__(self, nvm=None, start=0, size=0, erase_bytes=256, unit=4):
+        if nvm is None:
+            import microcontroller
+
+            nvm = microcontroller.nvm
+        if nvm is None:
+            raise ValueError("nvm: this board has none; use a file")
+        size = size or (len(nvm) - start) // erase_bytes * erase_bytes
+        if start < 0 or start + size > len(nvm):
+            raise ValueError("nvm of %d bytes: not %d from %d on" % (len(nvm), size, start))
+        super().__init__(size, erase_bytes, unit)
+        self._nvm = nvm
+        self._start = start
+
+    def _read(self, at, buffer):
+        at += self._start
+        buffer[:] = self._nvm[at : at + len(buffer)]
+
+    def _program(self, at, buffer):
+        at += self._start
+        self._nvm[at : at + len(buffer)] = bytes(buffer)
+
+    def _erase(self, at):
+        for place in range(self._start + at, self._start + at + self.erase_bytes, len(_FILL)):
+            self._nvm[place : place + len(_FILL)] = _FILL

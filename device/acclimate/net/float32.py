@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Networks in float32: the same programs and the same `Net`, on boards that have float32.
+
+    net = FloatNet(program, weights)
+    net.set_rate(0.05)
+    net.train_step(net.quantize(values, x), label)     # x: bytearray of input_bytes
+
+It needs the native module; there is no other interpreter for float32.
+"""
+
+import struct
+
+from acclimate import _native
+from acclimate.net.network import Net, NetError
+
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+# program: begin
+_S_RATE_MANTISSA = const(4)
+# program: end
+
+
+class FloatNet(Net):
+    """As acclimate.net.network.Net; inputs and outputs are float32, little-endian."""
+
+    _dtype = 1
+
+    def _load(self):
+        native = _native.load("net_f32")
+        if native is None:
+            raise NetError("float32: no native module here; compile the network as int8")
+        return native
+
+    def set_rate(self, rate, exponent=0):
+        """Set the learning rate to rate * 2**exponent."""
+        struct.pack_into("<f", self._arena, self._state + _S_RATE_MANTISSA, rate * 2.0**exponent)
+
+    def outputs(self):
+        """Return the outputs of the latest pass as bytes of float32, a view of the arena."""
+        return self._arena[self._output : self._output + 4 * self._classes]
+
+    def best(self):
+        """Return the number of the largest output of the latest pass."""
+        logits, best = self._logits(), 0
+        for i, value in enumerate(logits):
+            if value > logits[best]:
+                best = i
+        return best
+
+    def real_outputs(self):
+        """Return the outputs of the latest pass as a list of numbers."""
+        return self._logits()
+
+    def confidence(self):
+        """Return the softmax share of the largest output of the latest pass, in 1/255.
+
+        0 where an output is not finite.
+        """
+        from math import exp
+
+        logits = self._logits()
+        most = logits[self.best()]
+        total = sum([exp(value - most) for value in logits]) if most - most == 0 else 0
+        return int(255 / total + 0.5) if total > 0 else 0
+
+    def quantize(self, values, out):
+        """Store real values into a buffer of `input_bytes`."""
+        for i, value in enumerate(values):
+            struct.pack_into("<f", out, 4 * i, value)
+        return out
+
+    def _logits(self):
+        return list(struct.unpack("<%df" % self._classes, bytes(self.outputs())))

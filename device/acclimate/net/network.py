@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: MIT
+"""A network that predicts, and goes on learning, in int8 on the board.
+
+    >>> from acclimate.net import Net
+    >>> net = Net(program, weights)             # bytes that the host compiled
+    >>> net.predict(x)                          # x: input_bytes stored values (int8)
+    3
+    >>> for done in net.train(samples):         # (x, label) pairs
+    ...     pass
+    >>> store.save(net.weights())               # what it learned, as a capsule of its own
+
+The program is read in place and may lie in flash; all that changes lies in one arena. Nothing is
+allocated by `predict` and `train_step`.
+"""
+
+from array import array
+
+from acclimate import _native
+from acclimate.net.layer import number as _number
+from acclimate.net.layer import operand as _operand
+from acclimate.net.layer import signed as _signed
+
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+# program: begin
+_FORMAT = const(4)
+_P_FORMAT = const(4)
+_P_DTYPE = const(5)
+_P_INPUT_ZERO = const(7)
+_P_ARENA_BYTES = const(8)
+_P_CONSTANTS = const(12)
+_P_WEIGHTS = const(20)
+_P_WEIGHTS_BYTES = const(24)
+_P_INPUT_BYTES = const(28)
+_P_OUTPUT = const(32)
+_P_STATE = const(36)
+_P_KEPT_BYTES = const(40)
+_P_TABLE = const(44)
+_P_OUTPUTS = const(48)
+_P_FORWARD = const(52)
+_P_TRAINING = const(54)
+_P_WINDOWS = const(56)
+_P_OUTPUT_ZERO = const(58)
+_P_INPUT_SCALE = const(60)
+_P_OUTPUT_SCALE = const(64)
+_P_CRC = const(68)
+_P_BYTES = const(72)
+_S_SEED = const(0)
+_S_RATE_MANTISSA = const(4)
+_S_RATE_EXPONENT = const(8)
+_S_MOMENTUM = const(12)
+_S_MOVE = const(16)
+_S_SHARE = const(20)
+_S_RAILS = const(24)
+_S_MOVED = const(28)
+_S_DEAD = const(32)
+_OP_PAGE_IN = const(25)
+_DONE = const(0)
+_MORE = const(1)
+_PAGE = const(2)
+_BAD_CODE = const(-1)
+_NOT_FINITE = const(-3)
+_NO_KERNEL = const(-4)
+# program: end
+# layout: begin
+_SEC_WEIGHTS = const(2)
+# layout: end
+_AT, _UNTIL, _LABEL, _TRAINING, _BUDGET = const(0), const(1), const(2), const(3), const(4)
+_PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(8)
+_ALL = const(1 << 29)
+
+
+class NetError(ValueError):
+    """A program, weights or a training step is refused; the text says why."""
+
+
+def bytes_needed(program):
+    """Return the bytes of the arena that a program needs.
+
+    :raises NetError: when it is no program of this release
+    """
+    if len(program) < _P_BYTES or bytes(program[:4]) != b"ANET":
+        raise NetError("program: expected ANET and more, got %d bytes" % len(program))
+    if program[_P_FORMAT] != _FORMAT:
+        raise NetError("program: format %d; this release runs %d" % (program[_P_FORMAT], _FORMAT))
+    return _number(program, _P_ARENA_BYTES)
+
+
+def _is_whole(program, at, start, always):
+    """Compare the CRC of the bytes before `at` and from `start` on with the four at `at`.
+
+    Without binascii large programs are taken as they are, unless `always`.
+    """
+    try:
+        from binascii import crc32
+
+        view = memoryview(program)
+        found = crc32(view[start:], crc32(view[:at]))
+        found = bytes([found >> 8 * i & 255 for i in range(4)])
+    except ImportError:
+        if not always and len(program) > 32768:
+            return True
+        from acclimate import _crc as crc
+
+        found = bytearray(4)
+        crc.start(found)
+        crc._update(found, program, 0, at)  # no native module for this
+        crc._update(found, program, start, len(program))
+        crc.finish(found)
+    return found == bytes(program[at : at + 4])
+
+
+def _no_room(need):
+    """Return what to say when the heap has no such block: needed, free and the largest one."""
+    try:
+        from acclimate._heap import out_of_memory
+
+        return str(out_of_memory(need, "arena"))
+    except ImportError:  # frozen without it
+        return "arena: needs %d bytes in one block" % need
+
+
+class Net:
+    """A network over one arena.
+
+    :param program: the program section of a capsule; read in place, kept referenced
+    :param weights: the weights section: `weights_bytes` of what training changes
+    :param arena: ``bytearray`` of at least `bytes_needed(program)` bytes; None allocates one
+    :param int seed: of the draws that round updates, 1 to 2**32 - 1
+    :param pager: with ``page_out(number, view)`` and ``page_in(number, view)``, for programs
+        that page; see acclimate.pager.core
+    :param check: compare the CRC of the program; None: where that is quick (small, or with
+        binascii). False where a capsule's SHA-256 was compared already
+    :raises NetError: names what was expected and what came
+    """
+
+    _dtype = 0
+    bytes_needed = staticmethod(bytes_needed)
+
+    def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
+        need = bytes_needed(program)
+        if check is not False:
+            if not _is_whole(program, _P_CRC, _P_BYTES, check):
+                raise NetError("program: its CRC differs; load it again")
+        try:
+            arena = bytearray(need) if arena is None else arena
+        except MemoryError:
+            raise NetError(_no_room(need)) from None
+        if len(arena) < need:
+            raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
+        self._native = self._load()
+        self._program, self._arena, self._pager = program, memoryview(arena), pager
+        self._par, self._views = array("i", [0] * 9), {}
+        self._until = _number(program, _P_FORWARD, 2)
+        self._end = self._until + _number(program, _P_TRAINING, 2)
+        self._state = _number(program, _P_STATE)
+        self._output, self._classes = _number(program, _P_OUTPUT), _number(program, _P_OUTPUTS, 2)
+        self.input_bytes = _number(program, _P_INPUT_BYTES)
+        self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
+        self._weights_at = _number(program, _P_WEIGHTS)
+        if program[_P_DTYPE] != self._dtype:
+            raise NetError("program: float32 runs in acclimate.net.float32.FloatNet, int8 in Net")
+        status = self._native.run(program, self._arena, b"", self._par)
+        if status == _NO_KERNEL:
+            raise NetError("program: this module trains biases and dense layers only, plainly")
+        if status != _DONE:
+            raise NetError(
+                "program: damaged, at no multiple of 4, or for another native module "
+                "release: install again"
+            )
+        self.reset(weights, seed)
+
+    def _load(self):
+        native = _native.load("net")
+        if native is None:
+            from acclimate.net import interpreter as native
+        return native
+
+    # ---- state -----------------------------------------------------------------------------
+
+    def reset(self, weights, seed=1):
+        """Start from these weights with a clean state of optimizer, windows and draws."""
+        arena, program, at = self._arena, self._program, self._state
+        for i in range(at, at + _number(program, _P_KEPT_BYTES)):
+            arena[i] = 0
+        self.load(weights)
+        self._put(_S_SEED, seed or 1)
+        self._put(_S_MOMENTUM, 230)
+        self._put(_S_MOVE, 1)
+        constants = _number(program, _P_CONSTANTS)
+        at = _P_BYTES + self._end
+        for _ in range(_number(program, _P_WINDOWS, 2)):
+            to, at = _operand(program, at)
+            start, at = _operand(program, at)
+            n, at = _operand(program, at)
+            for i in range(n):
+                arena[to + i] = program[constants + start + i]
+
+    def load(self, source):
+        """Take weights: what `weights` gave, a capsule's section, or those of a Store's model."""
+        is_store = hasattr(source, "section")
+        size = source.section(_SEC_WEIGHTS)[1] if is_store else len(source)
+        if size != self.weights_bytes:
+            raise NetError("weights: expected %d bytes, got %d" % (self.weights_bytes, size))
+        if is_store:
+            source.readinto(_SEC_WEIGHTS, 0, self.weights())
+        elif size:
+            self.weights()[:] = source
+
+    def weights(self):
+        """Return what training changes, as a view of `weights_bytes` in the arena."""
+        return self._arena[self._weights_at : self._weights_at + self.weights_bytes]
+
+    def save(self, store):
+        """Save what was trained as a capsule of its own (acclimate.store); False: no change."""
+        return store.save(self.weights())
+
+    def _put(self, field, value):
+        at = self._state + field
+        for i in range(4):
+            self._arena[at + i] = value >> 8 * i & 255
+
+    def _get(self, field):
+        return _number(self._arena, self._state + field)
+
+    @property
+    def rails(self):
+        """How many parameters a limit has held back since `reset`; many: lower the rate."""
+        return self._get(_S_RAILS)
+
+    @property
+    def moved(self):
+        """How many parameters have changed, counted over all steps since `reset`."""
+        return self._get(_S_MOVED)
+
+    @property
+    def dead(self):
+        """How many updates were left out since `reset` because their channel has no scale."""
+        return self._get(_S_DEAD)
+
+    def set_rate(self, rate, exponent=None):
+        """Set the learning rate: a number, or rate * 2**exponent with both integers."""
+        mantissa, exponent = _mantissa(rate, exponent or 0)
+        self._put(_S_RATE_MANTISSA, mantissa)
+        self._put(_S_RATE_EXPONENT, exponent)
+
+    def set_momentum(self, momentum):
+        """Set the momentum in 1/256, 0 to 256 (a program compiled with momentum)."""
+        if not 0 <= momentum <= 256:
+            raise NetError("momentum: expected 0 to 256 (in 1/256), got %s" % momentum)
+        self._put(_S_MOMENTUM, int(momentum))
+
+    # ---- running ---------------------------------------------------------------------------
+
+    def predict(self, x):
+        """Return the number of the largest output for one input of `input_bytes`."""
+        self._begin(x, 0, self._until, 0)
+        while self._run(x, _ALL):
+            pass
+        return self.best()
+
+    def best(self):
+        """Return the number of the largest output of the latest pass."""
+        arena, at, best = self._arena, self._output, 0
+        for i in range(1, self._classes):
+            if arena[at + i] ^ 128 > arena[at + best] ^ 128:
+                best = i
+        return best
+
+    def outputs(self):
+        """Return the stored outputs of the latest pass, as a view of the arena."""
+        return self._arena[self._output : self._output + self._classes]
+
+    def real_outputs(self):
+        """Return the outputs of the latest pass as a list of real numbers."""
+        scale, zero = self._scale(_P_OUTPUT_SCALE), _signed(self._program[_P_OUTPUT_ZERO])
+        return [(_signed(byte) - zero) * scale for byte in self.outputs()]
+
+    def train_step(self, x, label):
+        """Learn from one sample; return the share that `label` had, in 1/32768.
+
+        :raises NetError: when the loss is not finite; the weights are then as they were
+        """
+        self._begin_training(x, label)
+        while self._run(x, _ALL):
+            pass
+        return self._get(_S_SHARE)
+
+    def train(self, samples, budget=_ALL):
+        """Learn from (x, label) pairs; yields how many are done, after each `budget` instructions.
+
+        Leaving the loop early leaves weights that predict.
+
+        :param budget: instructions (layers) from one yield to the next
+        """
+        done = 0
+        for x, label in samples:
+            self._begin_training(x, label)
+            while self._run(x, max(1, budget)):
+                yield done
+            done += 1
+            yield done
+
+    def evaluate(self, samples):
+        """Return the share of (x, label) pairs that are predicted right."""
+        right = total = 0
+        for x, label in samples:
+            right += self.predict(x) == label
+            total += 1
+        return right / total if total else 0.0
+
+    def confidence(self):
+        """Return the softmax share of the largest output of the latest pass, in 1/255."""
+        arena, at, program = self._arena, self._output, self._program
+        table = _number(program, _P_CONSTANTS) + _number(program, _P_TABLE)
+        most, total = arena[at + self.best()] ^ 128, 0
+        for i in range(self._classes):
+            below = most - (arena[at + i] ^ 128)
+            high = _number(program, table + 2 * (below >> 4), 2)
+            low = _number(program, table + 32 + 2 * (below & 15), 2)
+            total += (high * low + 16384) >> 15
+        return (255 * 32768 + total // 2) // total
+
+    def _begin_training(self, x, label):
+        if self._end == self._until:
+            raise NetError("train: this program only predicts; compile a training step")
+        if not 0 <= label < self._classes:
+            raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
+        self._begin(x, label, self._end, 1)
+
+    def _begin(self, x, label, until, training):
+        if len(x) != self.input_bytes:
+            raise NetError("x: expected %d bytes, got %d" % (self.input_bytes, len(x)))
+        par = self._par
+        par[_AT] = 0
+        par[_UNTIL] = until
+        par[_LABEL] = label
+        par[_TRAINING] = training
+
+    def _run(self, x, budget):
+        """Run up to `budget` instructions; return whether more are to come."""
+        self._par[_BUDGET] = budget
+        status = self._native.run(self._program, self._arena, x, self._par)
+        if status == _DONE:
+            return False
+        if status == _PAGE:
+            self._page()
+        elif status == _NOT_FINITE:
+            raise NetError("loss: not finite; weights are kept, lower the rate")
+        elif status == _BAD_CODE:
+            raise NetError("program: native module of another release: install again")
+        elif status != _MORE:
+            raise NetError("program: damaged: fault %d at byte %d" % (status, self._par[_AT]))
+        return True
+
+    def _page(self):
+        par = self._par
+        if self._pager is None:
+            raise NetError("program: it pages, which needs a pager")
+        view = self._views.get(par[_AT])
+        if view is None:  # the first step only
+            view = self._arena[par[_PAGE_AT] : par[_PAGE_AT] + par[_PAGE_N]]
+            self._views[par[_AT]] = view
+        if par[_PAGE_OP] == _OP_PAGE_IN:
+            self._pager.page_in(par[_PAGE_NUMBER], view)
+        else:
+            self._pager.page_out(par[_PAGE_NUMBER], view)
+
+    def quantize(self, values, out):
+        """Store real values as the network reads them, into a buffer of `input_bytes`."""
+        scale, zero = self._scale(_P_INPUT_SCALE), _signed(self._program[_P_INPUT_ZERO])
+        for i, value in enumerate(values):
+            q = value / scale
+            if not -1e30 < q < 1e30:
+                raise NetError("values: number %d is %s; expected a finite one" % (i, value))
+            q = (int(q + 0.5) if q >= 0 else -int(0.5 - q)) + zero
+            out[i] = max(-128, min(127, q)) & 255
+        return out
+
+    def _scale(self, at):
+        from struct import unpack
+
+        return unpack("<f", bytes(self._program[at : at + 4]))[0]
+
+    def __repr__(self):
+        return "Net(%s, %d outputs): %d bytes of arena, %d trained, %s" % (
+            "float32" if self._dtype else "int8",
+            self._classes,
+            _number(self._program, _P_ARENA_BYTES),
+            self.weights_bytes,
+            "trains" if self._end > self._until else "predicts only",
+        )
+
+
+def _mantissa(rate, exponent):
+    """Return (m, e) with m * 2**e = rate * 2**exponent, 2**14 <= m < 2**15; (0, 0) for 0."""
+    if rate == 0:
+        return 0, 0
+    if not 0 < rate < 1 << 40:
+        raise NetError("rate: expected a number from 0 to 2**40, got %s" % rate)
+    if isinstance(rate, int):
+        rate, exponent = rate * 32768, exponent - 15
+        while rate >= 65536:
+            rate, exponent = rate >> 1, exponent + 1
+    while rate < 32768:
+        rate, exponent = rate * 2, exponent - 1
+        if exponent < -120:
+            raise NetError("rate: too small")
+    while rate >= 65536:
+        rate, exponent = rate / 2, exponent + 1
+    m = (int(rate) + 1) >> 1
+    return (16384, exponent + 2) if m == 32768 else (m, exponent + 1)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Pull a newer model from a repository over HTTP, straight into the slot that is not in use.
+
+    client = Client(store, "http://models.example:8000", device=17)
+    if client.pull():            # verified, and waits in the other slot
+        store.trial()            # then store.confirm(), or a reset rolls back
+
+``await client.apull()`` does the same beside other tasks.
+"""
+
+import gc
+
+from acclimate.pull import http, sockets
+from acclimate.pull.exchange import Pull, Refused
+
+_LEAST = 64  # bytes of a buffer; below it a pull gives up
+
+
+class Client:
+    """Pulls of one store from one repository.
+
+    ``reason`` says why the latest pull took nothing: "unchanged", "current", "not in this
+    rollout" or "here already".
+
+    :param url: of the repository; its manifests are below ``models/``.
+    :param model: model id; None takes that of ``store.wanted``.
+    :param cohort: name of the manifest, such as "all" or "beta".
+    :param device: number of this device, for rollouts by percentage.
+    :param timeout_s: how long the server may keep silent.
+    :param wait_s: pause before the second connection; it doubles each time.
+    :param context: an SSLContext for https, where certificates are to be checked.
+    :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
+    """
+
+    def __init__(
+        self,
+        store,
+        url,
+        model=None,
+        cohort="all",
+        device=0,
+        timeout_s=20,
+        wait_s=1,
+        attempts=5,
+        context=None,
+        buffer_bytes=512,
+    ):
+        model = store.wanted.model if model is None else model
+        self.store = store
+        self.url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
+        http.split(self.url)
+        self.device = device
+        self.etag = ""
+        self.reason = ""
+        self._timeout_s = timeout_s
+        self._wait_s = wait_s
+        self._attempts = attempts
+        self._context = context
+        self._buffer_bytes = buffer_bytes
+        self._buffer = None
+        self._fill_buffer()
+
+    def pull(self, any_version=False):
+        """Return whether a newer model is verified and waits; False: see ``reason``.
+
+        :raises CapsuleError: the repository's model is refused; what is in use stays.
+        :raises OSError: the network fails, again and again.
+        :raises MemoryError: TLS and the smallest buffer do not fit the heap; says what is free.
+        """
+        import time
+
+        pull = self._start(any_version)
+        request = pull.request()
+        while request:
+            try:
+                self._exchange(pull, request)
+            except MemoryError:
+                self._shrink()
+            except OSError as error:
+                time.sleep(self._wait_s * (1 << min(6, pull.lost(error) - 1)))
+            request = pull.request()
+        return self._end(pull)
+
+    async def apull(self, any_version=False):
+        """As ``pull``, but other tasks of asyncio go on meanwhile."""
+        import asyncio
+
+        pull = self._start(any_version)
+        request = pull.request()
+        while request:
+            try:
+                await self._aexchange(pull, request)
+            except MemoryError:
+                self._shrink()
+            except (OSError, asyncio.TimeoutError, EOFError) as error:
+                await asyncio.sleep(self._wait_s * (1 << min(6, pull.lost(error) - 1)))
+            request = pull.request()
+        return self._end(pull)
+
+    def _start(self, any_version):
+        from acclimate.store import StoreError
+
+        if self.store.state == "trial":
+            raise StoreError("a model is on trial: confirm it or roll it back first")
+        self._fill_buffer()
+        return Pull(self.store, self.url, self.etag, self.device, any_version, self._attempts)
+
+    def _fill_buffer(self):
+        while self._buffer is None:
+            gc.collect()
+            try:
+                self._buffer = memoryview(bytearray(self._buffer_bytes))
+            except MemoryError:
+                self._shrink()
+
+    def _shrink(self):
+        """The heap was too small, for TLS or for a read: go on with half the buffer."""
+        self._buffer = None
+        gc.collect()
+        if self._buffer_bytes < 2 * _LEAST:
+            free = gc.mem_free() if hasattr(gc, "mem_free") else 0
+            self._buffer_bytes = _LEAST
+            raise MemoryError("pull: %d bytes of heap free, too few; https needs more" % free)
+        self._buffer_bytes //= 2
+        self._fill_buffer()
+
+    def _feed(self, pull, view, n):
+        try:
+            return pull.feed(view, n)
+        except MemoryError as error:  # what was taken in part cannot be taken again
+            raise Refused("no heap for what came: %s" % error) from None
+
+    def _end(self, pull):
+        self.reason = pull.reason
+        self.etag = pull.etag
+        return pull.is_ready
+
+    def _exchange(self, pull, request):
+        tls, host, port, data = request
+        sock = sockets.connect(host, port, self._timeout_s)
+        try:
+            if tls:
+                try:
+                    sock = self._tls().wrap_socket(sock, server_hostname=host)
+                except ValueError as error:  # so MicroPython says that a certificate is wrong
+                    raise Refused("https: %s" % error) from None
+            sockets.send(sock, data)
+            data = request[3] = None  # 0.2 KB that a small board needs from now on
+            read = sockets.reader(sock)
+            n = 1
+            while n:
+                n = read(self._buffer)
+                if n and self._feed(pull, self._buffer, n):
+                    return
+            pull.end()
+        finally:
+            sock.close()
+
+    async def _aexchange(self, pull, request):
+        import asyncio
+
+        tls, host, port, data = request
+        extra = {"ssl": self._tls(), "server_hostname": host} if tls else {}
+        reader, writer = await self._soon(asyncio.open_connection(host, port, **extra))
+        try:
+            await self._soon(self._asend(writer, data))
+            data = request[3] = None
+            size = len(self._buffer)
+            while True:
+                piece = await self._soon(reader.read(size))
+                if not piece:
+                    break
+                if self._feed(pull, memoryview(piece), len(piece)):
+                    return
+            pull.end()
+        finally:
+            writer.close()
+
+    async def _asend(self, writer, data):
+        # MicroPython writes at once where it can, and its handshake goes on in there.
+        writer.write(data)
+        await writer.drain()
+
+    async def _soon(self, task):
+        import asyncio
+
+        try:
+            return await asyncio.wait_for(task, self._timeout_s)
+        except ValueError as error:  # a certificate that is wrong; it may show late
+            raise Refused("https: %s" % error) from None
+
+    def _tls(self):
+        if self._context is None:
+            self._context = sockets.default_context()
+        return self._context

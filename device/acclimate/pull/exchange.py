@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: MIT
+"""One pull of a model as a machine without a socket: requests out as bytes, replies in as bytes.
+
+Any transport can drive it; `acclimate.pull.client` does so with sockets, blocking or with asyncio.
+Everything that can be refused is refused before the first erase; after a lost connection, or a
+reset in the middle, it goes on from the last whole page.
+"""
+
+from acclimate.pull import http
+from acclimate.pull.http import HttpError
+from acclimate.pull.manifest import Manifest, in_rollout
+from acclimate.store import CapsuleError
+
+_HEAD = 128  # bytes of a capsule that hold its header, or all of it
+_REDIRECTS = 4
+_SKIP_MAX = 4096  # bytes that cost less to read again than a new connection
+
+
+class Refused(HttpError):
+    """An answer that a second try would not change."""
+
+
+class Pull:
+    """One pull as a machine without a socket.
+
+    While ``request()`` gives [tls, host, port, bytes]: send them, then ``feed`` what comes until
+    it returns True, or call ``end`` when the connection closes, or ``lost`` when it breaks.
+
+    :param attempts: connections that may break one after the other without a byte gained.
+    :param whole_only: take no updates, which need 1.4 KB more of RAM.
+    """
+
+    def __init__(
+        self, store, url, etag="", device=0, any_version=False, attempts=5, whole_only=False
+    ):
+        self.store = store
+        self.etag = etag
+        self.reason = ""  # why there is nothing to take
+        self.is_ready = False  # a verified model is there
+        self.manifest = Manifest()
+        self._device = device
+        self._any_version = any_version
+        self._whole_only = whole_only
+        self._most = self._attempts = attempts
+        self._base = url.rsplit("/models/", 1)[0]
+        self._url = url
+        self._part = None  # what the manifest leads to: the part of the object to come
+        self._reply = http.Reply(self)
+        self._redirects = 0
+        self._is_done = False
+        http.split(url)
+
+    # ---- for the transport ---------------------------------------------------------------
+
+    def request(self):
+        """Return what to send next and where, or None when the pull has ended."""
+        if self._is_done:
+            return None
+        tls, host, port, path = http.split(self._url)
+        self._reply.restart()
+        start = self._part.have if self._part else 0
+        etag = "" if self._part else self.etag
+        # A list, so that the transport can forget the text once it is sent.
+        return [tls, host, port, http.request(host, port, path, start, etag)]
+
+    def feed(self, view, n):
+        """Take n bytes of the reply (a memoryview); return whether it is complete."""
+        if self._reply.feed(view, n):
+            self._complete()
+            return True
+        # A part that is skipped to is asked for by a connection of its own.
+        return self._part is not None and self._part.wants_jump()
+
+    def end(self):
+        """The server closed the connection."""
+        self._reply.end()
+        self._complete()
+
+    def lost(self, error):
+        """The connection broke: raise when it did so too often without a byte gained."""
+        if isinstance(error, Refused):
+            raise error
+        if self._part is not None and self._part.gained():
+            self._attempts = self._most
+        self._attempts -= 1
+        if self._attempts <= 0:
+            raise error
+        return self._most - self._attempts  # how many in a row
+
+    # ---- for the parser ------------------------------------------------------------------
+
+    def begin(self, reply):
+        if reply.status in (200, 206) and self._part:
+            self._part.begin(reply)
+        elif reply.status == 200:
+            self.manifest.have = 0
+
+    def body(self, view, n):
+        status = self._reply.status
+        if self._part and status in (200, 206):
+            self._part.body(view, n)
+        elif status == 200:
+            self.manifest.add(view, n)
+
+    def _complete(self):
+        reply = self._reply
+        if reply.status in (301, 302, 303, 307, 308):
+            self._redirects += 1
+            if self._redirects > _REDIRECTS or not reply.location:
+                raise HttpError("redirect %d: no place to go" % self._redirects)
+            self._url = http.join(self._url, reply.location)
+            try:
+                http.split(self._url)
+            except ValueError as error:  # the server's word, not the caller's
+                raise Refused("redirect: %s" % error) from None
+        elif reply.status == 304 and not self._part:
+            self._nothing("unchanged")
+        elif reply.status >= 500:
+            raise HttpError("server answers %d" % reply.status)
+        elif reply.status not in (200, 206):
+            raise Refused("server answers %d for %s" % (reply.status, self._url[-60:]))
+        elif self._part:
+            self._part.finish()
+            if not self.manifest.names(self.store.incoming.bytes):
+                self.store.cancel()
+                raise CapsuleError("integrity", "it is not the capsule of the manifest")
+            self.is_ready = self._is_done = True
+        else:
+            self._decide(reply.etag)
+
+    # ---- inside --------------------------------------------------------------------------
+
+    def _nothing(self, reason):
+        self.reason = reason
+        self._is_done = True
+
+    def _decide(self, etag):
+        """The manifest is here: is there something to take, and in which file?"""
+        store, manifest = self.store, self.manifest
+        manifest.check(store.wanted, store.checker.hasher)
+        self.etag = etag
+        self._redirects = 0
+        if manifest.version <= store.journal.floor and not self._any_version:
+            return self._nothing("current")
+        if not in_rollout(self._device, manifest.version, manifest.percent):
+            return self._nothing("not in this rollout")
+        if manifest.total > store.slots.bytes:
+            text = "%d bytes, a slot has %d" % (manifest.total, store.slots.bytes)
+            raise CapsuleError("oversized", text + "; send a new region layout")
+        if store.state == "verified" and self._is_here():
+            self.is_ready = True
+            return self._nothing("here already")
+        takes_updates = store.active is not None and not self._whole_only
+        base = store.head.bytes if takes_updates else None
+        whole, size, name = manifest.choose(base)
+        self._url = self._base + "/objects/" + name
+        make = _Whole if whole else _Update
+        try:
+            self._part = make(store, manifest, size, self._any_version)
+        except MemoryError:
+            if whole:
+                raise
+            self._whole_only = True  # a whole capsule needs 1.4 KB less of RAM
+            return self._decide(etag)
+        manifest.shrink()
+        return None
+
+    def _is_here(self):
+        """Whether the capsule that waits in the other slot is the one of the manifest."""
+        head = bytearray(_HEAD)
+        self.store.flash.readinto(self.store.slots.start(self.store.journal.slot), head)
+        return self.manifest.names(head)
+
+
+class _Object:
+    """A file of the repository, of which the first ``have`` bytes are not needed any more."""
+
+    def __init__(self, store, manifest, size, any_version):
+        self.store = store
+        self.manifest = manifest
+        self.size = size
+        self.any_version = any_version
+        self.have = 0
+        self._skip = 0
+        self._known = 0
+
+    def begin(self, reply):
+        if reply.status == 206:
+            total = self.size if reply.total < 0 else reply.total
+            if reply.start != self.have or total != self.size:
+                text = "part from %d of %d, wanted %d of %d"
+                raise HttpError(text % (reply.start, total, self.have, self.size))
+            self._skip = 0
+        else:
+            self._skip = self.have
+        rest = self.size if reply.status == 200 else self.size - self.have
+        if reply.length not in (-1, rest):
+            text = "file of %d bytes, the manifest says %d"
+            raise CapsuleError(
+                "truncated" if reply.length < rest else "oversized", text % (reply.length, rest)
+            )
+
+    def body(self, view, n):
+        at = 0
+        while at < n:
+            part = min(self._skip, n - at)
+            if part:
+                self._skip -= part
+            elif self.have + n - at > self.size:
+                raise CapsuleError("oversized", "more than the %d bytes declared" % self.size)
+            else:
+                part = self.take(view[at:] if at else view, n - at)
+            at += part
+
+    def wants_jump(self):
+        return False
+
+    def gained(self):
+        """Whether bytes were gained since the last time."""
+        known, self._known = self._known, self.have
+        return self.have > known
+
+    def finish(self):
+        if self.have != self.size:
+            raise CapsuleError("truncated", "%d of %d bytes" % (self.have, self.size))
+        self.close()
+
+
+class _Whole(_Object):
+    """A capsule: its header is checked, then it goes page by page into the slot."""
+
+    def __init__(self, store, manifest, size, any_version):
+        super().__init__(store, manifest, size, any_version)
+        self._head = bytearray(min(_HEAD, size))
+        self._jump = False
+
+    def take(self, view, n):
+        missing = len(self._head) - self.have
+        if missing <= 0:
+            self.store.write(view, n)
+            self.have += n
+            return n
+        n = min(n, missing)
+        for i in range(n):
+            self._head[self.have + i] = view[i]
+        self.have += n
+        if n == missing:
+            self._stage()
+        return n
+
+    def _stage(self):
+        """Check the header and make room; pages that a reset left are passed over."""
+        head = self._head
+        if not self.manifest.names(head):
+            raise CapsuleError("integrity", "it is not the capsule of the manifest")
+        start = self.store.stage(head, len(head), self.any_version)
+        if start < len(head):
+            self.store.write(memoryview(head)[start:], len(head) - start)
+        else:
+            self._skip = start - len(head)
+            self._jump = self._skip > _SKIP_MAX
+            self.have = start
+
+    def wants_jump(self):
+        jump, self._jump = self._jump, False
+        return jump
+
+    def close(self):
+        self.store.finish()
+
+
+class _Update(_Object):
+    """An update container, applied from the model in use to the other slot as it comes."""
+
+    def __init__(self, store, manifest, size, any_version):
+        super().__init__(store, manifest, size, any_version)
+        from acclimate.store import Updater
+
+        self._updater = Updater(store, any_version)
+
+    def take(self, view, n):
+        self.have += n
+        self._updater.feed(view, n)
+        return n
+
+    def close(self):
+        self._updater.finish()

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Blocks of a model over MQTT 3.1.1, with a client that has what this needs and no more.
+
+    client = Mqtt("device-17", "192.168.1.5")
+    client.connect()
+    if receive(client, Receiver(store), "acclimate/7/17"):
+        store.trial()
+
+Blocks come on TOPIC/down, answers go to TOPIC/up. The methods have the names of umqtt.simple,
+so that its client serves ``receive`` as well.
+"""
+
+import time
+
+from acclimate.pull import sockets
+
+_CONNECT, _CONNACK, _PUBLISH, _PUBACK = b"\x10", 0x20, 0x30, 0x40
+_SUBSCRIBE, _SUBACK, _PINGREQ = b"\x82", 0x90, b"\xc0\x00"
+_PACKET_MAX = 4096
+
+
+class MqttError(OSError):
+    """The broker refuses, or says what is not MQTT."""
+
+
+class Mqtt:
+    """A connection to a broker.
+
+    :param client_id: unlike that of every other client. :param keepalive_s: ping at least so
+        often, see ``ping``. :param timeout_s: for each answer of the broker.
+    """
+
+    def __init__(
+        self, client_id, server, port=1883, user=None, password=None, keepalive_s=60, timeout_s=10
+    ):
+        self._id = client_id
+        self._address = server, port
+        self._login = user, password
+        self._keepalive_s = keepalive_s
+        self._timeout_s = timeout_s
+        self._callback = None
+        self._packet_id = 0
+        self._socket = None
+        self._awaited = None
+
+    def set_callback(self, callback):
+        """callback(topic, message), both bytes."""
+        self._callback = callback
+
+    def connect(self):
+        user, password = self._login
+        flags = 2 | (0x80 if user else 0) | (0x40 if password else 0)
+        body = b"\x00\x04MQTT\x04" + bytes((flags,)) + _two(self._keepalive_s)
+        for text in (self._id, user, password):
+            if text is not None:
+                body += _text(text)
+        self._socket = sockets.connect(*self._address, self._timeout_s)
+        self._send(_CONNECT, body)
+        kind, answer = self._read()
+        if kind != _CONNACK or len(answer) != 2 or answer[1]:
+            raise MqttError("broker refuses the connection: %s" % (answer,))
+
+    def subscribe(self, topic, qos=1):
+        self._packet_id = self._packet_id % 65535 + 1
+        self._send(_SUBSCRIBE, _two(self._packet_id) + _text(topic) + bytes((qos,)))
+        answer = self._await(_SUBACK)
+        if answer[2:3] == b"\x80":
+            raise MqttError("broker refuses the subscription")
+
+    def publish(self, topic, message, retain=False, qos=0):
+        """Send a message; with qos 1 wait until the broker has it."""
+        head = _text(topic)
+        if qos:
+            self._packet_id = self._packet_id % 65535 + 1
+            head += _two(self._packet_id)
+        self._send(bytes((_PUBLISH | qos << 1 | (1 if retain else 0),)), head + message)
+        if qos:
+            self._await(_PUBACK)
+
+    def ping(self):
+        self._socket_write(_PINGREQ)
+
+    def wait_msg(self):
+        """Wait for one packet and handle it."""
+        self._handle(*self._read())
+
+    def check_msg(self):
+        """Handle a packet if one is there; return at once otherwise."""
+        import select
+
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        if poll.poll(0):
+            self.wait_msg()
+
+    def disconnect(self):
+        try:
+            self._socket_write(b"\xe0\x00")
+        finally:
+            self._socket.close()
+
+    def _await(self, kind):
+        while True:
+            found, body = self._read()
+            if found == kind and body[:2] == _two(self._packet_id):
+                return body
+            self._handle(found, body)
+
+    def _handle(self, kind, body):
+        if kind & 0xF0 != _PUBLISH:
+            return
+        if len(body) < 2:
+            raise MqttError("broker: a message without a topic")
+        size = body[0] << 8 | body[1]
+        at = 2 + size
+        if kind & 6:
+            at += 2
+        if at > len(body):
+            raise MqttError("broker: a message without a whole topic")
+        if kind & 6:
+            self._send(bytes((_PUBACK,)), body[at - 2 : at])
+        if self._callback:
+            self._callback(body[2 : 2 + size], body[at:])
+
+    def _send(self, head, body):
+        size, length = len(body), b""
+        while True:
+            length += bytes((size & 127 | (0x80 if size > 127 else 0),))
+            size >>= 7
+            if not size:
+                break
+        self._socket_write(head + length + body)
+
+    def _socket_write(self, data):
+        (getattr(self._socket, "sendall", None) or self._socket.write)(data)
+
+    def _read(self):
+        kind = self._exactly(1)[0]
+        size = shift = 0
+        while True:
+            byte = self._exactly(1)[0]
+            size |= (byte & 127) << shift
+            shift += 7
+            if not byte & 128:
+                break
+            if shift > 21:
+                raise MqttError("broker: a length of more than 4 bytes")
+        if size > _PACKET_MAX:
+            raise MqttError("broker: a packet of %d bytes, %d are taken" % (size, _PACKET_MAX))
+        return kind, self._exactly(size)
+
+    def _exactly(self, n):
+        data = b""
+        while len(data) < n:
+            part = self._socket.recv(n - len(data))
+            if not part:
+                raise MqttError("broker closed the connection")
+            data += part
+        return data
+
+
+def _two(number):
+    return bytes((number >> 8, number & 255))
+
+
+def _text(text):
+    data = text if isinstance(text, bytes) else text.encode()
+    return _two(len(data)) + data
+
+
+def receive(client, receiver, topic, limit_s=600):
+    """Take blocks until a model is verified (True), refused (False; ``receiver.reason``).
+
+    :param client: a connected Mqtt, or a client of umqtt.simple.
+    :raises OSError: the broker was lost, or ``limit_s`` passed.
+    """
+    from acclimate.pull.blocks import READY, REFUSED
+
+    up = topic + "/up"
+
+    def come(_, packet):
+        answer = receiver.take(packet, len(packet))
+        if answer:
+            client.publish(up, bytes(answer))
+
+    client.set_callback(come)
+    client.subscribe(topic + "/down")
+    start = time.time()
+    pinged = start
+    while receiver.state not in (READY, REFUSED):
+        client.check_msg()
+        now = time.time()
+        if now - start > limit_s:
+            raise MqttError("no model in %d s" % limit_s)
+        if now - pinged > 15:
+            client.ping()
+            pinged = now
+        time.sleep(0.002)
+    return receiver.state == READY

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Tell the server which model this device uses: one signed record of 112 bytes.
+
+    data = record(store, device=17, count=time.time(), outcome=TAKEN)
+    send("http://models.example:8000", data)
+
+``acclimate serve`` keeps the latest report of each device, and ``acclimate fleet`` shows them. A
+static web server answers 404 or 405, which does no harm: ``send`` is then False.
+"""
+
+from acclimate.pull import http, sockets
+from acclimate.store import CapsuleError
+from acclimate.store.capsule import put_number
+
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+# layout: begin
+_T_FORMAT = const(4)
+_T_STATE = const(5)
+_T_OUTCOME = const(6)
+_T_DEVICE = const(8)
+_T_MODEL = const(12)
+_T_VERSION = const(16)
+_T_FLOOR = const(20)
+_T_ERASES = const(24)
+_T_SLOT_BYTES = const(28)
+_T_COUNT = const(32)
+_T_REASON = const(36)
+_T_DIGEST = const(48)
+_T_TAG = const(80)
+_T_BYTES = const(112)
+_H_DIGEST = const(32)
+_FORMAT = const(1)
+# layout: end
+
+NONE = 0
+CURRENT = 1
+TAKEN = 2
+REFUSED = 3
+FAILED = 4
+
+
+def outcome_of(error):
+    """Return (outcome, reason) for an exception of ``Client.pull``."""
+    if isinstance(error, CapsuleError):
+        return REFUSED, error.reason
+    return FAILED, type(error).__name__
+
+
+def record(store, device=0, count=0, outcome=NONE, reason=""):
+    """Return the report of a Store as a bytearray.
+
+    :param count: rises with each report, so that an old one cannot pass for a new one; a clock
+        in seconds will do. :param outcome: of the latest pull, and the reason for it.
+    """
+    out = bytearray(_T_BYTES)
+    out[0:4] = b"AREP"
+    out[_T_FORMAT] = _FORMAT
+    out[_T_STATE] = store.journal.state
+    out[_T_OUTCOME] = outcome
+    has = store.active is not None
+    for at, value in (
+        (_T_DEVICE, device),
+        (_T_MODEL, store.wanted.model or (store.head.model if has else 0)),
+        (_T_VERSION, store.head.version if has else 0),
+        (_T_FLOOR, store.journal.floor),
+        (_T_ERASES, store.journal.erases),
+        (_T_SLOT_BYTES, store.slots.bytes),
+        (_T_COUNT, int(count)),
+    ):
+        put_number(out, at, value & 0x3FFFFFFF)
+    word = reason.encode()[: _T_DIGEST - _T_REASON]
+    out[_T_REASON : _T_REASON + len(word)] = word
+    if has:
+        out[_T_DIGEST:_T_TAG] = store.head.bytes[_H_DIGEST : _H_DIGEST + 32]
+    if store.wanted.key is not None:
+        tag = bytearray(32)
+        store.checker.hasher.hmac(store.wanted.key, out, _T_TAG, tag)
+        out[_T_TAG:] = tag
+    return out
+
+
+class _Status:
+    """A sink that keeps the status and drops the body."""
+
+    status = 0
+
+    def begin(self, reply):
+        self.status = reply.status
+
+    def body(self, view, n):
+        pass
+
+
+def send(url, data, timeout_s=20, context=None):
+    """Post a report to the server of a repository; return whether it was taken."""
+    tls, host, port, path = http.split(url.rstrip("/") + "/reports")
+    if tls and context is None:
+        raise ValueError("https: give context=, an ssl.SSLContext")
+    head = "POST %s HTTP/1.1\r\nHost: %s:%d\r\nConnection: close\r\n" % (path, host, port)
+    head += "Content-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n" % len(data)
+    sink = _Status()
+    reply, buffer = http.Reply(sink), memoryview(bytearray(64))
+    sock = None
+    try:
+        sock = sockets.connect(host, port, timeout_s)
+        if tls:
+            sock = context.wrap_socket(sock, server_hostname=host)
+        sockets.send(sock, head.encode() + data)
+        read = sockets.reader(sock)
+        while not sink.status:
+            n = read(buffer)
+            if not n:
+                break
+            reply.feed(buffer, n)
+    except OSError:
+        return False
+    finally:
+        if sock:
+            sock.close()
+    return 200 <= sink.status < 300

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""A pull by a board whose only line is the serial one: the host carries its requests.
+
+The board speaks HTTP itself, over what the host tunnels, so everything is checked here. Each
+call prints one line for the host: ``send TLS HOST PORT`` with the request in hexadecimal
+behind it, ``more``, ``ready`` or ``none REASON``.
+"""
+
+from acclimate.pull.exchange import Pull
+
+
+class SerialPull:
+    """One pull; arguments as those of ``acclimate.pull.client.Client`` and ``Pull``."""
+
+    def __init__(self, store, url, model=None, cohort="all", device=0, whole_only=False):
+        model = store.wanted.model if model is None else model
+        url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
+        self._pull = Pull(store, url, "", device, whole_only=whole_only)
+
+    def ask(self):
+        """Print what to send next, or how the pull ended."""
+        request = self._pull.request()
+        if request is None:
+            print("ready" if self._pull.is_ready else "none " + self._pull.reason)
+            return
+        tls, host, port, data = request
+        print("send", int(tls), host, port, end=" ")
+        for byte in data:  # one by one: the smallest board has no room for a long string
+            print("%02x" % byte, end="")
+        print()
+
+    def feed(self, data):
+        """Take bytes of the reply."""
+        self._step(lambda: self._pull.feed(memoryview(data), len(data)))
+
+    def end(self):
+        """The server closed the connection."""
+        self._step(lambda: self._pull.end() or True)
+
+    def lost(self, text):
+        """The connection broke; raises when it did so too often."""
+        self._pull.lost(OSError(text))
+        self.ask()
+
+    def _step(self, step):
+        try:
+            is_over = step()
+        except OSError as error:
+            if type(error).__name__ == "FlashError":
+                raise
+            self._pull.lost(error)
+            is_over = True
+        if is_over:
+            self.ask()
+        else:
+            print("more")

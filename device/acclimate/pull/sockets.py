@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Connections with the sockets that the firmware has."""
+
+
+def connect(host, port, timeout_s):
+    """Return a connected socket.
+
+    :raises OSError: nobody answers, or this firmware has no sockets (CircuitPython): then
+        drive Pull, or acclimate.pull.blocks, with the transport that there is.
+    """
+    try:
+        import socket
+    except ImportError:
+        raise OSError("this firmware has no socket module") from None
+    sock = socket.socket()
+    try:
+        sock.settimeout(timeout_s)
+        sock.connect(socket.getaddrinfo(host, port)[0][-1])
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def send(sock, data):
+    """Send all of it; sockets and TLS streams name this differently."""
+    (getattr(sock, "sendall", None) or sock.write)(data)
+
+
+def reader(sock):
+    """Return the function that reads into a buffer and returns how many bytes came."""
+    return getattr(sock, "recv_into", None) or sock.readinto
+
+
+def default_context():
+    """Return an SSLContext that checks certificates where the firmware knows any."""
+    try:
+        import ssl
+    except ImportError:
+        raise OSError("this firmware has no ssl module") from None
+    if hasattr(ssl, "create_default_context"):
+        return ssl.create_default_context()
+    # A board without certificates: the manifest's tag is what protects it.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

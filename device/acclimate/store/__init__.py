@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""Keep one model in flash, replace it by a better one, and never lose it."""
+
+from acclimate import face
+
+_NAMES = {
+    "Store": "acclimate.store.core",
+    "StoreError": "acclimate.store.core",
+    "CapsuleError": "acclimate.store.capsule",
+    "LiveModel": "acclimate.store.live_model",
+    "LiveModelError": "acclimate.store.live_model",
+    "SavePolicy": "acclimate.store.save_policy",
+    "Updater": "acclimate.store.delta",
+    "OperatorsError": "acclimate.store.operators",
+    "load_operators": "acclimate.store.operators",
+}
+__getattr__ = face("acclimate.store", _NAMES)

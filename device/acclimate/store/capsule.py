@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+"""The capsule: header, section table, and the checks that a capsule must pass.
+
+What is refused raises CapsuleError, whose ``reason`` is one of: truncated, oversized, magic,
+format, table, kind, model, board, device, arch, abi, version, base, integrity, authenticity,
+patch.
+"""
+
+from acclimate import _digest as digest
+
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+# layout: begin
+_H_FORMAT = const(4)
+_H_KIND = const(5)
+_H_SECTIONS = const(6)
+_H_FLAGS = const(7)
+_H_TOTAL = const(8)
+_H_MODEL = const(12)
+_H_VERSION = const(16)
+_H_ARCH = const(20)
+_H_ABI = const(21)
+_H_TEMPERATURE = const(22)
+_H_BOARD = const(24)
+_H_DEVICE = const(28)
+_H_DIGEST = const(32)
+_H_TAG = const(64)
+_H_BYTES = const(96)
+_S_BYTES = const(4)
+_SECTIONS_MAX = const(8)
+_HEAD_MAX = const(128)
+_FORMAT = const(1)
+_FLAG_LOCAL = const(1)
+# layout: end
+
+PROGRAM = 1
+WEIGHTS = 2
+OPERATORS = 3
+META = 4
+
+
+class CapsuleError(ValueError):
+    """A capsule is refused; ``reason`` is a single word, the text says more."""
+
+    def __init__(self, reason, text):
+        super().__init__("capsule refused, %s: %s" % (reason, text))
+        self.reason = reason
+
+
+class Wanted:
+    """What this device takes; a number that is 0 is not compared.
+
+    :param bytes key: 16 to 64 bytes; without one only integrity is checked, not authenticity.
+    """
+
+    def __init__(self, model=0, kind=0, board=0, device=0, arch=0, abi=0, key=None):
+        if key is not None and not 16 <= len(key) <= 64:
+            raise ValueError("key of %d bytes: 16 to 64" % len(key))
+        self.model = model
+        self.kind = kind
+        self.board = board
+        self.device = device
+        self.arch = arch
+        self.abi = abi
+        self.key = key
+
+
+def number(head, at):
+    """Return the 4-byte number at at; one above 2**30 - 1 gives -1, as no field has such."""
+    if head[at + 3] > 63:
+        return -1
+    return head[at] | head[at + 1] << 8 | head[at + 2] << 16 | head[at + 3] << 24
+
+
+def put_number(head, at, value):
+    for i in range(4):
+        head[at + i] = value >> 8 * i & 255
+
+
+class Head:
+    """Header and section table of one capsule in a buffer of its own (128 bytes)."""
+
+    def __init__(self):
+        self.bytes = bytearray(_HEAD_MAX)
+        self.size = 0
+
+    def parse(self, n):
+        """Check what ``bytes``, of which n are filled, says of itself; set ``size``."""
+        b = self.bytes
+        self.size = 0
+        if n < _H_BYTES + _S_BYTES:
+            raise CapsuleError("truncated", "%d bytes are no header" % n)
+        if b[0] != 65 or b[1] != 67 or b[2] != 65 or b[3] != 80:
+            raise CapsuleError("magic", "it does not begin with ACAP")
+        if b[_H_FORMAT] != _FORMAT:
+            raise CapsuleError("format", "%d, this device reads %d" % (b[_H_FORMAT], _FORMAT))
+        count = b[_H_SECTIONS]
+        if not 1 <= count <= _SECTIONS_MAX:
+            raise CapsuleError("table", "%d sections, of 1 to %d" % (count, _SECTIONS_MAX))
+        size = _H_BYTES + count * _S_BYTES
+        if n < size:
+            raise CapsuleError("truncated", "%d bytes, the header has %d" % (n, size))
+        self.size = size
+        if self._end() != self.total:
+            self.size = 0
+            raise CapsuleError("table", "sections end at %d of %d" % (self._end(), self.total))
+        if min(self.version, number(b, _H_MODEL), number(b, _H_BOARD), number(b, _H_DEVICE)) < 0:
+            self.size = 0
+            raise CapsuleError("format", "a number is above 2**30 - 1")
+
+    @property
+    def total(self):
+        return number(self.bytes, _H_TOTAL)
+
+    @property
+    def version(self):
+        return number(self.bytes, _H_VERSION)
+
+    @property
+    def kind(self):
+        return self.bytes[_H_KIND]
+
+    @property
+    def model(self):
+        return number(self.bytes, _H_MODEL)
+
+    @property
+    def temperature(self):
+        """Confidence temperature in 1/256."""
+        return self.bytes[_H_TEMPERATURE] | self.bytes[_H_TEMPERATURE + 1] << 8
+
+    @property
+    def is_local(self):
+        """Whether the board itself saved it after training."""
+        return bool(self.bytes[_H_FLAGS] & _FLAG_LOCAL)
+
+    def section_size(self, index):
+        at = _H_BYTES + index * _S_BYTES
+        b = self.bytes
+        return b[at + 1] | b[at + 2] << 8 | b[at + 3] << 16
+
+    def section_type(self, index):
+        return self.bytes[_H_BYTES + index * _S_BYTES]
+
+    def section_at(self, index):
+        """Return where a section starts, from the start of the capsule."""
+        at = _H_BYTES + self.bytes[_H_SECTIONS] * _S_BYTES
+        for i in range(index):
+            at = at + self.section_size(i) + 3 & ~3
+        return at
+
+    def find(self, type):
+        """Return the index of the first section of a type, or -1."""
+        for i in range(self.bytes[_H_SECTIONS]):
+            if self.section_type(i) == type:
+                return i
+        return -1
+
+    def fits(self, wanted, limit_bytes):
+        """Raise CapsuleError unless the capsule is for this device and not too large."""
+        b = self.bytes
+        if self.total > limit_bytes:
+            text = "%d bytes, a slot has %d; send a new region layout" % (self.total, limit_bytes)
+            raise CapsuleError("oversized", text)
+        if wanted.kind and self.kind != wanted.kind:
+            raise CapsuleError("kind", "%d, this device takes %d" % (self.kind, wanted.kind))
+        if wanted.model and self.model != wanted.model:
+            raise CapsuleError("model", "id %d, not %d" % (self.model, wanted.model))
+        _same_or_any("board", number(b, _H_BOARD), wanted.board)
+        _same_or_any("device", number(b, _H_DEVICE), wanted.device)
+        _same_or_any("arch", b[_H_ARCH], wanted.arch)
+        _same_or_any("abi", b[_H_ABI], wanted.abi)
+
+    def _end(self):
+        return self.section_at(self.bytes[_H_SECTIONS] - 1) + self.section_size(
+            self.bytes[_H_SECTIONS] - 1
+        )
+
+
+def _same_or_any(reason, value, wanted):
+    if value and wanted and value != wanted:
+        raise CapsuleError(reason, "made for %d, this is %d" % (value, wanted))
+
+
+class Checker:
+    """Integrity and authenticity of capsules, with one chunk buffer for all of them."""
+
+    def __init__(self, flash, chunk_bytes):
+        self.flash = flash
+        self.chunk = bytearray(chunk_bytes)
+        self.hasher = digest.Hasher()
+        self._out = bytearray(32)
+        self._short = bytearray(4)
+
+    def authentic(self, head, key):
+        """Raise unless the header's tag was made with the key; without a key, anything goes."""
+        if key is None:
+            return
+        self.hasher.hmac(key, head.bytes, _H_TAG, self._out)
+        if not digest.same_digest(head.bytes, _H_TAG, self._out, 32):
+            raise CapsuleError("authenticity", "it was not signed with this device's key")
+
+    def intact(self, head, start):
+        """Raise unless the capsule at start of the flash has the digest of its header."""
+        self.begin(head)
+        at = head.size
+        while at < head.total:
+            at += self.take(start + at, head.total - at)
+        self.compare(head)
+
+    def steps(self, head, start):
+        """As ``intact``, but as a generator that yields after each KiB or so."""
+        self.begin(head)
+        at = head.size
+        since = 0
+        while at < head.total:
+            n = self.take(start + at, head.total - at)
+            at += n
+            since += n
+            if since >= 1024:
+                since = 0
+                yield at
+        self.compare(head)
+
+    def begin(self, head):
+        """Start the digest of a capsule with what its header gives."""
+        self.hasher.reset()
+        self.hasher.update(head.bytes, _H_DIGEST)
+        chunk = self.chunk
+        for i in range(_H_BYTES, head.size):
+            chunk[i - _H_BYTES] = head.bytes[i]
+        self.hasher.update(chunk, head.size - _H_BYTES)
+
+    def take(self, at, left):
+        """Add the next bytes of the flash, at most ``left``; return how many."""
+        n = len(self.chunk)
+        if self.flash.view is not None:
+            n = min(left, self.hasher.piece)
+            self.hasher.part(self.flash.view, at, n)
+            return n
+        if left >= n:
+            self.flash.readinto(at, self.chunk)
+            self.hasher.update(self.chunk, n)
+            return n
+        n = self._tail(at, left)
+        self.hasher.update(self.chunk, n)
+        return n
+
+    def _tail(self, at, left):
+        """Read fewer bytes than a chunk, four at a time, so that no view is made."""
+        chunk, short, done = self.chunk, self._short, 0
+        while done < left:
+            where = at + done
+            # The last bytes of the region are read from 4 before its end.
+            back = max(0, where + 4 - self.flash.size)
+            self.flash.readinto(where - back, short)
+            for i in range(back, min(4, left - done + back)):
+                chunk[done] = short[i]
+                done += 1
+        return left
+
+    def compare(self, head):
+        """Finish the digest; raise unless it is that of the header, in full length."""
+        self.hasher.into(self._out)
+        if not digest.same_digest(head.bytes, _H_DIGEST, self._out, 32):
+            raise CapsuleError("integrity", "SHA-256 of the content is not that of the header")
+
+    def sign(self, head, key):
+        """Finish the digest; put it, and the tag made with the key, into the header."""
+        self.hasher.into(self._out)
+        for i in range(32):
+            head.bytes[_H_DIGEST + i] = self._out[i]
+            self._out[i] = 0
+        if key is not None:
+            self.hasher.hmac(key, head.bytes, _H_TAG, self._out)
+        for i in range(32):
+            head.bytes[_H_TAG + i] = self._out[i]

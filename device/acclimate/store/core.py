@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: MIT
+"""Keep one model in flash, replace it by a better one, and never lose it.
+
+    store = Store(BlockFlash(partition), Wanted(model=7, key=key))
+    store.swap_capsule(data)                  # the whole update in one line
+    weights = store.view(WEIGHTS)             # in place where the flash is mapped
+
+or in steps, with a trial that a reset without ``confirm`` ends:
+
+    start = store.stage(head, len(head))      # refuses what is not for this device
+    store.write(page, len(page))              # from byte `start` of the capsule on
+    store.finish()                            # integrity, in full
+    store.trial()
+    store.confirm()                           # or store.rollback()
+
+A cut of the power at any moment leaves the old or the new model. After an error from the flash
+make a new Store: it starts from what the flash holds. See docs/capsules.md.
+"""
+
+from acclimate.flash import FlashError
+from acclimate.store import journal as _journal
+from acclimate.store.capsule import CapsuleError, Checker, Head, Wanted
+from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
+from acclimate.store.slots import Slots
+
+_NAMES = ("", "staged", "verified", "trial", "confirmed", "rolled back", "empty")
+
+
+class StoreError(RuntimeError):
+    """The store is not in a state that allows what was asked."""
+
+
+class Store:
+    """The model of a flash region.
+
+    ``active`` is the slot in use or None; ``note`` says why the latest boot did what it did.
+
+    :param flash: a Flash of four pages or more.
+    :param wanted: what this device takes and its key.
+    :param max_boots: boots that a model on trial may take without ``confirm``, 1 to 60.
+    :param chunk_bytes: buffer for reading and writing; divides a page.
+    :param day_pages: erase budget: slot pages per day; 0 for no limit.
+    :param day: callable that returns the number of the day, for the budget.
+    """
+
+    def __init__(self, flash, wanted=None, max_boots=3, chunk_bytes=128, day_pages=0, day=None):
+        if not 1 <= max_boots <= 60:
+            raise ValueError("max_boots %d: 1 to 60" % max_boots)
+        self.flash = flash
+        self.wanted = wanted or Wanted()
+        self.max_boots = max_boots
+        self.day_pages = day_pages
+        self._day = day or (lambda: 0)
+        self.checker = Checker(flash, chunk_bytes)
+        self.slots = Slots(flash, self.checker.chunk)
+        self.journal = _journal.Journal(flash, self.slots.pages)
+        self.head = Head()  # of the active capsule
+        self.incoming = Head()  # of the one that is staged, and scratch
+        self.active = None
+        self.note = ""
+        self._is_open = False
+        self._is_checked = False  # what is verified was verified since the latest boot
+        self._boot()
+
+    # ---- what is there -------------------------------------------------------------------
+
+    @property
+    def state(self):
+        """``empty``, ``staged``, ``verified``, ``trial``, ``confirmed`` or ``rolled back``."""
+        return _NAMES[self.journal.state]
+
+    def section(self, type):
+        """Return (offset in the flash, bytes) of a section of the active model."""
+        index = self.head.find(type) if self.active is not None else -1
+        if index < 0:
+            raise StoreError("no section %d: %s" % (type, self.note or "not in this capsule"))
+        at = self.slots.start(self.active) + self.head.section_at(index)
+        return at, self.head.section_size(index)
+
+    def view(self, type):
+        """Return a section as a memoryview in place, or None where the flash is not mapped."""
+        at, size = self.section(type)
+        return self.flash.mapped(at, size)
+
+    def readinto(self, type, offset, buffer):
+        """Fill the buffer from a section, from offset on."""
+        at, size = self.section(type)
+        if offset < 0 or offset + len(buffer) > size:
+            raise ValueError("bytes %d to %d: %d" % (offset, offset + len(buffer), size))
+        self.flash.readinto(at + offset, buffer)
+
+    def budget_left(self):
+        """Return how many slot pages may still be erased today; None without a limit."""
+        if not self.day_pages:
+            return None
+        today = self._day() & 0xFFFF
+        used = self.journal.day_erases if self.journal.day == today else 0
+        return max(0, self.day_pages - used)
+
+    # ---- a new capsule ---------------------------------------------------------------------
+
+    def stage(self, data, n, any_version=False, resume=True):
+        """Take the header and section table (the first n bytes), make room for the capsule.
+
+        Return the offset of the first byte that ``write`` is to be given: 0, or more when the
+        same capsule was begun before a cut.
+        """
+        head, into = self.incoming, self.scratch()
+        n = min(n, len(into))
+        for i in range(n):
+            into[i] = data[i]
+        head.parse(n)
+        head.fits(self.wanted, self.slots.bytes)
+        self.checker.authentic(head, self.wanted.key)
+        if not any_version and head.version <= self.journal.floor:
+            text = "%d is not above %d, tried before" % (head.version, self.journal.floor)
+            raise CapsuleError("version", text)
+        return self._make_room(resume)
+
+    def scratch(self):
+        """Return the buffer of the next header; what was being written is given up."""
+        self._is_open = self._is_checked = False
+        return self.incoming.bytes
+
+    def write(self, data, n):
+        """Program the next n bytes of the capsule."""
+        if not self._is_open:
+            raise StoreError("write without stage")
+        try:
+            self.slots.write(data, n)
+        except CapsuleError:
+            self.cancel()
+            raise
+
+    def finish(self):
+        """End the writing; compare the whole with its SHA-256, as it stands in the flash."""
+        self._end_writing()
+        try:
+            self.checker.intact(self.incoming, self.slots.start(self.journal.slot))
+        except CapsuleError:
+            self.cancel()
+            raise
+        self._verified()
+
+    def finish_steps(self):
+        """As ``finish``, but as a generator with short steps."""
+        self._end_writing()
+        try:
+            yield from self.checker.steps(self.incoming, self.slots.start(self.journal.slot))
+        except CapsuleError:
+            self.cancel()
+            raise
+        self._verified()
+
+    def trial(self):
+        """Use the verified model from now on, until a reset too many without ``confirm``."""
+        self._switch(TRIAL)
+
+    def confirm(self):
+        """Keep the model on trial (or verified); nothing happens when it is confirmed already."""
+        if self.journal.state not in (CONFIRMED, ROLLED_BACK):
+            self._switch(CONFIRMED)
+
+    def rollback(self):
+        """Go back to the other model: from a trial, or from a confirmed one that replaced it."""
+        j = self.journal
+        if j.state in (STAGED, VERIFIED):
+            self.cancel()
+        elif j.state == TRIAL:
+            self._leave_trial()
+        elif j.state == CONFIRMED:
+            if not j.has_other or not self._load(1 - j.slot, self.incoming):
+                raise StoreError("rollback: there is no other model")
+            j.append(ROLLED_BACK, 1 - j.slot, False, 0, self.incoming.version)
+        self._open()
+
+    def cancel(self):
+        """Forget what is staged or verified."""
+        j = self.journal
+        self._is_open = False
+        if j.state not in (STAGED, VERIFIED):
+            return
+        if self.active is None:
+            j.append(EMPTY, 0, False, 0)
+        else:
+            j.append(ROLLED_BACK, self.active, False, 0, self.head.version)
+
+    def swap_capsule(self, source, any_version=False):
+        """Replace the model by a capsule, or by an update of the one in use, and confirm it.
+
+        :param source: the bytes, or an object with ``readinto``.
+        """
+        from acclimate.store.install import feed
+
+        feed(self, source, any_version)
+        self.confirm()
+
+    def save(self, weights):
+        """Keep trained weights: a capsule of its own with the other sections as they are.
+
+        Return False, and write nothing, when they are what the flash holds.
+        """
+        from acclimate.store.install import save
+
+        return save(self, weights)
+
+    def stage_local(self):
+        """Make room for ``incoming``, whose header the device itself made and signed."""
+        return self._make_room(False)
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    def _end_writing(self):
+        if not self._is_open:
+            raise StoreError("finish without stage")
+        self.slots.close()
+        self._is_open = False
+
+    def _verified(self):
+        j = self.journal
+        j.append(VERIFIED, j.slot, j.has_other, 0, self.incoming.version)
+        self._is_checked = True
+
+    def _make_room(self, resume):
+        j, head, slots = self.journal, self.incoming, self.slots
+        if j.state == TRIAL:
+            raise StoreError("a model is on trial: confirm it or roll it back first")
+        target = 0 if self.active is None else 1 - self.active
+        start, pages = 0, slots.pages_of(head.total)
+        if resume and j.state == STAGED and j.slot == target and self._is_begun(target):
+            start = slots.resume_at(target, head.total)
+        first = start // self.flash.erase_bytes
+        left = self.budget_left()
+        if left is not None and pages - first > left:
+            raise StoreError("erase budget: %d pages, %d left today" % (pages - first, left))
+        # A slot that is about to be erased cannot be gone back to: say so before.
+        j.append(STAGED, target, self.active is not None, 0, 0, pages - first, self._day())
+        slots.erase(target, first, pages)
+        slots.open(target, start, head.total)
+        self._is_open = True
+        return start
+
+    def _is_begun(self, slot):
+        """Tell whether the slot starts with the header that is in ``incoming``."""
+        head, chunk = self.incoming, self.checker.chunk
+        at = 0
+        while at < head.size:
+            self.flash.readinto(self.slots.start(slot) + at, chunk)
+            for i in range(min(len(chunk), head.size - at)):
+                if chunk[i] != head.bytes[at + i]:
+                    return False
+            at += len(chunk)
+        return True
+
+    def _switch(self, state):
+        j = self.journal
+        if j.state == state:
+            return
+        if j.state != VERIFIED and j.state != TRIAL:
+            raise StoreError("%s: the store is %s" % (_NAMES[state], self.state))
+        head = self.head if j.state == TRIAL else self.incoming
+        if j.state == VERIFIED and not self._is_checked and not self._load(j.slot, head):
+            self.cancel()
+            raise StoreError("the verified model is damaged: " + self.note)
+        j.append(state, j.slot, j.has_other, 0, head.version)
+        if self.active != j.slot:
+            self.head, self.incoming = self.incoming, self.head
+            self.active = j.slot
+
+    def _boot(self):
+        j = self.journal
+        try:
+            if not j.load():
+                self._rebuild()
+            if j.state == TRIAL:
+                self._count_boot()
+            self._open()
+        except FlashError as error:
+            # The program must still reach its prompt; without a model that says why.
+            self.active = None
+            self.note = "no model: " + str(error)
+
+    def _count_boot(self):
+        j = self.journal
+        if j.boots >= self.max_boots:
+            self._leave_trial()
+            self.note = "rolled back: %d boots without confirm" % self.max_boots
+        else:
+            j.append(TRIAL, j.slot, j.has_other, j.boots + 1, j.version)
+
+    def _leave_trial(self):
+        j = self.journal
+        if j.has_other and self._load(1 - j.slot, self.incoming):
+            j.append(ROLLED_BACK, 1 - j.slot, False, 0, self.incoming.version)
+        else:
+            j.append(EMPTY, 0, False, 0)
+
+    def _open(self):
+        """Find the active model; where it is damaged, use the other one, or none."""
+        j = self.journal
+        self.active = None
+        slot, other = j.slot, j.has_other
+        if j.state in (STAGED, VERIFIED):
+            slot, other = 1 - slot, False
+            if not j.has_other:
+                self.note = self.note or "no model yet"
+                return
+        if j.state == EMPTY:
+            self.note = self.note or "no model yet"
+            return
+        if self._load(slot, self.head):
+            self.active = slot
+            return
+        why = self.note
+        if other and self._load(1 - slot, self.head):
+            j.append(ROLLED_BACK, 1 - slot, False, 0, self.head.version)
+            self.active = 1 - slot
+            self.note = "slot %d damaged, the other is used: %s" % (slot, why)
+            return
+        self.note = "no model: slot %d: %s" % (slot, why)
+
+    def _load(self, slot, head):
+        """Read and check a slot's capsule into a Head; on failure say why in ``note``."""
+        try:
+            start = self.slots.start(slot)
+            self.flash.readinto(start, head.bytes)
+            head.parse(len(head.bytes))
+            head.fits(self.wanted, self.slots.bytes)
+            self.checker.authentic(head, self.wanted.key)
+            self.checker.intact(head, start)
+            return True
+        except (CapsuleError, FlashError) as error:
+            self.note = str(error)
+            return False
+
+    def _rebuild(self):
+        """Both journal pages are unreadable or blank: look at the slots themselves."""
+        best, best_version = -1, -1
+        for slot in (0, 1):
+            if self._load(slot, self.head) and self.head.version >= best_version:
+                best, best_version = slot, self.head.version
+        j = self.journal
+        if best < 0:
+            self.note = "new region, or nothing left: " + self.note
+            j.append(EMPTY, 0, False, 0)
+        else:
+            self.note = "journal lost; the newest whole model is used"
+            j.append(CONFIRMED, best, False, 0, best_version)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""Support vector machines that are trained, evaluated and used on the board.
+
+>>> from acclimate.svm import SVM
+>>> X = [[20, 0], [22, 1], [25, 0], [60, 9], [64, 8], [70, 9]]  # temperature, vibration
+>>> y = [0, 0, 0, 1, 1, 1]  # 0 fine, 1 worn
+>>> model = SVM(kernel="linear", C=1)
+>>> model.fit(X, y)
+SVM(linear, C=1): 2 classes, 2 features, 2 support vectors, 3 steps, converged
+>>> model.predict([24, 1]), model.predict([66, 9])
+(0, 1)
+"""
+
+from acclimate import face
+
+_NAMES = {
+    "SVM": "acclimate.svm.machine",
+    "SmallSVM": "acclimate.svm.small",
+}
+__getattr__ = face("acclimate.svm", _NAMES)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""From the solver's state to decision functions and a small sample store, in pieces.
+
+Generators that yield often and return their result; `parameters.run` runs one to its end.
+"""
+
+from array import array
+
+from acclimate.svm import parameters as P
+from acclimate.svm.model import LINEAR, Model, Pair, integer_weights
+
+SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
+
+
+def collect(job):
+    """Decision function of the present pair of a training, as far as it is trained."""
+    linear = job.kind == LINEAR
+    kept = not linear or job.m.budget
+    rows = array("h") if kept else None
+    beta = array(job.code) if kept else None
+    n = len(job.rows)
+    for at in range(0, n, SAMPLES_AT_ONCE):
+        part = job.words(P.HEAD + at, P.HEAD + min(at + SAMPLES_AT_ONCE, n))
+        for b in part:
+            if b:
+                r = job.rows[at]
+                job.used[r if r >= 0 else ~r] = 1
+                if kept:
+                    rows.append(r)
+                    beta.append(b)
+            at += 1
+        yield
+    bias = job.word(P.BIAS)
+    if not linear:
+        return Pair(rows, beta, bias, job.par)
+    w = _weights(job)
+    core = job.core
+    if hasattr(core, "collapse_pieces"):
+        yield from core.collapse_pieces(w, job.work, job.x, job.rows, job.par)
+    else:
+        core.collapse(w, job.work, job.x, job.rows, job.par)
+    yield
+    pair = Pair(rows, beta, bias, None, w)
+    if not job.fixed and job.shape[3] in "bB":
+        yield
+        pair.rounded = integer_weights(w, job.shape[1], job.shape[3])
+        yield
+    return pair
+
+
+def _weights(job):
+    """Zeroed weights of one pair."""
+    d = job.shape[1]
+    return array(job.code, bytes(8 + (4 * ((d + 1) // 2) if job.fixed else 4 * d)))
+
+
+def unreached(job):
+    """A decision function that is zero everywhere, for a pair that was not trained."""
+    w = _weights(job) if job.kind == LINEAR else None
+    par = array(job.code, bytes(4 * P.PAR_COUNT))
+    return Pair(array("h"), array(job.code), 0, par, w)
+
+
+def compact_pieces(model):
+    """Leave only the support vectors in the sample store of `model` (a new, smaller store)."""
+    if model.x is None:
+        return model
+    d = model.d
+    n = len(model.x) // d
+    new = array("h", bytes(2 * n))
+    for pair in model.pairs:
+        for r in pair.rows:
+            new[r if r >= 0 else ~r] = 1
+        yield
+    count = 0
+    x = array(model.code, (0 for _ in range(d * sum(new))))
+    for r in range(n):
+        if new[r]:
+            x[count * d : count * d + d] = array(model.code, model.x[r * d : r * d + d])
+            new[r] = count
+            count += 1
+        if r % SAMPLES_AT_ONCE == SAMPLES_AT_ONCE - 1:
+            yield
+    small = Model(model.classes, d, model.kind, model.code, model.shift, model.scaled, model.fixed)
+    small.x = x
+    for pair in model.pairs:
+        rows = array("h", (new[r] if r >= 0 else ~new[~r] for r in pair.rows))
+        small.pairs.append(Pair(rows, pair.beta, pair.bias, pair.par, pair.w))
+        yield
+    small.n_iter, small.gap = model.n_iter, model.gap
+    small.converged, small.n_support = model.converged, model.n_support
+    return small
+
+
+def compact(model):
+    """The same at once."""
+    return P.run(compact_pieces(model))

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""Check training data and bring it into one flat buffer of the smallest fitting type.
+
+Imported only while a model is being trained. A flat buffer whose items
+already have the wanted type is used in place, so 5 KB of samples stay 5 KB. What takes long
+is a generator that yields in between and returns its result.
+"""
+
+from array import array
+
+from acclimate.svm.parameters import PIECE, rows_at_once
+
+_RANGE = {"B": (0, 255), "b": (-128, 127), "h": (-32768, 32767)}
+_CODE = {"uint8": "B", "int8": "b", "int16": "h", "float32": "f"}
+_F32_MAX = 3.4028234e38
+
+
+def storage_code(name):
+    """Array type code of a storage name; `ValueError` for a name that is not known."""
+    try:
+        return _CODE[name]
+    except (KeyError, TypeError):
+        raise ValueError(
+            "storage: expected uint8, int8, int16 or float32, got " + repr(name)
+        ) from None
+
+
+def classes_of(y):
+    """Sorted distinct labels of `y` as bytes (labels: whole numbers 0..254), in pieces."""
+    seen = bytearray(255)
+    for i in range(len(y)):
+        v = y[i]
+        if not (0 <= v < 255) or v != int(v):
+            raise ValueError("y[%d]: expected a label 0..254, got %s" % (i, v))
+        seen[int(v)] = 1
+        if not (i + 1) % PIECE:
+            yield
+    classes = bytes(c for c in range(255) if seen[c])
+    if len(classes) < 2:
+        raise ValueError("y: expected at least 2 classes, got %d" % len(classes))
+    return classes
+
+
+def shape_of(X, y):
+    """(rows, features, flat?) of `X`, which is a list of rows or a flat buffer."""
+    n = len(y)
+    total = len(X)
+    if not n or not total:
+        raise ValueError("X, y: expected at least 2 rows, got %d and %d" % (total, n))
+    flat = False
+    try:
+        d = len(X[0])
+    except TypeError:
+        flat = True
+    if not flat:
+        if total != n:
+            raise ValueError("y: expected %d labels for %d rows, got %d" % (total, total, n))
+        if not d:
+            raise ValueError("X row 0: expected at least 1 feature, got 0")
+    else:
+        d = total // n
+        if d * n != total:
+            raise ValueError("X: expected a multiple of %d items, got %d" % (n, total))
+    if n > 65535 or d > 65535:
+        raise ValueError("X: expected at most 65535 rows and features, got %d, %d" % (n, d))
+    return n, d, flat
+
+
+def check_row(row, i, d):
+    """(min, max, whole numbers?) of one row; `ValueError` names the row."""
+    if len(row) != d:
+        raise ValueError("X row %d: expected %d features, got %d" % (i, d, len(row)))
+    try:
+        total = sum(row)
+        whole = isinstance(total, int)
+        if not whole:
+            # A sum is finite unless an item is not, or it overflowed: look closer only then.
+            if total - total != 0:
+                for v in row:
+                    if v - v != 0 or not -_F32_MAX <= v <= _F32_MAX:
+                        raise ValueError("X row %d: expected finite numbers, got %s" % (i, v))
+            whole = True
+            for v in row:
+                if v != int(v):
+                    whole = False
+                    break
+        lo = min(row)
+        hi = max(row)
+    except TypeError:
+        raise ValueError("X row %d: expected numbers, got %s" % (i, repr(row)[:20])) from None
+    if not -_F32_MAX <= lo <= hi <= _F32_MAX:
+        raise ValueError("X row %d: expected float32 range, got %s..%s" % (i, lo, hi))
+    return lo, hi, whole
+
+
+def scan(X, n, d, flat):
+    """(min, max, whole numbers?) over all rows, in pieces."""
+    lo = hi = None
+    if flat and not isinstance(X, (list, tuple)) and isinstance(X[0], int):
+        for at in range(0, n * d, 8 * PIECE):  # a buffer of integers holds nothing else
+            part = X[at : at + 8 * PIECE]
+            lo = min(part) if lo is None else min(lo, min(part))
+            hi = max(part) if hi is None else max(hi, max(part))
+            yield
+        return lo, hi, True
+    whole = True
+    pause = rows_at_once(d)
+    for i in range(n):
+        a, b, w = check_row(X[i * d : i * d + d] if flat else X[i], i, d)
+        lo = a if lo is None or a < lo else lo
+        hi = b if hi is None or b > hi else hi
+        whole = whole and w
+        if not (i + 1) % pause:
+            yield
+    return lo, hi, whole
+
+
+def smallest_code(lo, hi, whole, floats):
+    """Type code for values lo..hi. Without `floats` fractions become scaled int16."""
+    if whole:
+        for code in "Bbh":
+            a, b = _RANGE[code]
+            if a <= lo and hi <= b:
+                return code
+    return "f" if floats else "h"
+
+
+def shift_for(code, lo, hi, whole, d):
+    """Power of two that a value is multiplied with to enter an integer store.
+
+    Scaled values leave room for a sum of `d` squares in 30 bits.
+    """
+    if code == "f":
+        return 0
+    a, b = _RANGE[code]
+    if whole:
+        if lo < a or hi > b:
+            raise ValueError("X: expected %d..%d for this storage, got %s..%s" % (a, b, lo, hi))
+        return 0
+    if lo < 0 <= a:
+        raise ValueError("X: expected values >= 0 for uint8 storage, got %s" % lo)
+    top = max(-lo, hi)
+    b = min(b, int((2.0**30 / d) ** 0.5))
+    shift = 0
+    while shift < 24 and top * (2 << shift) <= b:
+        shift += 1
+    while shift > -24 and top * 2.0**shift > b:
+        shift -= 1
+    return shift
+
+
+def same_items(X, code):
+    """True when the buffer `X` holds items of type `code` already."""
+    if isinstance(X, (list, tuple, bytes)):
+        return False  # bytes cannot change under us, but a native call wants a typed buffer
+    if isinstance(X, bytearray):
+        return code == "B"
+    have = getattr(X, "typecode", None) or getattr(X, "format", None)
+    if have:
+        return have == code or (code in "Bb" and have in "Bb") or (code == "h" and have == "H")
+    # MicroPython does not tell the type code: size and kind of one item are enough, because
+    # `code` was chosen so that every value fits it.
+    size = len(bytes(X[0:1]))
+    if isinstance(X[0], float):
+        return code == "f" and size == 4
+    return size == {"B": 1, "b": 1, "h": 2}.get(code)
+
+
+def store_into(buf, at, row, code, shift):
+    """Write one row to `buf[at:]`, rounding half away from zero where it is scaled.
+
+    Nothing is cut or rounded in silence: what does not fit the storage raises `ValueError`.
+    """
+    a, b = _RANGE.get(code, (-_F32_MAX, _F32_MAX))
+    scale = 2.0**shift
+    for v in row:
+        if v - v != 0:
+            raise ValueError("row: expected finite numbers, got %s" % v)
+        if shift:
+            q = v * scale
+            q = int(q + 0.5) if q >= 0 else -int(0.5 - q)
+            if not a <= q <= b:
+                raise ValueError("row: expected %s..%s, got %s" % (a / scale, b / scale, v))
+            v = q
+        elif code == "f":
+            if not a <= v <= b:
+                raise ValueError("row: expected float32 numbers, got %s" % v)
+        elif v != int(v) or not a <= v <= b:
+            raise ValueError("row: expected whole numbers %d..%d, got %s" % (a, b, v))
+        else:
+            v = int(v)
+        buf[at] = v
+        at += 1
+
+
+def prepare_pieces(X, y, storage=None, scale=False, floats=True):
+    """Check everything, in pieces; (buffer, code, shift, n, d, classes, scaler, warning).
+
+    Nothing is changed when an exception leaves. `floats` tells whether a float32 store is
+    welcome (a board with an FPU, or the pure Python path).
+    """
+    n, d, flat = shape_of(X, y)
+    classes = yield from classes_of(y)
+    code = None if storage is None else storage_code(storage)
+    lo, hi, whole = yield from scan(X, n, d, flat)
+    if scale:
+        from acclimate.svm.scaler import fit_pieces
+
+        yield
+        scaler = yield from fit_pieces(X, n, d, flat, whole)
+        buf = yield from scaler.rows_pieces(X, n, flat)
+        return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
+    if code is None:
+        code = smallest_code(lo, hi, whole, floats)
+    shift = shift_for(code, lo, hi, whole, d)
+    if code == "f" and not max(hi, -lo) * 1.0 * max(hi, -lo) * d < _F32_MAX / 4:
+        raise ValueError("X: expected products inside float32, got %s: use SVM(scale=True)" % hi)
+    warning = None
+    if not whole or hi - lo > 100:
+        from acclimate.svm.scaler import range_warning
+
+        yield
+        warning = yield from range_warning(X, n, d, flat)
+    if flat and not shift and same_items(X, code):
+        return X, code, 0, n, d, classes, None, warning
+    yield
+    size = n * d * (4 if code == "f" else 2 if code == "h" else 1)
+    try:
+        buf = array(code, bytes(size))
+    except MemoryError:
+        from acclimate._heap import out_of_memory
+
+        raise out_of_memory(size, "samples") from None
+    pause = rows_at_once(d)
+    for i in range(n):
+        store_into(buf, i * d, X[i * d : i * d + d] if flat else X[i], code, shift)
+        if not (i + 1) % pause:
+            yield
+    return buf, code, shift, n, d, classes, None, warning
+
+
+def check_budget(m, n):
+    """`fit` with a budget keeps all its rows, so they must fit it."""
+    if n > m.budget:
+        raise ValueError("X: expected at most budget = %d rows, got %d: use add()" % (m.budget, n))

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: MIT
+"""Models in files: header, labels, scaler, sample rows, pairs, CRC-32 (see docs/svm.md).
+
+A file is checked to its last byte before anything is made of it, and written beside the old
+one, which it replaces only when it is whole.
+"""
+
+import os
+import struct
+from array import array
+
+from acclimate.svm.model import CODES, Model, Pair
+from acclimate.svm.parameters import PAR_COUNT
+
+MAGIC = b"ACSV"
+VERSION = 1
+# The names of the fields are in the table of docs/svm.md, which a test compares with these.
+FILE_HEAD = "<4sBBBbHHIBBBBffffIHH"
+HEAD_BYTES = 44
+PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear weights
+CONVERGED_FLAG, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
+# Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
+_LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
+_NIBBLES = None
+
+
+def crc32(data, value=0):
+    """CRC-32 (the one of zip and PNG) of `data`, continued from `value`."""
+    try:
+        from binascii import crc32 as fast
+
+        return fast(data, value) & 0xFFFFFFFF
+    except ImportError:
+        pass
+    global _NIBBLES
+    if _NIBBLES is None:
+        _NIBBLES = array("I", bytes(64))
+        for i in range(16):
+            c = i
+            for _ in range(4):
+                c = (c >> 1) ^ (0xEDB88320 if c & 1 else 0)
+            _NIBBLES[i] = c
+    value ^= 0xFFFFFFFF
+    for at in range(0, len(data), 64):
+        for byte in bytes(data[at : at + 64]):  # items may be wider than a byte
+            value ^= byte
+            value = (value >> 4) ^ _NIBBLES[value & 15]
+            value = (value >> 4) ^ _NIBBLES[value & 15]
+    return value ^ 0xFFFFFFFF
+
+
+def _items(code, count):
+    """A zeroed array of `count` items."""
+    return array(code, bytes(count * {"B": 1, "b": 1, "h": 2, "H": 2}.get(code, 4)))
+
+
+def _size(code, count):
+    """Bytes of `count` items in the file, padded to words."""
+    return (count * {"B": 1, "b": 1, "h": 2, "H": 2}.get(code, 4) + 3) & ~3
+
+
+def _byte_count(data):
+    """Bytes in a buffer; MicroPython knows no itemsize."""
+    return len(bytes(data[0:1])) * len(data) if len(data) else 0
+
+
+def _padded(data):
+    return (_byte_count(data) + 3) & ~3
+
+
+class _Writer:
+    """Write pieces padded to words, keeping the running checksum."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.crc = 0
+
+    def put(self, data):
+        for piece in (data, bytes(_padded(data) - _byte_count(data))):
+            if len(piece):
+                self.stream.write(piece)
+                self.crc = crc32(piece, self.crc)
+
+
+def _sections(m, model):
+    """All pieces behind the header, in order."""
+    yield model.classes
+    if m.scaler is not None:
+        yield from m.scaler.sections()
+    if model.x is not None:
+        yield model.x
+    if m.budget:
+        yield m.samples.labels
+    code = "<i" if model.fixed else "<f"
+    for pair in model.pairs:
+        count = 0 if pair.rows is None else len(pair.rows)
+        words = 0 if pair.w is None else len(pair.w)
+        yield struct.pack(PAIR, struct.pack(code, pair.bias), count, words)
+        if words:
+            yield pair.w
+        else:
+            yield pair.par
+        if count:
+            yield pair.rows
+            yield pair.beta
+
+
+def _write(m, model, stream):
+    n = 0 if model.x is None else len(model.x) // model.d
+    total = HEAD_BYTES + 4
+    for piece in _sections(m, model):
+        total += _padded(piece)
+    flags = CONVERGED_FLAG if model.converged else 0
+    flags |= SCALED if m.scaler is not None else 0
+    flags |= FIXED if model.fixed else 0
+    flags |= SAMPLES if m.budget else 0
+    gamma = m.gamma or 0.0
+    out = _Writer(stream)
+    out.put(
+        struct.pack(
+            FILE_HEAD,
+            MAGIC,
+            VERSION,
+            model.kind,
+            ord(model.code),
+            model.shift,
+            model.d,
+            n,
+            total,
+            len(model.classes),
+            m.degree,
+            flags,
+            0,
+            m.C,
+            gamma,
+            m.coef0,
+            model.gap,
+            model.n_iter,
+            model.n_support,
+            m.budget,
+        )
+    )
+    for piece in _sections(m, model):
+        out.put(piece)
+    stream.write(struct.pack("<I", out.crc))
+
+
+def save(m, path):
+    """Write the fitted model `m` to `path`."""
+    model = m._ready()
+    if not m.budget:
+        from acclimate.svm.collect import compact
+
+        model = compact(model)
+    fresh = path + ".new"
+    with open(fresh, "wb") as stream:
+        _write(m, model, stream)
+    with open(fresh, "rb") as stream:
+        check(stream, path)
+    try:
+        os.rename(fresh, path)
+    except OSError:  # FAT does not rename onto an existing file
+        os.remove(path)
+        os.rename(fresh, path)
+
+
+def check(stream, path):
+    """Header of the file as a tuple, after length and checksum were found right."""
+    head = stream.read(HEAD_BYTES)
+    if len(head) < HEAD_BYTES or head[:4] != MAGIC:
+        raise ValueError("%s: expected an SVM model file, got %s" % (path, head[:4]))
+    fields = struct.unpack(FILE_HEAD, head)
+    if fields[1] != VERSION:
+        raise ValueError("%s: expected format version 1, got %d" % (path, fields[1]))
+    left = fields[7] - HEAD_BYTES - 4
+    crc = crc32(head)
+    while left > 0:
+        piece = stream.read(min(left, 256))
+        if not piece:
+            break
+        crc = crc32(piece, crc)
+        left -= len(piece)
+    tail = stream.read(5)
+    if left or len(tail) != 4:
+        raise ValueError("%s: expected %d bytes, got more or fewer" % (path, fields[7]))
+    if struct.unpack("<I", tail)[0] != crc:
+        raise ValueError("%s: expected matching CRC-32, got a damaged file" % path)
+    return fields
+
+
+class _Reader:
+    """Read padded pieces; `left` bytes may still come before the checksum."""
+
+    def __init__(self, stream, left):
+        self.stream = stream
+        self.left = left
+
+    def get(self, code, count):
+        size = _size(code, count)
+        if size > self.left:
+            raise ValueError("model file: expected %d more bytes, got %d" % (size, self.left))
+        self.left -= size
+        data = _items(code, count)
+        self.stream.readinto(data)
+        self.stream.read(size - count * (len(bytes(data[0:1])) if count else 0))
+        return data
+
+
+def _finite(data):
+    for v in data:
+        if v - v != 0:
+            raise ValueError("model file: expected finite numbers, got %s" % v)
+    return data
+
+
+def _pair(reader, f):
+    """One pair, whose values are not checked yet; `f` are the header fields."""
+    fixed, d = f[10] & FIXED, f[5]
+    code = "i" if fixed else "f"
+    head = bytes(reader.get("B", 8))
+    raw, count, words = struct.unpack(PAIR, head)
+    bias = struct.unpack("<" + code, raw)[0]
+    want = 0 if f[2] else 2 + ((d + 1) // 2 if fixed else d)
+    if words != want:
+        raise ValueError("model file: expected %d words, got %d" % (want, words))
+    w = par = rows = beta = None
+    if words:
+        w = reader.get(code, words)
+    else:
+        par = reader.get(code, PAR_COUNT)
+    if count or not words:
+        rows = reader.get("h", count)
+        beta = reader.get(code, count)
+    return Pair(rows, beta, bias, par, w)
+
+
+def _check_pair(pair, f):
+    """Raise ValueError for values that no pair of a model with header `f` can have."""
+    par, d, n = pair.par, f[5], f[6]
+    for data in (pair.w, par, pair.beta, (pair.bias,)):
+        _finite(data or ())
+    if par is not None:
+        if par[0] != d or par[2] != f[2] or CODES.find(chr(f[3])) != par[1]:
+            raise ValueError("model file: expected parameters like the header's")
+        if par[9] < 0:
+            raise ValueError("model file: expected gamma >= 0, got %s" % par[9])
+        if f[2] == 1 and par[3] != f[9]:
+            raise ValueError("model file: expected degree %d, got %s" % (f[9], par[3]))
+        if f[10] & FIXED:
+            _check_shifts(par)
+    if pair.w is not None and f[10] & FIXED and not -200 <= pair.w[0] <= 200:
+        raise ValueError("model file: expected a shift of -200..200, got %d" % pair.w[0])
+    for r in pair.rows or ():
+        if (r if r >= 0 else ~r) >= n:
+            raise ValueError("model file: expected a row < %d, got %d" % (n, r))
+
+
+def _check_shifts(par):
+    """A shift or count that no training writes would keep a solver busy for ever."""
+    most = 33 if par[2] == 1 else 32767
+    for k, high in ((9, most),) + _LIMITS:
+        low = 0 if k in (9, 13, 14) else -high
+        if not low <= par[k] <= high:
+            raise ValueError(
+                "model file: expected %d..%d in parameter %d, got %d" % (low, high, k, par[k])
+            )
+
+
+def _read(stream, f):
+    """(model, scaler, labels) from a checked file with header fields `f`."""
+    kind, code, shift, d, n = f[2], chr(f[3]), f[4], f[5], f[6]
+    if kind > 2 or code not in CODES or not d or f[8] < 2 or not 1 <= f[9] <= 9:
+        raise ValueError("model file: expected known kernel, storage and shape, got %s" % (f[2:],))
+    stream.seek(HEAD_BYTES)
+    reader = _Reader(stream, f[7] - HEAD_BYTES - 4)
+    classes = bytes(reader.get("B", f[8]))
+    scaler = labels = None
+    if f[10] & SCALED:
+        from acclimate.svm.scaler import read
+
+        scaler = read(reader, d)
+    model = Model(classes, d, kind, code, shift, scaler is not None, bool(f[10] & FIXED))
+    if n:
+        model.x = reader.get(code, n * d)
+        if code == "f":
+            _finite(model.x)
+    if f[10] & SAMPLES:
+        labels = reader.get("B", n)
+    for _ in range(f[8] * (f[8] - 1) // 2):
+        model.pairs.append(_pair(reader, f))
+    # Checking makes garbage; between the pairs it would cut a small heap into pieces.
+    for pair in model.pairs:
+        _check_pair(pair, f)
+    if reader.left:
+        raise ValueError("model file: expected no more data, got %d bytes" % reader.left)
+    model.gap, model.n_iter, model.n_support = f[15], f[16], f[17]
+    model.converged = bool(f[10] & CONVERGED_FLAG)
+    return model, scaler, labels
+
+
+def load(cls, path):
+    """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
+    stream = path if hasattr(path, "seek") else open(path, "rb")
+    try:
+        f = check(stream, path)
+        model, scaler, labels = _read(stream, f)
+    finally:
+        if stream is not path:
+            stream.close()
+    m = cls(
+        ("linear", "poly", "rbf")[model.kind],
+        C=f[12],
+        gamma=f[13] or None,
+        degree=f[9],
+        coef0=f[14],
+        budget=f[18],
+        scale=scaler is not None,
+        state="fixed" if model.fixed else "float",
+    )
+    m._take(model)
+    m.scaler = scaler
+    if labels is not None:
+        from acclimate.svm.incremental import samples_of
+
+        m.samples = samples_of(model, labels)
+    return m

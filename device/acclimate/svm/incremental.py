@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""Learn one sample after the other in fixed memory.
+
+At most `budget` samples are kept. When a new one finds no room, the kept sample that matters
+least gives way: first the one farthest from all margins among those that support nothing, else
+the one with the smallest coefficients. Training then goes on from the former coefficients,
+whose balance the solver repairs.
+"""
+
+from array import array
+
+from acclimate.svm.data import check_row, storage_code, store_into
+from acclimate.svm.model import uses_fixed
+from acclimate.svm.train import Job
+
+
+class Samples:
+    """The kept samples: rows in the units of the store, and their labels."""
+
+    def __init__(self, x, labels, d, code, shift, scaled):
+        self.x = x
+        self.labels = labels
+        self.d = d
+        self.code = code
+        self.shift = shift
+        self.scaled = scaled
+
+    def put(self, at, row, label):
+        """Store a row at index `at`, which may be the end."""
+        item = array(self.code, (0 for _ in range(self.d)))
+        store_into(item, 0, row, self.code, 0 if self.scaled else self.shift)
+        if at == len(self.labels):
+            self.x.extend(item)
+            self.labels.append(label)
+        else:
+            self.x[at * self.d : at * self.d + self.d] = item
+            self.labels[at] = label
+
+    def row(self, at):
+        """Stored row `at`."""
+        return self.x[at * self.d : at * self.d + self.d]
+
+    def undo(self, at, row, label):
+        """Take back a `put`: `row` is what was there, or None when it was the end."""
+        if row is None:
+            self.x = self.x[: at * self.d]
+            self.labels = self.labels[:at]
+        else:
+            self.x[at * self.d : at * self.d + self.d] = row
+            self.labels[at] = label
+
+
+def samples_of(model, labels):
+    """Samples that share the store of `model`."""
+    return Samples(model.x, bytearray(labels), model.d, model.code, model.shift, model.scaled)
+
+
+def _coefficients(model):
+    """{pair of labels: {stored row: signed coefficient}} of the present model, in pieces."""
+    out = {}
+    p = 0
+    k = len(model.classes)
+    for i in range(k):
+        for j in range(i + 1, k):
+            pair = model.pairs[p]
+            p += 1
+            known = {}
+            for t in range(len(pair.rows)):
+                r = pair.rows[t]
+                known[r if r >= 0 else ~r] = pair.beta[t]
+            out[(model.classes[i], model.classes[j])] = known
+            yield
+    return out
+
+
+def _least_useful(model, samples, known):
+    """Index of the stored sample to give up, in pieces; never the last one of its label."""
+    best = -1
+    best_key = None
+    values = array("f", bytes(4 * len(model.pairs)))
+    counts = {}
+    for label in samples.labels:
+        counts[label] = counts.get(label, 0) + 1
+    for at in range(len(samples.labels)):
+        label = samples.labels[at]
+        if counts[label] < 2:
+            continue
+        weight = 0
+        for pair in known.values():
+            weight += abs(pair.get(at, 0))
+        # Support vectors rank behind all others, and among themselves by their weight.
+        if weight:
+            key = (1, weight)
+        else:
+            key = (0, -_distance(model, samples, at, label, values))
+        if best_key is None or key < best_key:
+            best_key = key
+            best = at
+        yield
+    return best
+
+
+def _distance(model, samples, at, label, values):
+    """Smallest distance of a stored sample to the margins of its own label's pairs."""
+    model.values_into(values, samples.row(at))
+    least = None
+    p = 0
+    k = len(model.classes)
+    for i in range(k):
+        for j in range(i + 1, k):
+            if label in (model.classes[i], model.classes[j]):
+                v = abs(values[p])
+                least = v if least is None or v < least else least
+            p += 1
+    return least
+
+
+def _silence(model, at):
+    """Take stored row `at` out of all decisions; [(coefficients, place, value)] to undo it."""
+    out = []
+    for pair in model.pairs:
+        if pair.w is None:  # a linear pair decides by its weights, not by rows
+            for t in range(len(pair.rows)):
+                if pair.rows[t] in (at, ~at):
+                    out.append((pair.beta, t, pair.beta[t]))
+                    pair.beta[t] *= 0
+    return out
+
+
+def first_sample(m, row, label):
+    """Begin a store from the first sample of a model that was never fitted."""
+    code = "f"
+    if m.storage is not None:
+        code = storage_code(m.storage)
+    else:
+        lo, hi, whole = check_row(row, 0, len(row))
+        if whole and -32768 <= lo and hi <= 32767:
+            code = "h"
+        elif uses_fixed(m.state):
+            raise ValueError("storage: expected a fitted model or whole numbers, got fractions")
+    return Samples(array(code), bytearray(), len(row), code, 0, False)
+
+
+def _checked(m, row, label):
+    """(samples, row in the units of the scaler) for a sample that may be learned."""
+    if m.budget < 2:
+        raise ValueError("budget: expected at least 2 for add(), got %s" % (m.budget,))
+    if not 0 <= label < 255 or label != int(label):
+        raise ValueError("label: expected 0..254, got %s" % (label,))
+    samples = m.samples
+    if samples is None:
+        samples = first_sample(m, row, label)
+    if len(row) != samples.d:
+        raise ValueError("row: expected %d features, got %d" % (samples.d, len(row)))
+    return samples, row if m.scaler is None else m.scaler.row(row)
+
+
+def add_pieces(m, row, label, steps=None):
+    """Learn `row` with `label` in pieces; see `SVM.add_steps`."""
+    samples, row = _checked(m, row, label)
+    model = m._model
+    known = {}
+    if model is not None:
+        known = yield from _coefficients(model)
+    at = len(samples.labels)
+    old = old_label = None
+    silenced = ()
+    if at >= m.budget:
+        at = 0
+        if model is not None:
+            at = yield from _least_useful(model, samples, known)
+        if at < 0:
+            raise ValueError("budget: expected 2 samples of some label, got 1 of each")
+        old = samples.row(at)
+        old_label = samples.labels[at]
+        for pair in known.values():
+            pair.pop(at, None)
+        if model is not None:
+            silenced = _silence(model, at)
+    learned = False
+    try:
+        samples.put(at, row, int(label))
+        if len(set(samples.labels)) > 1:
+            yield from _train(m, samples, known, steps)
+        m.samples = samples
+        learned = True
+    finally:  # a generator that is closed passes here too
+        if not learned:
+            samples.undo(at, old, old_label)
+            for beta, t, value in silenced:
+                beta[t] = value
+
+
+def _train(m, samples, known, steps):
+    """Train on the kept samples from the coefficients `known`, in pieces."""
+    classes = bytes(sorted(set(samples.labels)))
+    n = len(samples.labels)
+    data = (
+        samples.x,
+        samples.code,
+        samples.shift,
+        n,
+        samples.d,
+        classes,
+        m.scaler,
+    )
+    job = Job(m, data, samples.labels, known)
+    yield
+    yield from job.run(steps)
+    yield from m._publish(job)

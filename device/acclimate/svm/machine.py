@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""A support vector machine that is trained, evaluated and used on the board.
+
+    >>> from acclimate.svm.machine import SVM
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> m = SVM(kernel="rbf", C=100, gamma=1.0)
+    >>> m.fit(X, [0, 1, 1, 0])
+    SVM(rbf, C=100): 2 classes, 2 features, 4 support vectors, 9 steps, converged
+    >>> m.predict([0, 1])
+    1
+
+This file holds what a board needs to predict; training, files, scaling and incremental
+learning are imported when they are first used.
+"""
+
+try:  # for editors and checkers on a computer; boards have neither
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer  # noqa: F401
+except ImportError:
+    pass
+
+from acclimate.svm.model import core_for, uses_fixed
+
+_KERNELS = ("linear", "poly", "rbf")
+
+
+def _positive(name, value, least=0.0):
+    """`value` when it is finite and above `least`, otherwise `ValueError`."""
+    try:
+        if value - value == 0 and value > least:
+            return value
+    except TypeError:
+        pass
+    raise ValueError("%s: expected a number > %s, got %s" % (name, least, value))
+
+
+class SVM:
+    """Binary or one-vs-one multi-class support vector classifier.
+
+    :param str kernel: ``"linear"``, ``"poly"`` or ``"rbf"``
+    :param float C: penalty of an error, > 0
+    :param float gamma: factor of the kernel, > 0; None: 1 / (features * variance of X), the
+        rule that scikit-learn calls ``"scale"``
+    :param int degree: power of the polynomial kernel, 1..9
+    :param float coef0: constant of the polynomial kernel, finite
+    :param float tol: training ends when the optimality gap is below, > 0
+    :param int max_iter: cap on solver steps per pair of classes, 1..2**30
+    :param str storage: ``"uint8"``, ``"int8"``, ``"int16"``, ``"float32"``; None: by the data
+    :param class_weight: dict label -> factor of C, or ``"balanced"``, or None
+    :param str solver: ``"smo"`` or ``"algorithm1"`` (the reference that speed is measured by)
+    :param gram: True/False: keep the kernel matrix; None: when it fits in the arena
+    :param arena: ``bytearray`` of at least `bytes_needed` bytes for the solver's state
+    :param bool scale: bring features to mean 0 and deviation 1 first
+    :param int budget: most samples kept for `add`; 0: samples are not kept
+    :param str state: ``"float"`` or ``"fixed"`` solver numbers; None: float32 where the native
+        module has it (a board with an FPU) or none is loaded, fixed point otherwise
+    :raises ValueError: names the argument, what was expected and what came
+    """
+
+    def __init__(
+        self,
+        kernel="linear",
+        C=1.0,
+        gamma=None,
+        degree=3,
+        coef0=0.0,
+        tol=1e-3,
+        max_iter=10000,
+        storage=None,
+        class_weight=None,
+        solver="smo",
+        gram=None,
+        arena=None,
+        scale=False,
+        budget=0,
+        state=None,
+    ):
+        if kernel not in _KERNELS:
+            raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
+        if solver not in ("smo", "algorithm1"):
+            raise ValueError("solver: expected smo or algorithm1, got " + repr(solver))
+        if state not in (None, "float", "fixed"):
+            raise ValueError("state: expected float, fixed or None, got " + repr(state))
+        if gamma is not None:
+            _positive("gamma", gamma)
+        if degree not in range(1, 10):
+            raise ValueError("degree: expected 1..9, got %s" % (degree,))
+        if coef0 - coef0 != 0:
+            raise ValueError("coef0: expected a finite number, got %s" % (coef0,))
+        _positive("max_iter", max_iter)
+        if storage is not None:
+            from acclimate.svm.data import storage_code
+
+            storage_code(storage)
+        self.kernel_name = kernel
+        self.C = _positive("C", C)
+        self.gamma = gamma
+        self.degree = int(degree)
+        self.coef0 = coef0
+        self.tol = _positive("tol", tol)
+        self.max_iter = int(max_iter)
+        self.storage = storage
+        self.class_weight = class_weight
+        self.solver = solver
+        self.gram = gram
+        self.arena = arena
+        self.budget = budget
+        self.state = state
+        self.scaler = None
+        self.samples = None
+        self._scale = scale
+        self._model = None
+        self._job = None
+        self.warning = None
+        self.n_iter = self.n_support = 0
+        self.gap = 0.0
+        self.converged = False
+
+    def fit(self, X: "list | ReadableBuffer", y: "list | ReadableBuffer") -> "SVM":
+        """Train to the end and return the model.
+
+        :param X: list of rows, or a flat buffer of ``len(y)`` rows (``bytearray``,
+            ``array`` of ``"b"``, ``"B"``, ``"h"``, ``"f"``); such a buffer is used in place and
+            must then stay as it is while the model lives
+        :param y: labels, whole numbers 0..254, at least two different ones
+        :raises ValueError: bad data, naming the row; the model is as before
+        :raises MemoryError: the arena is too small, naming needed and given bytes
+        """
+        for _ in self.fit_steps(X, y):
+            pass
+        return self
+
+    def fit_steps(self, X, y, steps=None):
+        """Generator that trains in short pieces of work and yields how many solver steps it
+        has offered so far (a small integer; while a pair of classes trains on native code
+        nothing is allocated).
+
+        Data are checked first, in pieces too: bad input raises what `fit` raises before
+        anything changes. Stop whenever you like: a model that was fitted before stays as it was
+        until the generator is exhausted; one that was not is usable as far as it got.
+
+        :param int steps: solver steps in one piece, 1 or more; None: as many as surely take less
+            than 50 ms at the clock of a small board
+        """
+        from acclimate.svm.train import start_pieces  # a step of its own: it takes its time
+
+        yield 0
+        core_for(uses_fixed(self.state))  # loads the solver in Python where none is native
+        yield 0
+        for found in start_pieces(self, X, y):
+            job = found
+            yield 0
+        self._job = job
+        for _ in job.run(steps):
+            yield job.ticks
+        for _ in self._publish(job):
+            yield job.ticks
+
+    def _publish(self, job):
+        """Make the state of a training job the model, in pieces."""
+        model = yield from job.result()
+        if self.budget:
+            from acclimate.svm.incremental import samples_of
+
+            self.samples = samples_of(model, job.y)
+        self._take(model)
+        self.scaler = job.scaler
+        self._job = None
+
+    def _take(self, model):
+        """Use `model` from now on, and show its state."""
+        model.settle()
+        self._model = model
+        self.n_iter = model.n_iter
+        self.gap = model.gap
+        self.converged = model.converged
+        self.n_support = model.n_support
+
+    def _ready(self):
+        """The fitted model; a training that was stopped is taken as far as it got."""
+        if self._model is None:
+            if self._job is None:
+                raise ValueError("SVM: expected a fitted model, got none: call fit first")
+            self._take(self._job.model())
+            self.scaler = self._job.scaler
+        return self._model
+
+    def predict(self, row: "list | ReadableBuffer") -> int:
+        """Label of one row of `d` numbers. Does not allocate on the native path."""
+        return self._ready().predict(row if self.scaler is None else self.scaler.row(row))
+
+    def decision(self, row: "list | ReadableBuffer", out: "WriteableBuffer | None" = None):
+        """Decision value of one row: a number, or one per pair of classes.
+
+        Two classes: above or equal 0 means the higher label, as in scikit-learn. More: one value
+        for each pair (0, 1), (0, 2), ..., (1, 2), ...; above 0 is a vote for the first.
+
+        :param out: ``array("f")`` that takes the values; without it a new one is made
+        """
+        model = self._ready()
+        return model.decision(row if self.scaler is None else self.scaler.row(row), out)
+
+    def evaluate(self, X, y):
+        """Share of the rows of `X` (as in `fit`) whose label is predicted right, 0..1."""
+        from acclimate.svm.metrics import evaluate
+
+        return evaluate(self, X, y)
+
+    def report(self, X, y):
+        """Text with rows and recall of each class: a dominant class cannot hide there."""
+        from acclimate.svm.metrics import report
+
+        return report(self, X, y)
+
+    def kernel(self, a, b):
+        """Kernel value of two rows, with the parameters of this model."""
+        from acclimate.svm.metrics import kernel
+
+        return kernel(self, a, b)
+
+    def add(self, row: "list | ReadableBuffer", label: int) -> "SVM":
+        """Learn one more sample within `budget` kept ones; see `acclimate.svm.incremental`.
+
+        May start from nothing: training begins with the second label. The work of one call is
+        a few solver steps, because it goes on from the former coefficients.
+        """
+        for _ in self.add_steps(row, label):
+            pass
+        return self
+
+    def add_steps(self, row, label, steps=None):
+        """Generator that learns one more sample in short pieces of work, as `fit_steps` trains.
+
+        Close it before its end, and the sample and the model are as before. Between the steps a
+        model predicts without the sample that gives way.
+
+        :param int steps: as in `fit_steps`
+        """
+        from acclimate.svm.incremental import add_pieces
+
+        yield 0
+        yield from add_pieces(self, row, label, steps)  # passes a close() on
+
+    def save(self, path: str) -> None:
+        """Write the fitted model to a file; the old file stays until the new one is whole."""
+        from acclimate.svm.file import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str) -> "SVM":
+        """Read a model from a file or a stream; `ValueError` when damaged, truncated or newer."""
+        from acclimate.svm.file import load
+
+        return load(SVM, path)
+
+    @staticmethod
+    def bytes_needed(n, d, classes=2, **options):
+        """Bytes of `arena` for training `n` rows of `d` features; see `acclimate.svm.train`."""
+        from acclimate.svm.train import bytes_needed
+
+        return bytes_needed(n, d, classes, **options)
+
+    def __repr__(self):
+        text = "SVM(%s, C=%g)" % (self.kernel_name, self.C)
+        m = self._model
+        if m is None:
+            return text + (": not fitted" if self._job is None else ": training")
+        return text + ": %d classes, %d features, %d support vectors, %d steps, %s" % (
+            len(m.classes),
+            m.d,
+            m.n_support,
+            m.n_iter,
+            "converged" if m.converged else "stopped at gap %.3g" % m.gap,
+        )

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: MIT
+"""Training of all pairs of classes, one after the other, over one shared sample store."""
+
+import gc
+import struct
+from array import array
+
+from acclimate.svm import parameters as P
+from acclimate.svm.collect import SAMPLES_AT_ONCE, collect, compact_pieces, unreached
+from acclimate.svm.data import check_budget, prepare_pieces
+from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, python_core, uses_fixed
+
+_FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
+# What a step of training may take, as instructions of native code: 50 ms are 2.5 million or
+# more on the boards with an FPU and 1.5 million on those without, garbage collection included.
+_STEP_INSTRUCTIONS = 1 << 20
+
+
+def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
+    """Bytes of the solver state (`arena`) for `n` rows; `gram=True` holds the whole matrix.
+
+    With more classes this is the worst case: two classes have all rows but one of each other.
+    The rows themselves (2 bytes each for the row numbers, and the features unless `X` is
+    used in place) come from the heap.
+    """
+    if n < classes or d < 1 or classes < 2:
+        raise ValueError(
+            "n, d, classes: expected n >= classes >= 2, d >= 1, got %d, %d, %d" % (n, d, classes)
+        )
+    most = n - classes + 2
+    fixed = uses_fixed(state)
+    return 4 * core_for(fixed).work_words(most, not fixed, most if gram else 2)
+
+
+def _costs(m, counts, classes):
+    """C of each class, from `class_weight`."""
+    w = m.class_weight
+    out = []
+    for i in range(len(classes)):
+        c = classes[i]
+        f = 1.0
+        if w == "balanced":
+            f = sum(counts) / (len(classes) * counts[i])
+        elif isinstance(w, dict):
+            f = w.get(c, 1.0)
+        elif w is not None:
+            raise ValueError("class_weight: expected a dict, 'balanced' or None, got %r" % (w,))
+        if not (f > 0 and f - f == 0):
+            raise ValueError("class_weight[%d]: expected a number > 0, got %s" % (c, f))
+        out.append(m.C * f)
+    return out
+
+
+def _spare_bytes():
+    """Bytes that a kernel cache may take when the caller did not say."""
+    try:
+        from gc import mem_free
+
+        return mem_free() // _FREE_SHARE
+    except ImportError:
+        return 1 << 26
+
+
+class Job:
+    """One training: the pairs that are done, and the solver state of the present one."""
+
+    def __init__(self, m, data, y, warm=None):
+        x, code, shift, n, d, classes, scaler = data[:7]
+        if n > 32767:
+            raise ValueError("X: expected at most 32767 rows, got %d" % n)
+        self.m = m
+        self.x = x
+        self.y = y
+        self.n = n
+        self.scaler = scaler
+        self.warm = warm
+        self.in_place = False  # the store is the caller's buffer
+        self.fixed = uses_fixed(m.state)
+        self.core = core_for(self.fixed)
+        self.solver = self.core
+        if m.solver == "algorithm1":
+            self._reference()
+        self.n_iter = self.ticks = 0
+        self.gap = 0.0
+        self.good = True
+        self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
+        self.counts = [sum(1 for v in y if v == c) for c in classes]  # rows of each class
+        self.costs = _costs(m, self.counts, classes)
+        self.gamma = 1.0
+        if self.kind == LINEAR:
+            for i in range(len(self.costs)):
+                self.costs[i] *= 2.0 ** (-2 * shift)
+        else:
+            self.gamma = m.gamma and m.gamma * 2.0 ** (-2 * shift)
+        self.shape = (classes, d, self.kind, code, shift, scaler is not None, self.fixed)
+        self.pairs = []
+        self.open = False  # the solver has a state that a model can be made of
+        self.used = bytearray(n)
+        self._reserve(classes)
+
+    def _reference(self):
+        """Train by the paper's algorithm, which is in Python and float only."""
+        if self.fixed and self.m.state is not None:
+            raise ValueError("solver: expected smo for the fixed state, got algorithm1")
+        from acclimate.svm import algorithm1 as svm_algorithm1
+
+        self.fixed = False
+        self.core = python_core()
+        self.solver = svm_algorithm1
+
+    def _reserve(self, classes):
+        """Get the solver state for the largest pair, before anything is changed."""
+        most = sorted(self.counts)
+        n = most[-1] + most[-2]
+        core = self.core
+        m = self.m
+        least = 4 * core.work_words(n, not self.fixed, n if m.gram else 2)
+        self.code = "i" if self.fixed else "f"
+        if m.arena is not None:
+            if len(m.arena) < least:
+                raise MemoryError(
+                    "arena: expected at least %d bytes, got %d" % (least, len(m.arena))
+                )
+            size = len(m.arena) & ~3
+            full = 4 * core.work_words(n, not self.fixed, n)
+            if m.gram is False:
+                size = least
+            self.work = self._typed(m.arena, min(size, max(full, least)))
+            return
+        size = least
+        if m.gram is None:
+            full = 4 * core.work_words(n, not self.fixed, n)
+            if full <= _spare_bytes():
+                size = full
+        try:
+            self.work = self._own(size)
+        except MemoryError:
+            if size > least:
+                gc.collect()
+                size = least  # without the matrix, as the heap is in pieces
+            try:
+                self.work = self._own(size)
+            except MemoryError:
+                from acclimate._heap import out_of_memory
+
+                raise out_of_memory(size, "solver state") from None
+
+    def _own(self, size):
+        """Solver state of so many bytes from the heap."""
+        if hasattr(self.core, "step_pieces"):
+            return array(self.code, bytes(size))
+        return self._typed(bytearray(size), size)
+
+    def _typed(self, arena, size):
+        """`arena` as words; on boards only native code can see a bytearray that way."""
+        view = memoryview(arena)[:size]
+        if hasattr(view, "cast"):
+            return view.cast("B").cast(self.code)
+        if hasattr(self.core, "step_pieces"):
+            return array(self.code, bytes(size))
+        return view
+
+    def word(self, k):
+        """Word `k` of the solver state."""
+        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+            return struct.unpack_from("<" + self.code, self.work, 4 * k)[0]
+        return self.work[k]
+
+    def words(self, start, end):
+        """Words `start` to `end` of the solver state, as numbers."""
+        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+            return array(self.code, bytes(self.work[4 * start : 4 * end]))
+        return self.work[start:end]
+
+    def _set_word(self, k, value):
+        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+            struct.pack_into("<" + self.code, self.work, 4 * k, value)
+        else:
+            self.work[k] = value
+
+    def _steps_at_once(self):
+        """Solver steps that stay below the limit even if each computes two kernel rows."""
+        if self.solver is not self.core:
+            return 1  # the paper's algorithm visits one sample, in pieces
+        if hasattr(self.core, "step_pieces"):
+            return 8  # its pieces are shorter
+        value = (2 if self.kind == RBF else 1) * 8 * self.shape[1] + 40
+        return max(1, _STEP_INSTRUCTIONS // (len(self.rows) * (2 * value + 60)))
+
+    def _rows_of(self, i, j):
+        """Row numbers of classes number i and j, in pieces: `r` for the first, `~r` else."""
+        y = self.y
+        a, b = self.shape[0][i], self.shape[0][j]
+        rows = array("h", (0 for _ in range(self.counts[i] + self.counts[j])))
+        k = 0
+        for r in range(self.n):
+            if y[r] == a or y[r] == b:
+                rows[k] = r if y[r] == a else ~r
+                k += 1
+            if r % SAMPLES_AT_ONCE == SAMPLES_AT_ONCE - 1:
+                yield
+        return rows
+
+    def _choose_gamma(self):
+        """Kernel factor for stored values by scikit-learn's "scale" rule, in pieces."""
+        x, d = self.x, self.shape[1]
+        count = self.n * d
+        total = square = 0
+        for at in range(0, count, 4 * SAMPLES_AT_ONCE):
+            for v in x[at : at + 4 * SAMPLES_AT_ONCE]:
+                total += v
+                square += v * v
+            yield
+        variance = square / count - (total / count) ** 2
+        self.gamma = 1.0 / (d * variance) if variance > 0 else 1.0
+
+    def _begin(self, i, j):
+        """Start the solver on the pair of classes number i and j, in pieces."""
+        classes, d, kind, code = self.shape[:4]
+        a, b = classes[i], classes[j]
+        self.rows = yield from self._rows_of(i, j)
+        self.par = par = array(self.code, bytes(4 * P.PAR_COUNT))
+        fill = P.fill_fixed if self.fixed else P.fill_float
+        m = self.m
+        fill(
+            par,
+            d,
+            CODES.index(code),
+            kind,
+            self.costs[i],
+            self.costs[j],
+            m.tol,
+            m.max_iter,
+            self.gamma,
+            m.coef0,
+            m.degree,
+        )
+        if self.warm is not None:
+            self._warm_start(a, b)
+        yield
+        status = yield from self._solver("start", self.work, self.x, self.rows, par)
+        if status == P.UNSUPPORTED:
+            raise ValueError("kernel: expected one that this native module has, got another")
+        if status < 0:
+            raise ValueError("fit: expected the solver to start, got status %d" % status)
+        if status != P.RUNNING:
+            self._too_large()
+        self.open = True
+
+    def _warm_start(self, a, b):
+        """Put the signed alphas of the former model into the solver state."""
+        old = self.warm.get((a, b))
+        if old is None:
+            return
+        self.par[P.WARM] = 1
+        for k in range(len(self.rows)):
+            r = self.rows[k]
+            self._set_word(P.HEAD + k, old.get(r if r >= 0 else ~r, 0))
+
+    def _solver(self, name, *arguments):
+        """Call a function of the solver; the one in Python goes in pieces."""
+        pieces = getattr(self.solver, name + "_pieces", None)
+        if pieces is None:
+            return getattr(self.solver, name)(*arguments)
+        return (yield from pieces(*arguments))
+
+    def _too_large(self):
+        if self.fixed:
+            raise ValueError("C, X: too large for fixed point: use SVM(scale=True), smaller C")
+        raise ValueError("X: expected products inside float32: use SVM(scale=True)")
+
+    def run(self, steps=None):
+        """Generator: train every pair of classes, a bounded piece of work at a time.
+
+        :param int steps: solver steps in a piece, 1 or more; None: as many as 50 ms allow
+        """
+        if not (steps is None or isinstance(steps, int) and 0 < steps < 1 << 30):
+            raise ValueError("steps: expected 1..%d, got %r" % ((1 << 30) - 1, steps))
+        k = len(self.shape[0])
+        if self.gamma is None:
+            yield from self._choose_gamma()
+        for i in range(k):
+            for j in range(i + 1, k):
+                yield from self._begin(i, j)
+                yield
+                yield from self._end((yield from self._train(steps)))
+
+    def _train(self, steps):
+        """Steps of the present pair in pieces; the solver's status at the end."""
+        at_once = steps or self._steps_at_once()
+        solver = self.solver
+        in_pieces = hasattr(solver, "step_pieces")
+        while True:
+            if in_pieces:
+                status = yield from solver.step_pieces(
+                    self.work, self.x, self.rows, self.par, at_once
+                )
+            else:
+                status = solver.step(self.work, self.x, self.rows, self.par, at_once)
+            self.ticks += at_once
+            yield
+            if status != P.RUNNING:
+                return status
+
+    def _end(self, status):
+        """Take over the result of the present pair, in pieces."""
+        lost = self.word(P.N_SUPPORT if self.solver is self.core else P.N_ITER) == 0
+        if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
+            self._too_large()
+        pair = yield from collect(self)
+        self.pairs.append(pair)
+        self.good = self.good and status == P.CONVERGED
+        self.n_iter += int(self.word(P.N_ITER))
+        self.gap = max(self.gap, self._gap())
+        self.open = False
+
+    def _gap(self):
+        return self.word(P.GAP) / 65536 if self.fixed else self.word(P.GAP)
+
+    def model(self):
+        """The model as far as training has come; training may go on afterwards."""
+        out = Model(*self.shape)
+        out.x = self.x if self.kind != LINEAR or self.m.budget else None
+        out.pairs = list(self.pairs)
+        k = len(out.classes)
+        count = k * (k - 1) // 2
+        out.converged = self.good and len(out.pairs) == count
+        out.gap = self.gap
+        out.n_iter = self.n_iter
+        if self.open:
+            if hasattr(self.solver, "finish"):  # the solver in Python stops inside a step too
+                self.solver.finish(self.work, self.rows, self.par)
+            out.pairs.append(P.run(collect(self)))
+            out.gap = max(self.gap, self._gap())
+            out.n_iter += int(self.word(P.N_ITER))
+        while len(out.pairs) < count:
+            out.pairs.append(unreached(self))
+        out.n_support = sum(self.used)
+        return out
+
+    def result(self):
+        """The model at the end of training without rows that nobody needs any more, in pieces."""
+        model = self.model()
+        if self.m.budget:
+            if self.in_place:
+                model.x = array(model.code, model.x)
+        elif not self.in_place:
+            model = yield from compact_pieces(model)
+        return model
+
+
+def start_pieces(m, X, y):
+    """Check the data in pieces; the last thing yielded is a job that has not touched the model."""
+    data = yield from prepare_pieces(X, y, m.storage, m._scale, not uses_fixed(m.state))
+    yield
+    warning = data[7]
+    if m.budget:
+        check_budget(m, data[3])
+    job = Job(m, data, y)
+    job.in_place = job.x is X
+    if warning and not m.warning:
+        m.warning = warning
+        print("SVM:", warning)
+    yield job

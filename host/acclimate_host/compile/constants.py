@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""What a program only reads, and the first values of what training changes."""
+
+import numpy as np
+
+from ..model.graph import GraphError
+from .blob import (
+    Blob,
+    add_rule,
+    check_sums,
+    layer_values,
+    matrix,
+    pack_record,
+    training_values,
+)
+from .program_format import LAYER
+
+
+class Constants:
+    """Records of layers, weights and tables of a Placement, each by its offset in `blob`.
+
+    `windows` are (arena offset, offset in the blob, bytes) of the first content of streams,
+    `trained` the bytes of the weights section.
+    """
+
+    def __init__(self, placement):
+        self.placement, self.graph = placement, placement.graph
+        self.network, self.is_float = placement.network, placement.is_float
+        self.blob = Blob()
+        self.blob.add(bytes(4))  # offset 0 means none
+        self.trained = bytearray(placement.weights_bytes)
+        self.windows, self.records, self.tables = [], {}, {}
+        for layer in placement.layers.values():
+            if any(name in self.graph.tensors for name in self._parameter_names(layer)):
+                self.records[layer.name] = self._record(layer)
+        self._other_values()
+
+    @staticmethod
+    def _parameter_names(layer):
+        return (layer.name + ".w", layer.name + ".wt", layer.name + ".b")
+
+    def _record(self, layer):
+        """Add a layer's parameters and return the offset of its record."""
+        values = layer_values(self.network.graph, layer, self.blob, self.is_float)
+        bias = self.network.values[layer.name + ".b"]
+        if not self.is_float:
+            check_sums(layer, bias)
+            if any(n.phase == "update" for n in self.graph.nodes):
+                values.update(training_values(layer, self.blob))
+        values.update(self._weights(layer))
+        name = layer.name + ".b"
+        data = bias.astype("<f4" if self.is_float else "<i4").tobytes()
+        if self.graph[name].kind == "trained":
+            values["bias"] = 2 * self._train(name, data) + 1
+        else:
+            values["bias"] = 2 * self.blob.add(data)
+        return self.blob.add(pack_record(LAYER, values))
+
+    def _weights(self, layer):
+        weight = layer.ordered(self.network.values[layer.name + ".w"])
+        axis = 0 if layer.depthwise else 1
+        name, count = layer.name + ".wt", 0
+        if name in self.graph.tensors:
+            count = self.graph[name].shape[axis]
+        elif self.graph.tensors.get(layer.name + ".w") is None:
+            raise GraphError(f"{layer.name}: the step has no weight of this layer")
+        elif self.graph[layer.name + ".w"].kind == "trained":
+            name, count = layer.name + ".w", weight.shape[axis]
+        trained, frozen = np.split(weight, [count], axis=axis)
+        values = {"split": count, "wt": 0, "w": 0}
+        if frozen.size:
+            values["w"] = self.blob.add(matrix(frozen, layer.groups, layer.depthwise))
+        if count:
+            values["wt"] = self._train(name, matrix(trained, layer.groups, layer.depthwise))
+        return values
+
+    def _train(self, name, data):
+        """Put the first values of a trained tensor into the weights; return its place."""
+        _, at, size = self.placement.part(name)
+        if len(data) != size:
+            raise GraphError(f"{name}: {len(data)} bytes, of which the arena holds {size}")
+        self.trained[at : at + size] = data
+        return self.placement.at(name)
+
+    def _other_values(self):
+        """Add tables, and the first content of windows."""
+        for node in self.graph.nodes:
+            if node.op == "lookup":
+                value = self.network.values[node.inputs[1]]
+                self.tables[node.inputs[1]] = self.blob.add(value.astype(np.int8).tobytes())
+            elif node.op == "window":
+                name = node.outputs[0]
+                value = np.broadcast_to(self.network.values[name], self.graph[name].shape)
+                kind = "<f4" if self.is_float else "i1"
+                data = np.ascontiguousarray(value.transpose(1, 2, 0)).astype(kind).tobytes()
+                self.windows.append((self.placement.at(name), self.blob.add(data), len(data)))
+
+    def rule(self, node, a, b):
+        """Return the offset of the record of an addition."""
+        if self.is_float:
+            return self.blob.add(bytes(20))
+        return add_rule(self.network.graph, node, a, b, self.blob)

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: MIT
+"""How many instructions a core needs for a program: a sum over what its kernels do.
+
+Each instruction of a program has features, as "pairs of rows times words" of a convolution; a
+core has a number of instructions for each (data/kernel_costs.json, fitted by bench/net_costs.py
+to counts of the emulated boards). For int8 programs; instructions are no cycles.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ..model.graph import GraphError
+from .instructions import read_code, read_layer, split_program
+from .rows import rows_bytes
+
+FILE = "kernel_costs.json"
+
+
+@dataclass(frozen=True)
+class Core:
+    """What the kernels of a core do at once: pixels of a column, channels of a depthwise row."""
+
+    name: str
+    pixels: int
+    lanes: int
+
+
+CORES = {"m4f": Core("m4f", 2, 4), "m0": Core("m0", 1, 1)}
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """What of a layer's record its cost depends on.
+
+    `quick`: all its factors are below one. `narrow`: its clamp is narrower than int8.
+    """
+
+    cin: int
+    cout: int
+    groups: int
+    split: int
+    kh: int
+    kw: int
+    stride_h: int
+    stride_w: int
+    quick: bool = True
+    narrow: bool = False
+
+    @property
+    def depthwise(self):
+        return self.groups == self.cin == self.cout > 1
+
+    @property
+    def depth(self):
+        return self.cin // self.groups
+
+    @property
+    def taps(self):
+        return self.kh * self.kw
+
+
+_SHAPE = ("cin", "cout", "groups", "split", "kh", "kw", "stride_h", "stride_w")
+
+
+def layer_cost(constants, number):
+    """Return the LayerCost of the record that an operand names."""
+    fields = read_layer(constants, 4 * number)
+    shifts = fields["requant"] + 4 * fields["cout"]
+    quick = all(byte > 127 for byte in constants[shifts : shifts + fields["cout"]])
+    narrow = fields["low"] > -128 or fields["high"] < 127
+    return LayerCost(*(fields[name] for name in _SHAPE), quick, narrow)
+
+
+class CostModel:
+    """Instructions of a core by feature.
+
+    >>> model = CostModel.load("m4f")
+    >>> model.core.lanes
+    4
+    """
+
+    def __init__(self, core, costs):
+        self.core, self.costs = core, costs
+
+    @classmethod
+    def load(cls, core="m4f"):
+        """Return the shipped model of a core, "m4f" or "m0".
+
+        :raises GraphError: for another core
+        """
+        if core not in CORES:
+            raise GraphError(f"no cost model for {core!r}; there are {', '.join(CORES)}")
+        text = files("acclimate_host").joinpath("data", FILE).read_text()
+        return cls(CORES[core], json.loads(text)["cores"][core]["instructions"])
+
+    def of_features(self, features):
+        """Return the instructions that features stand for."""
+        return sum(count * self.costs.get(name, 0.0) for name, count in features.items())
+
+    def code(self, code, layer_of, training=False):
+        """Return [(Instruction, instructions)] of code whose layers `layer_of` knows by number."""
+        found = read_code(code)
+        return [(i, self.of_features(features(self.core, i, layer_of, training))) for i in found]
+
+    def program(self, program, training=False):
+        """Return [(Instruction, instructions)] of a Program; `training`: of a whole step."""
+        if program.field("dtype"):
+            raise GraphError("the cost model is for int8 programs; this one is float32")
+        forward, behind, constants = split_program(program)
+        code = forward + behind if training else forward
+        return self.code(code, lambda number: layer_cost(constants, number), training)
+
+    def total(self, program, training=False):
+        """Return the instructions of a prediction, or of a training step."""
+        return round(sum(count for _, count in self.program(program, training)))
+
+
+def features(core, instruction, layer_of, training=False):
+    """Return what an instruction does, as {feature: how often}; see `_FEATURES`."""
+    found = Counter()
+    make = _FEATURES.get(instruction.op)
+    if make is not None:
+        make(found, core, instruction.operands, layer_of, training)
+    found["one"] += 1
+    return found
+
+
+# ---- forward ------------------------------------------------------------------------------------
+
+
+def _convolution(found, core, layer, window, channels, plain):
+    """Add what net_conv_fast does for `channels` output channels."""
+    h, w, oh, ow, top, left = window
+    pixels, rows = oh * ow, min(channels, layer.cout // layer.groups)
+    groups = max(1, channels // rows)
+    at_once = core.pixels if pixels > 1 else 1
+    parts = [n for n in (layer.split, layer.depth - layer.split) if n]
+    found["conv.call"] += groups
+    found["conv.pixel"] += groups * pixels
+    for depth in parts:
+        words = rows_bytes(1, depth * layer.taps) // 4
+        found["conv.widen"] += groups * pixels * words
+        found["conv.rest"] += groups * pixels * (depth * layer.taps % 4)
+        found["conv.rests"] += groups * pixels * (depth * layer.taps % 4 > 0)
+        if layer.taps > 1:
+            _gather(found, layer, window, depth, groups)
+        columns = -(-pixels // at_once)
+        kind = "dot2" if at_once == 2 else "dot1"
+        found[kind + ".word"] += groups * columns * (rows // 2) * words
+        if rows % 2:
+            found["row.byte"] += groups * pixels * 4 * words
+    _stored(found, core, layer, groups, pixels, rows, plain and len(parts) == 1, at_once)
+
+
+def _stored(found, core, layer, groups, pixels, rows, quick, at_once):
+    """Add what storing the sums costs, in assembler where that can do it."""
+    quick = quick and core.pixels == 2
+    full = pixels // at_once
+    pairs = rows // 2
+    if quick:
+        found[f"quick{at_once}.column"] += groups * full
+        found[f"quick{at_once}.pair"] += groups * full * pairs
+        found["quick.narrow"] += groups * full * pairs * layer.narrow
+        found["slow.pair"] += groups * (pixels - full * at_once) * pairs
+        found["put"] += groups * (pixels - full * at_once) * rows
+        found["put"] += groups * full * at_once * (rows % 2)
+    else:
+        found["slow.column"] += groups * -(-pixels // at_once)
+        found["slow.pair"] += groups * -(-pixels // at_once) * pairs
+        found["put"] += groups * pixels * rows
+    if rows % 2:
+        found["row.call"] += groups * pixels
+
+
+def _gather(found, layer, window, depth, groups):
+    """Add the copies of taps: a kernel row at once inside, tap by tap at the edges."""
+    h, w, oh, ow, top, left = window
+    starts = [t * layer.stride_w - left for t in range(ow)]
+    together = depth == layer.cin  # the taps of a row
+    whole = [together and 0 <= at and at + layer.kw <= w for at in starts]
+    taps = sum(
+        0 <= at + i < w
+        for at, is_whole in zip(starts, whole, strict=True)
+        if not is_whole
+        for i in range(layer.kw)
+    )
+    rows = oh * layer.kh
+    taken = sum(0 <= r * layer.stride_h - top + i < h for r in range(oh) for i in range(layer.kh))
+    single = (ow - sum(whole)) * layer.kw
+    for pieces, outside, length in (
+        (sum(whole), 0, depth * layer.kw),
+        (taps, single - taps, depth),
+    ):
+        found["gather.copy"] += groups * taken * pieces
+        found["gather.word"] += groups * taken * pieces * (length // 4)
+        found["gather.byte"] += groups * taken * pieces * (length % 4)
+        found["gather.rest"] += groups * taken * pieces * (length % 4 > 0)
+        fills = groups * ((rows - taken) * (pieces + outside) + taken * outside)
+        found["gather.fill"] += fills
+        found["gather.filled"] += fills * length
+    found["gather.row"] += groups * rows * ow
+
+
+def _depthwise(found, core, layer, window, channels, plain):
+    """Add what net_depthwise_fast does for `channels` channels."""
+    h, w, oh, ow, top, left = window
+    groups, rest = divmod(channels, core.lanes)
+    groups += rest > 0
+    columns = (ow - 1) * layer.stride_w + layer.kw
+    rows = (oh - 1) * layer.stride_h + layer.kh
+    found["depthwise.call"] += 1
+    found["depthwise.group"] += groups
+    found["depthwise.clear"] += groups * columns * layer.kh
+    found["depthwise.weights"] += groups * layer.taps
+    found["depthwise.row"] += groups * rows
+    found["depthwise.take"] += groups * rows * max(0, min(columns - left, w))
+    found["depthwise.turn"] += groups * (rows - layer.kh) * layer.taps
+    found["depthwise.tap"] += groups * oh * ow * layer.taps
+    quick = plain and core.lanes == 4
+    fast = groups - (rest > 0) if quick else 0
+    found["depthwise.pixel"] += fast * oh * ow
+    found["depthwise.narrow"] += fast * oh * ow * layer.narrow
+    found["depthwise.outputs"] += fast * oh
+    found["depthwise.slow"] += (groups - fast) * oh * ow
+    found["depthwise.put"] += (channels - fast * core.lanes) * oh * ow
+
+
+def _mask_bytes(found, layer, window, mask, training):
+    if mask and training:
+        found["mask.byte"] += (window[2] * window[3] * layer.cout + 7) // 8
+        return False
+    return layer.quick
+
+
+def _window(v, end=""):
+    return tuple(v[name + end] for name in ("h", "w", "oh", "ow", "top", "left"))
+
+
+def _conv(found, core, v, layer_of, training):
+    layer, window = layer_of(v["layer"]), _window(v)
+    plain = _mask_bytes(found, layer, window, v["mask"], training) and "rule" not in v
+    make = _depthwise if layer.depthwise else _convolution
+    make(found, core, layer, window, layer.cout, plain)
+    if "rule" in v:
+        found["conv.add"] += window[2] * window[3] * layer.cout
+
+
+def _conv_depthwise(found, core, v, layer_of, training):
+    first, second = layer_of(v["layer"]), layer_of(v["layer2"])
+    windows = _window(v), _window(v, "2")
+    plain = [
+        _mask_bytes(found, layer, window, v[mask], training)
+        for layer, window, mask in zip((first, second), windows, ("mask", "mask2"), strict=True)
+    ]
+    for start in range(0, first.cout, v["planes"]):
+        channels = min(v["planes"], first.cout - start)
+        _convolution(found, core, first, windows[0], channels, plain[0])
+        _depthwise(found, core, second, windows[1], channels, plain[1])
+
+
+def _pool(name):
+    def make(found, core, v, layer_of, training):
+        outputs = v["oh"] * v["ow"] * v["channels"]
+        found[name + ".output"] += outputs
+        found[name + ".row"] += outputs * v["kh"]
+        found[name + ".tap"] += outputs * v["kh"] * v["kw"]
+
+    return make
+
+
+def _each(name, bytes_of):
+    def make(found, core, v, layer_of, training):
+        found[name] += bytes_of(v)
+
+    return make
+
+
+def _kept(found, core, v, layer_of, training):
+    if training:
+        _copy(found, core, v, layer_of, training)
+
+
+def _copy(found, core, v, layer_of, training):
+    found["copy.row"] += v["rows"]
+    found["copy.byte"] += v["rows"] * v["n"]
+
+
+# ---- backward -----------------------------------------------------------------------------------
+
+
+def _layer_kind(layer):
+    if layer.depthwise:
+        return "depthwise"
+    return "point" if layer.taps == 1 else "conv"
+
+
+def _input_gradient(found, core, v, layer_of, training):
+    layer = layer_of(v["layer"])
+    h, w, oh, ow, _, _ = _window(v)
+    name = "gradient." + _layer_kind(layer)
+    if name.endswith("point") and h * w == 1:
+        name += "1"
+    found[name] += 1
+    found[name + ".mac"] += oh * ow * layer.cout * layer.depth * layer.taps
+    found[name + ".input"] += h * w * layer.cin
+    found[name + ".output"] += oh * ow * layer.cout
+    found[name + ".pixel"] += h * w
+    if name.endswith("point"):
+        found[name + ".odd"] += h * w % 2 * layer.cout * layer.depth
+
+
+def _weight_update(found, core, v, layer_of, training):
+    layer = layer_of(v["layer"])
+    _, _, oh, ow, _, _ = _window(v)
+    name = "update." + _layer_kind(layer)
+    weights = layer.taps * layer.split * (1 if layer.depthwise else layer.cout)
+    found[name] += 1
+    found[name + ".mac"] += oh * ow * weights
+    found[name + ".weight"] += weights
+    found[name + ".output"] += oh * ow * layer.cout
+    found[name + ".row"] += layer.cout * layer.taps * oh * ow
+
+
+def _bias_update(found, core, v, layer_of, training):
+    layer = layer_of(v["layer"])
+    found["bias.channel"] += layer.cout
+    found["bias.element"] += layer.cout * v["pixels"]
+
+
+def _pool_gradient(found, core, v, layer_of, training):
+    outputs = v["oh"] * v["ow"] * v["channels"]
+    found["gradient.pool.output"] += outputs
+    found["gradient.pool.tap"] += outputs * v["kh"] * v["kw"]
+    found["gradient.pool.input"] += v["h"] * v["w"] * v["channels"]
+
+
+_FEATURES = {
+    "CONV": _conv,
+    "CONV_ADD": _conv,
+    "CONV_DEPTHWISE": _conv_depthwise,
+    "DEPTHWISE_IN_PLACE": _conv,
+    "ADD": _each("add", lambda v: v["n"]),
+    "AVERAGE_POOL": _pool("average_pool"),
+    "MAX_POOL": _pool("max_pool"),
+    "PAD": _each("pad", lambda v: v["oh"] * v["ow"] * v["channels"]),
+    "LOOKUP": _each("lookup", lambda v: v["n"]),
+    "COPY": _copy,
+    "KEEP": _kept,
+    "LOSS": _each("loss", lambda v: v["n"]),
+    "CLAMP_GRADIENT": _each("clamp", lambda v: v["n"]),
+    "INPUT_GRADIENT": _input_gradient,
+    "AVERAGE_POOL_GRADIENT": _pool_gradient,
+    "MAX_POOL_GRADIENT": _pool_gradient,
+    "SUM_GRADIENTS": _each("sum", lambda v: v["n"]),
+    "BIAS_UPDATE": _bias_update,
+    "WEIGHT_UPDATE": _weight_update,
+}

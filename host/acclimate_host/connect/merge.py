@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: MIT
+"""The device package as files on a board: modules that load together become one file.
+
+A board has no sub-packages: each costs two blocks of its file system and heap at every import.
+``acclimate/svm/train.py`` and its neighbours become ``acclimate/_svm_train.mpy`` there, while
+``from acclimate.svm import SVM`` stays as it is. Imports between modules of one file are taken
+out; imports of other files name the file. A module-level name that two modules of a file use
+for different things gets the module's name behind it.
+
+A board with little heap has the modules apart, so that only what is used takes some of it.
+"""
+
+import ast
+import functools
+
+from acclimate_host.errors import Refused
+from acclimate_host.paths import device_package
+
+PACKAGE = "acclimate"
+
+# file on the board -> modules in it, each after those that it needs at once
+_TOGETHER = {
+    "__init__": ("__init__", "_native"),
+    "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
+    "_sha256": ("_sha256",),
+    "svm": ("svm", "svm.parameters", "svm.model", "svm.scaler", "svm.file", "svm.machine"),
+    "_svm_train": (
+        "svm.data",
+        "svm.collect",
+        "svm.train",
+        "svm.incremental",
+        "svm.metrics",
+    ),
+    "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
+    "_svm_small": ("svm.small",),
+    "features": ("features",),
+    "loop": ("loop",),
+    "reservoir": ("reservoir",),
+    "acceptance": ("acceptance",),
+    "net": ("net", "net.layer", "net.network", "net.float32", "net.diagnosis"),
+    "_net_python": ("net.interpreter", "net.training"),
+    "store": ("store", "store.capsule", "store.journal", "store.slots", "store.core"),
+    "_store_update": (
+        "store.rangecoder",
+        "store.delta",
+        "store.install",
+        "store.live_model",
+        "store.save_policy",
+        "store.operators",
+    ),
+    "flash": (
+        "flash",
+        "flash.base",
+        "flash.retry",
+        "flash.card",
+        "flash.esp32",
+        "flash.nrf",
+        "flash.nvm",
+        "flash.samd",
+        "flash.romfs",
+        "flash.choose",
+    ),
+    "pull": ("pull", "pull.sockets", "pull.http", "pull.manifest", "pull.exchange", "pull.client"),
+    "_pull_more": ("pull.blocks", "pull.serial", "pull.mqtt", "pull.reports"),
+    "pager": ("pager", "pager.core", "pager.media", "pager.files", "pager.fallback"),
+}
+
+
+# Where the heap is small only these lie together.
+_APART = {"__init__": _TOGETHER["__init__"]}
+_SMALL_ARCHS = ("armv6m",)
+
+
+@functools.lru_cache(maxsize=1)
+def modules():
+    """Return ``{module name below acclimate: source path}`` of the device package."""
+    folder = device_package()
+    found = {}
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        if parts[-1] == "_manifest":
+            continue
+        face = len(parts) > 1 and parts[-1] == "__init__"
+        found[".".join(parts[:-1] if face else parts)] = path
+    return found
+
+
+def of_package(name):
+    """Tell whether an imported name is the package or below it."""
+    return name is not None and name.partition(".")[0] == PACKAGE
+
+
+def origin(module, name=None):
+    """Return (module, name), or (module,), that an import of the package means."""
+    below = module.partition(".")[2]
+    path = ".".join(filter(None, [below, name]))
+    if name is None or path in modules():
+        return (path,)
+    return _where(below or "__init__", name)
+
+
+@functools.lru_cache(maxsize=2)
+def layout(arch=None):
+    """Return the `Layout` of the package on boards of an architecture."""
+    return _layout(arch in _SMALL_ARCHS)
+
+
+@functools.lru_cache(maxsize=2)
+def _layout(apart):
+    return Layout(_APART if apart else _TOGETHER)
+
+
+class Layout:
+    """Which modules of the package are which file on a board.
+
+    :ivar dict unit_of: module -> file; a module that no file lists is a file itself
+    :ivar dict units: file -> its modules
+    """
+
+    def __init__(self, together):
+        listed = {module: unit for unit, names in together.items() for module in names}
+        self.unit_of = {m: listed.get(m, m.replace(".", "_")) for m in modules()}
+        self.units = {}
+        for module, unit in self.unit_of.items():
+            self.units.setdefault(unit, []).append(module)
+        for unit in self.units:
+            self.units[unit] = together.get(unit, tuple(self.units[unit]))
+        self._names = {}
+
+    def merged(self, unit, names=None):
+        """Return the source text of one file of the package as it lies on a board.
+
+        :param names: of its modules, where not all of them are wanted.
+        """
+        names = names or self.units[unit]
+        texts = [_Module(self, name).on_board() for name in names]
+        head = texts[0].partition("\n")[0]
+        return head + "\n" + "\n".join(text.partition("\n")[2] for text in texts)
+
+    def for_board(self, text):
+        """Return a program's text with its imports of the package as they are on a board."""
+        return _Module(self, None, text).on_board()
+
+    def absolute(self, module):
+        """Return the name by which a module's file is imported on a board."""
+        unit = self.unit_of[module]
+        return PACKAGE if unit == "__init__" else f"{PACKAGE}.{unit}"
+
+    def globals(self, unit):
+        """Return ``{(module, name): name in the merged file}``."""
+        if unit not in self._names:
+            self._names[unit] = self._globals(unit)
+        return self._names[unit]
+
+    def _globals(self, unit):
+        taken, found = {}, {}
+        # The last module keeps its names: others may use the file as an object for it.
+        for module in reversed(self.units[unit]):
+            for name, what in _bound(_tree(module).body):
+                if isinstance(what, tuple) and of_package(what[0]):
+                    what = origin(*what)
+                    if self.unit_of.get(what[0]) == unit:
+                        continue  # the name that it has where it is defined
+                source = what or (module, name)
+                if taken.setdefault(name, source) == source:
+                    found[module, name] = name
+                else:
+                    found[module, name] = f"{name}_{module.rpartition('.')[2]}"
+        return found
+
+    def object_import(self, module, local):
+        """Return the statement that binds a module's file to a local name."""
+        unit = self.unit_of[module]
+        if unit == "__init__":
+            return f"import {PACKAGE}" + _as(PACKAGE, local)
+        return f"from {PACKAGE} import {unit}" + _as(unit, local)
+
+
+@functools.lru_cache(maxsize=None)
+def _tree(module):
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
+def _bound(statements):
+    """Yield (name, what it is) for each name that statements bind at the level of a module."""
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name, None
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, (node.module, alias.name)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0], (alias.name,)
+        elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                for part in ast.walk(target):
+                    if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                        yield part.id, None
+        if isinstance(node, ast.Try):
+            same = ast.unparse(node)  # a fallback for an import: the same text, the same thing
+            parts = [*node.body, *node.orelse, *node.finalbody]
+            parts += [inner for handler in node.handlers for inner in handler.body]
+            for name, _ in _bound(parts):
+                yield name, same
+        elif isinstance(node, (ast.If, ast.For, ast.While, ast.With)):
+            yield from _bound([*node.body, *getattr(node, "orelse", [])])
+
+
+def _where(module, name):
+    """Return (module that defines a name, its name there), looked up through a room's face."""
+    for node in _tree(module).body if module in modules() else ():
+        if _is_face(node):
+            table = ast.literal_eval(node.value)
+            if name in table:
+                return table[name].partition(".")[2], name
+    return module, name
+
+
+def _is_face(node):
+    """Tell whether a statement is the table of a room's public names."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Dict):
+        return False
+    return getattr(node.targets[0], "id", "") == "_NAMES"
+
+
+class _Module:
+    """One source text: what is changed in it for a board."""
+
+    def __init__(self, layout, module, text=None):
+        self.layout = layout
+        self.module = module
+        self.unit = None if module is None else layout.unit_of[module]
+        self.text = modules()[module].read_text(encoding="utf-8") if text is None else text
+        self.edits = []
+        self.starts = [0]
+        for line in self.text.encode().split(b"\n"):
+            self.starts.append(self.starts[-1] + len(line) + 1)
+
+    def on_board(self):
+        tree = ast.parse(self.text)
+        own = {}
+        if self.unit:
+            own = {
+                name: new
+                for (module, name), new in self.layout.globals(self.unit).items()
+                if module == self.module and new != name
+            }
+        self._scope(tree, own, {})
+        data = self.text.encode()
+        for start, end, new in sorted(self.edits, reverse=True):
+            data = data[:start] + new.encode() + data[end:]
+        return data.decode()
+
+    def _scope(self, scope, names, objects):
+        """Collect the changes below a module or function: names, and modules as objects."""
+        names, objects = dict(names), dict(objects)
+        inner, todo = [], list(scope.body) if isinstance(scope.body, list) else [scope.body]
+        nodes = []
+        while todo:
+            node = todo.pop()
+            nodes.append(node)
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node is not scope:
+                inner.append(node)
+                todo += [*getattr(node, "decorator_list", ()), *node.args.defaults]
+                continue
+            todo += ast.iter_child_nodes(node)
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and of_package(node.module):
+                self._import_from(node, names, objects)
+            elif isinstance(node, ast.Import):
+                self._import(node, objects)
+            elif isinstance(node, ast.Assign) and scope.__class__ is ast.Module:
+                self._face(node)
+            elif isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+                self._replace(node, "pass")
+        done, bound = set(), set()
+        if not isinstance(scope, ast.Module):
+            bound = {
+                n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+            bound |= {a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)}
+        for node in nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if node.value.id in objects:
+                    if self._attribute(node, objects[node.value.id], names, bound):
+                        done.add(node.value)
+        for node in nodes:
+            if isinstance(node, ast.Name) and node.id in names and node not in done:
+                self._replace(node, names[node.id])
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in names:
+                if scope.__class__ is ast.Module:
+                    self._name_of(node, names[node.name])
+            elif isinstance(node, ast.Global) and any(name in names for name in node.names):
+                self._replace(node, "global " + ", ".join(names.get(n, n) for n in node.names))
+        for node in inner:
+            arguments = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+            left = {name: new for name, new in names.items() if name not in arguments}
+            self._scope(node, left, objects)
+
+    def _replace(self, node, new):
+        start = self.starts[node.lineno - 1] + node.col_offset
+        end = self.starts[node.end_lineno - 1] + node.end_col_offset
+        self.edits.append((start, end, new))
+
+    def _name_of(self, node, new):
+        word = "class " if isinstance(node, ast.ClassDef) else "def "
+        start = self.starts[node.lineno - 1] + node.col_offset + len(word)
+        self.edits.append((start, start + len(node.name), new))
+
+    def _import_from(self, node, names, objects):
+        """An import of names or modules: kept with the file's name, or taken out."""
+        lines = []
+        for alias in node.names:
+            local = alias.asname or alias.name
+            module, *name = origin(node.module, alias.name)
+            if not name:  # a module as an object
+                objects[local] = module
+                if self.layout.unit_of[module] != self.unit:
+                    lines.append(self.layout.object_import(module, names.get(local, local)))
+                continue
+            name = name[0]
+            unit = self.layout.unit_of.get(module)
+            defined = self.layout.globals(unit) if unit else {}
+            if (module, name) not in defined:  # made by the installer
+                lines.append(f"from {node.module} import {alias.name}" + _as(alias.name, local))
+                continue
+            new = defined[module, name]
+            if unit == self.unit:
+                names[local] = new
+            else:
+                line = f"from {self.layout.absolute(module)} import {new}"
+                lines.append(line + _as(new, names.get(local, local)))
+        self._replace(node, "; ".join(lines) or "pass")
+
+    def _import(self, node, objects):
+        for alias in node.names:
+            path = alias.name.partition(".")[2]
+            if of_package(alias.name) and path:
+                if path not in modules():
+                    continue
+                if len(node.names) > 1:
+                    raise Refused(f"{self.module}: import {alias.name} on a line of its own")
+                same = self.layout.unit_of[path] == self.unit
+                self._replace(node, "pass" if same else "import " + self.layout.absolute(path))
+
+    def _attribute(self, node, module, names, bound):
+        """``module.name``, where the module is an object of the package; True when changed."""
+        unit = self.layout.unit_of[module]
+        new = self.layout.globals(unit).get((module, node.attr), node.attr)
+        if unit == self.unit:
+            if new in bound:
+                raise Refused(f"{self.module}: a variable hides {module}.{new} in one file")
+            self._replace(node, new)
+        elif new != node.attr:
+            base = names.get(node.value.id, node.value.id)
+            self._replace(node, f"{base}.{new}")
+        else:
+            return False
+        return True
+
+    def _face(self, node):
+        """The table of a room's face: only what is in other files, by the files' names."""
+        if self.module is None or not _is_face(node):
+            return
+        kept = {}
+        for name, module in ast.literal_eval(node.value).items():
+            module = module.partition(".")[2]
+            if self.layout.unit_of[module] != self.unit:
+                kept[name] = self.layout.absolute(module)
+        self._replace(node, f"_NAMES = {kept!r}")
+
+
+def _as(name, local):
+    return "" if name == local else f" as {local}"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The twin of the native module `_codec`: `out/twin/libacclimate_codec.so`."""
+
+import ctypes
+
+from . import library
+
+
+class _Sha(ctypes.Structure):
+    _fields_ = [
+        ("h", ctypes.c_uint32 * 8),
+        ("w", ctypes.c_uint32 * 16),
+        ("bytes", ctypes.c_uint32),
+    ]
+
+
+class _RangeCoder(ctypes.Structure):
+    _fields_ = [
+        ("code", ctypes.c_uint32),
+        ("range", ctypes.c_uint32),
+        ("near", ctypes.c_uint32),
+        ("p", ctypes.c_uint16 * 128),
+        ("n", ctypes.c_uint8 * 128),
+    ]
+
+
+def _writable(buffer, size):
+    if len(buffer) * memoryview(buffer).itemsize < size:
+        raise ValueError("buffer too short")
+    return (ctypes.c_uint8 * size).from_buffer(buffer)
+
+
+def _readable(buffer, size):
+    view = memoryview(buffer)
+    if view.nbytes < size:
+        raise ValueError("buffer too short")
+    if view.readonly or not view.contiguous:
+        return ctypes.create_string_buffer(view.tobytes(), max(1, view.nbytes))
+    return (ctypes.c_uint8 * view.nbytes).from_buffer(view)
+
+
+class Twin:
+    """The functions of the native module over one shared library."""
+
+    SHA_BYTES = ctypes.sizeof(_Sha)
+    RC_BYTES = ctypes.sizeof(_RangeCoder)
+
+    def __init__(self, path):
+        self._lib = ctypes.CDLL(str(path))
+        self._lib.rc_block.restype = ctypes.c_uint32
+
+    def sha_start(self, state):
+        self._lib.sha256_start(_writable(state, self.SHA_BYTES))
+
+    def sha_update(self, state, data, n):
+        self._lib.sha256_update(_writable(state, self.SHA_BYTES), _readable(data, n), n)
+
+    def sha_part(self, state, data, at, n):
+        part = memoryview(data)[at : at + n]
+        if len(part) != n:
+            raise ValueError("buffer too short")
+        self.sha_update(state, part, n)
+
+    def sha_finish(self, state, out):
+        self._lib.sha256_finish(_writable(state, self.SHA_BYTES), _writable(out, 32))
+
+    def copy(self, to, to_at, source, at, n):
+        whole, part = _writable(to, to_at + n), _readable(source, at + n)
+        self._lib.buffers_copy(ctypes.byref(whole, to_at), ctypes.byref(part, at), n)
+
+    def common_prefix(self, a, a_at, b, b_at, n):
+        first, second = _readable(a, a_at + n), _readable(b, b_at + n)
+        common = self._lib.buffers_common_prefix
+        return common(ctypes.byref(first, a_at), ctypes.byref(second, b_at), n)
+
+    def crc_update(self, crc, data, start, end):
+        if start < end:
+            whole = _readable(data, end)
+            at = ctypes.byref(whole, start)
+            self._lib.crc32_update(_writable(crc, 4), at, end - start)
+
+    def rc_reset(self, state):
+        self._lib.rc_reset(_writable(state, self.RC_BYTES))
+
+    def rc_start(self, state, data):
+        self._lib.rc_start(_writable(state, self.RC_BYTES), _readable(data, 4))
+
+    def rc_block(self, state, data, base, out, place):
+        at, k, n, have = place
+        if min(place) < 0:
+            raise ValueError("count")
+        after = ctypes.c_uint32(at)
+        place[1] = self._lib.rc_block(
+            _writable(state, self.RC_BYTES),
+            _readable(data, have),
+            have,
+            ctypes.byref(after),
+            _readable(base, n),
+            _writable(out, n),
+            k,
+            n,
+        )
+        place[0] = after.value
+
+
+def load(path=None):
+    """The twin, or None when `make twin` has not built it."""
+    return library.load(Twin, "codec", path)
+
+
+def register():
+    """Let the device package of this process use the twin, when it is built."""
+    library.register("codec", load())
+
+
+register()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What the twins share: their libraries in out/twin, and buffers as C takes them."""
+
+import ctypes
+from pathlib import Path
+
+from acclimate_host.paths import built
+
+
+def load(kind, name, path=None):
+    """Return ``kind(library of NAME, or the one at path)``, or None where it is not built."""
+    path = Path(path or built("twin", f"libacclimate_{name}.so"))
+    return kind(path) if path.exists() else None
+
+
+def register(name, twin):
+    """Let the device package of this process use a twin; None changes nothing."""
+    from acclimate import _native
+
+    if twin is not None:
+        _native.register(name, twin)
+
+
+def pointer(buffer, align=1):
+    """Return (address, bytes, what keeps it alive) of a buffer; a read-only one is copied.
+
+    :raises ValueError: where it does not begin at a multiple of `align`
+    """
+    view = memoryview(buffer)
+    if view.readonly:
+        whole = ctypes.create_string_buffer(view.tobytes(), max(1, view.nbytes))
+    elif not view.nbytes:
+        return 0, 0, None
+    else:
+        whole = (ctypes.c_char * view.nbytes).from_buffer(view)
+    address = ctypes.addressof(whole)
+    if address % align:
+        raise ValueError(f"buffer begins at {address:#x}; it must be a multiple of {align}")
+    return address, view.nbytes, whole

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""The C core of updates against Python and hashlib on random input; run by tools/sanitized.sh.
+
+A wrong memory access or undefined arithmetic ends the process with a report.
+usage: python sanitized_codec.py LIBRARY SEED [ROUNDS]
+"""
+
+import hashlib
+import random
+import sys
+import zlib
+from pathlib import Path
+
+from acclimate.store.rangecoder_native import Decoder as NativeDecoder
+
+from acclimate.store.rangecoder import Decoder
+from acclimate_host.capsules.rangecoder import Encoder
+from acclimate_host.twin import codec as twin_codec
+
+
+def hashes(core, draw):
+    data = draw.randbytes(draw.randrange(400))
+    state, out = bytearray(core.SHA_BYTES), bytearray(32)
+    core.sha_start(state)
+    at = 0
+    while at < len(data):
+        piece = data[at : at + draw.randrange(1, 150)]
+        core.sha_update(state, piece, len(piece))
+        at += len(piece)
+    core.sha_finish(state, out)
+    assert out == hashlib.sha256(data).digest()
+    crc = bytearray(b"\xff" * 4)
+    middle = draw.randrange(len(data) + 1)
+    core.crc_update(crc, data, 0, middle)
+    core.crc_update(crc, data, middle, len(data))
+    assert int.from_bytes(crc, "little") ^ 0xFFFFFFFF == zlib.crc32(data)
+
+
+def octets(core, draw):
+    a, b = bytearray(draw.choices(b"xy", k=40)), bytearray(draw.choices(b"xy", k=40))
+    i, j, n = draw.randrange(20), draw.randrange(20), draw.randrange(20)
+    same = next((k for k in range(n) if a[i + k] != b[j + k]), n)
+    assert core.common_prefix(a, i, b, j, n) == same
+    wanted = bytearray(a)
+    wanted[i : i + n] = b[j : j + n]
+    core.copy(a, i, b, j, n)
+    assert a == wanted
+
+
+def differences(core, draw):
+    """Code of real differences, or any bytes: both decoders give the same, whatever comes."""
+    n = draw.randrange(1, 120)
+    if draw.random() < 0.5:
+        spread = draw.choice((0.3, 2, 20, 80))
+        values = [max(-128, min(127, round(draw.gauss(0, spread)))) for _ in range(n)]
+        stream = Encoder().stream(values)
+    else:
+        values, stream = None, draw.randbytes(draw.randrange(4, 300))
+    size = len(stream) + draw.randrange(32, 60)  # what was read ahead, and NEED_BYTES
+    base, results = draw.randbytes(n), []
+    for decoder in (Decoder(size), NativeDecoder(core, size)):
+        decoder.input[: len(stream)] = stream
+        decoder.start()
+        out = bytearray(n)
+        results.append((decoder.block(base, out, 0, n, size), bytes(out), decoder.at))
+    assert results[0] == results[1]
+    if values is not None:
+        assert results[0][1] == bytes((b + v) & 255 for b, v in zip(base, values, strict=True))
+
+
+def main(library, seed, rounds=300):
+    core, draw = twin_codec.load(Path(library)), random.Random(int(seed))
+    for _ in range(int(rounds)):
+        hashes(core, draw)
+        octets(core, draw)
+        differences(core, draw)
+    print("clean")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""The measure of the house: what it must see in a tree, and what is no fault."""
+
+import pytest
+
+from acclimate_host.paths import repository
+from tools import house
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Write {path: text} below a root of its own; return the paths."""
+    monkeypatch.setattr(house, "ROOT", tmp_path)
+
+    def write(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return [tmp_path / name for name in files]
+
+    return write
+
+
+def test_a_face_offers_its_names_and_a_file_what_it_defines(tree, tmp_path):
+    tree(
+        {
+            "__init__.py": "def release(): pass",
+            "room/__init__.py": '_NAMES = {"Store": "a.b", "_Part": "a.c"}\ndef _own(): pass',
+            "room/inner.py": "class NotSeen: pass",
+            "loop.py": "class Loop: pass\ndef run(): pass\ndef _help(): pass\nX = 1",
+            "_private.py": "def hidden(): pass",
+            "_rooms/__init__.py": "def hidden(): pass",
+            "notes.txt": "def none(): pass",
+        }
+    )
+    assert house.public_names(tmp_path) == {
+        "__init__": ["release"],
+        "loop": ["Loop", "run"],
+        "room": ["Store"],
+    }
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "import p.a",
+        "from p import a",
+        "from p.a import x",
+        "from . import a",
+        "from .a import x",
+        "def f():\n    from p.a import x",
+    ],
+)
+def test_a_circle_of_python_files_is_seen_however_it_is_closed(tree, back):
+    a, b, c, _ = tree(
+        {
+            "host/p/a.py": "from p.b import y",
+            "host/p/b.py": "from p import c",
+            "host/p/c.py": back,
+            "host/p/__init__.py": "",
+        }
+    )
+    assert house.circles(house.python_imports([a, b, c])) == [(a, b, c)]
+
+
+def test_a_line_of_python_files_and_a_package_s_own_name_are_no_circle(tree):
+    files = tree(
+        {
+            "host/p/__init__.py": "VERSION = 1",
+            "host/p/a.py": "from p import VERSION\nfrom p.b import y\nimport os",
+            "host/p/b.py": "from . import VERSION\nfrom .sub.c import z",
+            "host/p/sub/c.py": "from .. import VERSION",
+        }
+    )
+    assert house.circles(house.python_imports(files)) == []
+
+
+def test_a_circle_of_includes_is_seen_and_the_nearest_file_of_a_name_counts(tree):
+    a, b, other, _ = tree(
+        {
+            "native_modules/m/a.h": '#include "b.h"',
+            "native_modules/m/b.h": '  # include "../m/a.h"',
+            "native_modules/n/c.c": '#include "a.h"\n#include <b.h>\n#include "none.h"',
+            "native_modules/n/a.h": "",
+        }
+    )
+    assert house.circles(house.includes([a, b])) == [(a, b)]
+    near = other.with_name("a.h")
+    assert house.includes([a, near, other])[other] == {near}
+
+
+def test_blocks_count_whole_ones_and_two_for_each_folder_and_the_superblock():
+    assert house.blocks([1, 4096, 4097], 2) == 1 + 1 + 2 + 2 * 3
+    taken = house._taken({"a.mpy": b"x" * 4097, "svm/__init__.mpy": b"x"})
+    assert taken == {"files": 2, "bytes": 4098, "blocks": 3 + 2 * 4, "block_bytes": 11 * 4096}
+
+
+def test_every_missed_bar_is_named_and_none_that_holds():
+    good = {
+        "public": {"names": 70, "modules": 12},
+        "circles": [],
+        "lines": {"less": 3000},
+    }
+    assert house.missed(good) == []
+    bad = {
+        "public": {"names": 71, "modules": 13},
+        "circles": [["a.py", "b.py"]],
+        "lines": {"less": 2999},
+    }
+    assert len(house.missed(bad)) == 4
+
+
+def test_lines_and_rooms_are_counted_as_wc_does(tree):
+    files = tree({"host/p/a.py": "1\n2\n", "host/p/q/b.py": "3\n", "host/p/q/r/c.py": "4\n"})
+    assert house.lines(files) == 4
+    assert house.rooms(files, []) == {"host/p": 2, "host/p/q": 2}
+
+
+def test_the_templates_of_the_native_svm_are_the_only_circle_that_is_let_pass():
+    sources = sorted((repository() / "native_modules" / "svm").rglob("*.[chS]"))
+    for group in house.circles(house.includes(sources)):
+        assert all(path.parent.name == "svm" for path in group)

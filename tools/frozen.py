@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Write the files that a firmware freezes: parts of the device package, as on a board.
+
+usage: python tools/frozen.py learning|capsules FOLDER
+
+The 256 KB of a SAMD21 do not take the whole package: each firmware names the modules that it has.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from acclimate_host.connect import merge
+
+LEARNING = (
+    "__init__",
+    "_native",
+    "features",
+    "loop",
+    "svm",
+    "svm.parameters",
+    "svm.model",
+    "svm.machine",
+    "svm.data",
+    "svm.collect",
+    "svm.train",
+)
+CAPSULES = (
+    "__init__",
+    "_native",
+    "_buffers",
+    "_crc",
+    "_digest",
+    "_sha256",
+    "flash",
+    "flash.base",
+    "net",
+    "net.layer",
+    "net.network",
+    "nor",
+    "pull",
+    "pull.client",
+    "pull.exchange",
+    "pull.http",
+    "pull.manifest",
+    "pull.serial",
+    "pull.sockets",
+    "store",
+    "store.capsule",
+    "store.core",
+    "store.delta",
+    "store.install",
+    "store.journal",
+    "store.operators",
+    "store.rangecoder",
+    "store.slots",
+)
+FIRMWARE = {"learning": LEARNING, "capsules": CAPSULES}
+
+
+def write(names, folder):
+    """Write the merged files of the named modules below a folder."""
+    target = Path(folder, merge.PACKAGE)
+    shutil.rmtree(folder, ignore_errors=True)
+    target.mkdir(parents=True)
+    layout = merge.layout()
+    for unit, modules in layout.units.items():
+        chosen = [module for module in modules if module in names]
+        if chosen:
+            (target / f"{unit}.py").write_text(layout.merged(unit, chosen), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(FIRMWARE[sys.argv[1]], sys.argv[2])
