@@ -8,7 +8,6 @@ import pytest
 from net_cases import sample, stored, values_for
 
 from acclimate.net import Net
-from acclimate_host import twin_net
 from acclimate_host.compile import choice_problem
 from acclimate_host.compile.choice_problem import Infeasible, Problem
 from acclimate_host.compile.choice_space import fronts_of
@@ -31,6 +30,7 @@ from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.seeded import seeded_network
 from acclimate_host.sparse.scheme import last_layers
+from acclimate_host.twin import net as twin_net
 
 needs_twin = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built: make twin")
 
