@@ -207,9 +207,9 @@ def test_answers_of_a_replaced_model_do_not_count_against_the_new_one():
     assert feedback.truth(0) and feedback.answered == 1 and feedback.recent() == 1000
 
 
-def refused(call, *words):
+def refused(words, call, *arguments):
     try:
-        call()
+        call(*arguments)
     except ValueError as error:
         for word in words:
             assert word in str(error), error
@@ -223,39 +223,37 @@ def test_numbers_that_the_store_would_cut_are_refused_with_its_limits():
         feedback = Feedback(2, typecode=typecode)
         store = Stitcher(2, classes=2, per_class=4, typecode=typecode)
         for bad in (low - 1, high + 1, 600000, 0.5, nan, infinity):
-            for call in (
-                lambda: feedback.expect([1, bad], 0),
-                lambda: store.add([1, bad], 0, 1),
-                lambda: store.fill([1, bad], 1),
-            ):
-                refused(call, str(low), str(high))
+            limits = str(low), str(high)
+            refused(limits, feedback.expect, [1, bad], 0)
+            refused(limits, store.add, [1, bad], 0, 1)
+            refused(limits, store.fill, [1, bad], 1)
         assert feedback.waiting == 0 and store.new == 0 and store.held_count == 0
         feedback.expect([low, high], 0)
         assert feedback.truth(0) and list(feedback.row) == [low, high]
     feedback = Feedback(1, typecode="f")
     for bad in (nan, infinity, -infinity):
-        refused(lambda: feedback.expect([bad], 0), "finite")
-    refused(lambda: feedback.expect([1.0, 2.0], 0), "1 numbers")
+        refused(("finite",), feedback.expect, [bad], 0)
+    refused(("1 numbers",), feedback.expect, [1.0, 2.0], 0)
 
 
 def test_a_loop_refuses_a_window_before_it_predicts_and_acts():
     acted = []
     loop = make()
     loop.io._action = acted.append
-    refused(lambda: loop.sense(array("h", [600])), "127", "600")
+    refused(("127", "600"), loop.sense, array("h", [600]))
     assert not acted and loop.feedback.waiting == 0
     loop.sense(array("h", [60]))
     assert acted == [1]
     for bad in (2, -1, 0.5, float("nan")):
-        refused(lambda: loop.observe(bad), "truth", "0..1")
+        refused(("truth", "0..1"), loop.observe, bad)
     assert loop.feedback.waiting == 1 and loop.observe(1)
 
 
 def test_labels_that_a_byte_would_cut_are_refused():
-    refused(lambda: Feedback(1).expect(rows(1), 256), "label", "255")
+    refused(("label", "255"), Feedback(1).expect, rows(1), 256)
     store = Stitcher(1, classes=2, per_class=2)
-    refused(lambda: store.add(rows(1), 300, 1), "output", "255")
-    refused(lambda: store.add(rows(1), 0.5, 1), "output")
+    refused(("output", "255"), store.add, rows(1), 300, 1)
+    refused(("output",), store.add, rows(1), 0.5, 1)
 
 
 def test_held_back_samples_are_drawn_by_chance_so_that_no_rhythm_of_the_data_meets_them():
@@ -273,8 +271,8 @@ def test_the_seed_decides_which_samples_are_held_back():
         return [store.add(rows(0), 0, k & 1) for k in range(80)]
 
     assert held(1) == held(1) and held(1) != held(2)
-    for bad in ({"seed": 0}, {"seed": 30001}, {"hold_every": 1}, {"hold_every": 1001}):
-        refused(lambda: Stitcher(1, classes=2, per_class=4, **bad), "hold_every, seed")
+    for hold_every, seed in ((4, 0), (4, 30001), (1, 1), (1001, 1)):
+        refused(("hold_every, seed",), Stitcher, 1, 2, 4, 16, hold_every, "b", seed)
 
 
 def test_recent_forgets_old_answers():
