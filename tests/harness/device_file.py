@@ -8,7 +8,6 @@ is skipped with that text as reason. Comments at the head of the file may say wh
     # RUNTIMES = ("cpython", "desktop")         the only runtimes (or families of them)
     # NOT_ON = {"samd21": "needs 40 KB"}        runtimes or families that are left out, and why
     # MIN_HEAP = 60000                          bytes of heap that must be free before import
-    # TIMEOUT_S = 120                           for one function; 60 without it
 """
 
 import ast
@@ -22,9 +21,10 @@ import pytest
 
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
+from harness.clock import HANG_S
 from harness.runtimes import (
+    ARCHS,
     DEVICE_TESTS,
-    LIMITED,
     MODELS,
     ONLY_WITH_NATIVE,
     VARIANTS,
@@ -32,7 +32,7 @@ from harness.runtimes import (
     twins,
 )
 
-_HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP) = (.*)$", re.MULTILINE)
 _CALL = """
 import gc
 gc.collect()
@@ -40,7 +40,7 @@ _skip = _test.%s()
 if _skip:
     print("SKIP", _skip)
 """
-_DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0, "TIMEOUT_S": 60}
+_DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0}
 
 
 class DeviceTestFile:
@@ -153,14 +153,12 @@ class BoardRun:
         free = int(self.board.exec("import gc\ngc.collect()\nprint(gc.mem_free())"))
         if free < need:
             pytest.skip(f"needs {need} bytes of heap, {self.runtime.name} has {free}")
-        if self.runtime.limited:
-            self.board.exec(LIMITED)
-        self.board.exec(f"import {self.file.path.stem} as _test", self.file.options["TIMEOUT_S"])
+        self.board.exec(f"import {self.file.path.stem} as _test", HANG_S)
 
     def _files(self):
-        from harness.runtimes import ARCHS
-
-        arch = ARCHS[self.runtime.board]
+        arch = ARCHS.get(self.runtime.board)
+        if self.runtime.board == "circuitpython":
+            return self._circuitpython_files()
         built = package.build(arch, sources=self.file.files, pure=not self.runtime.native)
         if not self.runtime.native:
             built.pop("_manifest.mpy", None)
@@ -171,11 +169,22 @@ class BoardRun:
             wanted[f"{root}/{path.stem}.mpy"] = data
         return wanted
 
+    def _circuitpython_files(self):
+        compiler = package.circuitpython_compiler()
+        built = package.build_circuitpython(sources=self.file.files, compiler=compiler)
+        wanted = {f"{self.board.lib}/acclimate/{name}": data for name, data in built.items()}
+        for path in self.file.files:
+            name, data = path.name, package.program_text(path)
+            if compiler:
+                name, data = path.stem + ".mpy", package.compile_source(data, name, None, compiler)
+            wanted[f"{self.board.root}/{name}"] = data
+        return wanted
+
     def call(self, function):
         if self.board is None:
             self._prepare()
         try:
-            output = self.board.exec(_CALL % function, self.file.options["TIMEOUT_S"])
+            output = self.board.exec(_CALL % function, HANG_S)
         except BoardError as error:
             pytest.fail(f"{self.runtime.name}: {error.output}{error.traceback}", pytrace=False)
         except AcclimateError as error:

@@ -133,7 +133,7 @@ def test_micropython_pulls_over_its_own_sockets(server, served, is_async, tmp_pa
         install(board, only=["pull"], yes=True)
         copy_model(board)
         text = PULL.format(device="lib", key=cases.KEY, url=served, is_async=is_async)
-        found = json.loads(board.exec(text, 60))
+        found = json.loads(board.exec(text))
     assert found == [True, False, "unchanged", sum(weights)]
 
 

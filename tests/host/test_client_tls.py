@@ -156,4 +156,4 @@ def test_micropython_checks_the_certificate(served, certificates, driver, known)
             is_async=driver != "blocking",
             is_late="at once" in driver,
         )
-        assert board.exec(code, 60) == ("Refused\n" if known else "True verified\n")
+        assert board.exec(code) == ("Refused\n" if known else "True verified\n")
