@@ -67,7 +67,7 @@ _TOGETHER = {
 
 
 # Where the heap is small none lie together.
-_APART = {}
+_APART: dict[str, tuple[str, ...]] = {}
 _SMALL_ARCHS = ("armv6m",)
 
 
