@@ -64,7 +64,7 @@ class Region:
     ):
         """Return statements that leave a Store in ``store``; the key is in a file of the board."""
         return f"""
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.store import Store
 {self.flash_code()}
 try:
