@@ -53,7 +53,7 @@ def _listens(port):
 
 DEVICE = """
 from acclimate.pull import Receiver
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.pull import Mqtt, receive
 from nor import NorFlash
 from acclimate.store import Store
