@@ -30,7 +30,8 @@ from .tree import Tree
 _FIRST_S = 1.0  # walks before anything else
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
 _CUT_S = 120.0  # most seconds for cuts
-_COUNTED = 2_000  # columns from which the tree over counts is the better search
+_COUNTED, _WIDE = 2_000, 2e-3  # columns and gap from which the tree is the better search
+_PROGRAM_S = 60.0  # for the MIP solver before the tree
 _CLASS_NODES = 200  # from which the formulation of a class is too large
 _NEAR_S, _NEAR_SHARE = 30.0, 0.2  # for plans near the relaxation, and the share of the time
 _TURN = 0.01  # share of the gap that another turn must close
@@ -66,7 +67,7 @@ class Search:
         try:
             self._greedy()
             for phase in self._phases():
-                if self._closed() or self.exact or not self.watch.left() or self.watch.stop:
+                if self._closed() or not self.watch.left() or self.watch.stop:
                     break
                 phase()
         except KeyboardInterrupt:
@@ -286,7 +287,7 @@ class Search:
         if found is not None and not self.offer(found[1]):
             return  # with overlap, operators that take no time
         if found is None or found[0] >= self.verdict.energy * (1 - 1e-12):
-            self.bound, self.exact = self.verdict.energy, True
+            self.bound = self.verdict.energy
             self.solver = "complete search"
             self._say("done")
 
@@ -310,12 +311,19 @@ class Search:
             return
         if self._closed() or self.options.solver != "highs" or not self.watch.left():
             return
-        if self.plan is not None and len(model.program.cost) > _COUNTED:
-            tree = Tree(root, self.gap, self._energy, self._offer_all, self._tell, self.look)
-            self._raise(min(tree.run(self.watch, self.options.threads), self.verdict.energy))
-            self._say("done")
-        else:
+        if not self._is_wide(root):
             self._program(root)
+        if self.exact or self._closed() or self.plan is None or not self.watch.left():
+            return
+        tree = Tree(root, self.gap, self._energy, self._offer_all, self._tell, self.look)
+        self._raise(min(tree.run(self.watch, self.options.threads), self.verdict.energy))
+        self._say("done")
+
+    def _is_wide(self, root):
+        """Whether the tree over counts is the better search."""
+        gap = 1 - self.bound / self.verdict.energy if self.plan is not None else 0.0
+        large = len(root.model.program.cost) > _COUNTED
+        return large and gap > _WIDE and bool(root.model.again)
 
     def _tightened(self, root):
         """Cuts, then plans near the relaxation, in turn; False where no (better) plan is left."""
@@ -367,22 +375,28 @@ class Search:
         self._raise(self.verdict.energy)
 
     def _program(self, root):
-        """The stages as a program for the MIP solver."""
-        start = root.model.values_of(self.plan) if self.plan is not None else None
-        outcome = highs.minimise(
-            root.model.program,
-            self.watch,
-            0.9 * self.gap * abs(self.bound),
-            start,
-            *root.limits,
-            lambda best, bound: self._say("branch and bound", bound),
-        )
-        if outcome.status == "infeasible":
-            self._refuse_or_close()
-            return
-        if outcome.values is not None:
-            self._offer_all(root.model.plans(outcome.values))
-        self._raise(min(outcome.bound, self._energy() or outcome.bound))
+        """The stages as a program for the MIP solver, with the cuts that its solutions break."""
+        watch = self.watch.part(min(_PROGRAM_S, 0.4 * self.watch.left()))
+        while watch.left() and not watch.stop:
+            start = root.model.values_of(self.plan) if self.plan is not None else None
+            gap = 0.9 * self.gap * abs(self.bound)
+            outcome = highs.minimise(
+                root.model.program, watch, gap, start, *root.limits, self._tell_program
+            )
+            if outcome.status == "infeasible":
+                self._refuse_or_close()
+                return
+            self._raise(min(outcome.bound, self._energy() or outcome.bound))
+            if outcome.values is not None:
+                self._offer_all(root.model.plans(outcome.values))
+            if self._closed() or outcome.values is None:
+                return
+            if not root.refused(outcome.values):
+                self.exact = outcome.status == "optimal"  # the stages decide no more than this
+                return
+
+    def _tell_program(self, best, bound):
+        self._say("branch and bound", bound)
 
     def _class(self):
         """A class of plans exactly; with overlap, count ever more of the paging until in time."""

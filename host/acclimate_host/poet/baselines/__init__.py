@@ -112,9 +112,7 @@ def _solved(name, graph, budget, clock, began, options):
         bound, proven = bound * low, proven and high <= low * (1 + 1e-9)
     seconds = time.monotonic() - began
     of_class = proven or (answer.class_proven and not timed)
-    return Outcome(
-        name, answer.plan, verdict, "", seconds, bound, proven, of_class, answer.space
-    )
+    return Outcome(name, answer.plan, verdict, "", seconds, bound, proven, of_class, answer.space)
 
 
 def _power(graph):
