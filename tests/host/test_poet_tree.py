@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The tree over counts, and the linear program that only has the rows that matter."""
 
-import itertools
-
 import numpy as np
 import pytest
 
-from acclimate_host.poet import greedy, highs, tree
-from acclimate_host.poet import solve as solving
+from acclimate_host.poet import complete, greedy, highs, tree
+from acclimate_host.poet import search as searching
 from acclimate_host.poet.exhaustive import search
 from acclimate_host.poet.graphs import forward_bytes, network_graph
 from acclimate_host.poet.model import build
@@ -25,21 +23,29 @@ def model_of(graph, budget):
     return build(graph, budget, space, positions(graph, budget, space))
 
 
+def _one_walk(search, watch):
+    steps = search.walks.next() if search.plan is None else None
+    if steps is not None:
+        search.offer(steps)
+
+
 @pytest.fixture
 def forced(monkeypatch):
     """Every gap goes to the tree, and no cuts or good plans come before it."""
     nodes = []
-    plans, run = greedy.plans, tree.Tree.run
+    run = tree.Tree.run
 
     def counted(self, *arguments):
         bound = run(self, *arguments)
         nodes.append(self.nodes)
         return bound
 
-    monkeypatch.setattr(solving, "_COUNTED", (0, 10**9))
-    monkeypatch.setattr(solving, "_WIDE_GAP", 1e-9)
+    monkeypatch.setattr(complete, "MOST_NODES", 0)
+    monkeypatch.setattr(searching, "_COUNTED", 0)
+    monkeypatch.setattr(searching, "_WIDE", 1e-9)
+    monkeypatch.setattr(searching.Search, "_near", lambda *_: True)
+    monkeypatch.setattr(searching.Search, "walk", _one_walk)
     monkeypatch.setattr(Root, "cut", lambda *_: True)
-    monkeypatch.setattr(greedy, "plans", lambda *a: itertools.islice(plans(*a), 1))
     monkeypatch.setattr(tree.Tree, "run", counted)
     return nodes
 
