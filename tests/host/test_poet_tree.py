@@ -58,16 +58,25 @@ def bare(forced, monkeypatch):
     return forced
 
 
-@pytest.mark.parametrize("kind", ["forced", "bare"])
-def test_the_tree_agrees_with_exhaustive_search(kind, request):
-    nodes, faults = request.getfixturevalue(kind), {}
+def test_the_tree_agrees_with_exhaustive_search(forced):
+    faults = {}
     for seed in range(120):
         graph, budget = training(seed)
         fault = differs(graph, budget, search(graph, budget))
         if fault:
             faults[seed] = fault
-    assert not faults
-    assert len(nodes) > 5 and (kind == "forced" or sum(nodes) > 2 * len(nodes))
+    assert not faults and len(forced) > 5
+
+
+def test_without_cuts_the_tree_proves_less_and_nothing_wrong(bare):
+    for seed in range(60):
+        graph, budget = training(seed)
+        best = search(graph, budget)
+        if best is not None:
+            answer = solve(graph, budget)
+            assert answer.energy == pytest.approx(best[0], rel=1e-6), seed
+            assert answer.class_proven and answer.lower_bound <= best[0] * (1 + 1e-9)
+    assert sum(bare) > 2 * len(bare)
 
 
 def test_one_thread_finds_the_same_optimum_as_several(forced):

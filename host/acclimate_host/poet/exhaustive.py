@@ -54,7 +54,7 @@ def search(graph, budget, free_order=False):
 
 
 def _is_new(labels, state, time, budget):
-    """Labels of a state leave the queue by energy, so only a shorter time is worth a second visit."""
+    """Labels of a state leave the queue by energy: only a shorter time is worth a second visit."""
     best = labels.get(state)
     if best is not None and (budget.deadline is None or time >= best):
         return False

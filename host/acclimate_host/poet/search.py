@@ -134,7 +134,8 @@ class Search:
         return "time_limit" if time.monotonic() >= self.watch.until else "cpu_limit"
 
     def _all_words(self):
-        means = [] if self.space.paging else ["without paging"]
+        paging = self.space.paging or self.budget.aux_bytes == 0
+        means = [] if paging else ["without paging"]
         means += [] if self.space.recompute else ["without computing again"]
         return " ".join([_ALL, " and ".join(means)]).strip()
 
@@ -335,6 +336,7 @@ class Search:
             root.settle()
             if not self._near(root):
                 return False
+            self._near_class(root)
             wide = (self._energy() or math.inf) - before[0]
             raised = root.outcome.bound > before[0] + _TURN * wide
             if not watch.left() or self._closed() or not (raised or before[1] != self._energy()):
@@ -358,6 +360,22 @@ class Search:
             root.tighten(self.verdict.energy if self.plan else math.inf)
             root.settle()
         return outcome.status != "infeasible"
+
+    def _near_class(self, root):
+        """The formulation of the class over what the relaxation recomputes in part."""
+        model, values = root.model, root.outcome.values
+        if self._closed() or not self.watch.left() or len(model.ends) < len(self.graph.nodes):
+            return
+        again = {key for key, column in model.again.items() if values[column] > 1e-6}
+        space = replace(self.space, rounds=1)
+        places = positions(self.graph, self.budget, space, lambda i, t: (i, t) in again)
+        part = build(self.graph, self.budget, space, places)
+        start = part.values_of(self.plan) if self.plan is not None else None
+        watch = self.watch.part(min(_NEAR_S, _NEAR_SHARE * self.watch.left()))
+        gap = 0.1 * self.gap * abs(self.bound)
+        found = highs.minimise(part.program, watch, gap, start)
+        if found.values is not None and self.offer(part.plan_of(found.values)):
+            root.tighten(self.verdict.energy)
 
     def _between(self, bound, values, seconds):
         """After a round of cuts: the bound, and some walks beside it."""
