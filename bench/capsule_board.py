@@ -25,7 +25,7 @@ from acclimate import _native
 import _codec
 _native.register('codec', _codec)
 from acclimate.flash import BlockFlash
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.store import Store
 import acclimate.store.install
 {imports}

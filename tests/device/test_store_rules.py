@@ -7,8 +7,7 @@ from capsule_vectors import BASE, KEY, TARGET
 from nor import NorFlash
 
 from acclimate.flash import FlashError
-from acclimate.store import CapsuleError, Store, StoreError
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, CapsuleError, Store, StoreError, Wanted
 
 PAGE = 128
 PAGES = 8  # two of the journal, two slots of three
