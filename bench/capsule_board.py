@@ -27,7 +27,7 @@ _native.register('codec', _codec)
 from acclimate.flash import BlockFlash
 from acclimate.store import Wanted
 from acclimate.store import Store
-import acclimate.store.install
+from acclimate.store import Updater
 {imports}
 P = qboard.PAGE_BYTES
 channel = memoryview(qboard.Flash(qboard.RAW_START + {region} * P, {channel} * P))

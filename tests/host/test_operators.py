@@ -62,7 +62,7 @@ def board(request):
     with open_board(name, **({"elf": FROZEN[name]} if name in FROZEN else {})) as opened:
         if name not in FROZEN:
             install(opened, ["store"], yes=True)
-        copy_model(opened)
+            copy_model(opened)
         opened.arch = ARCHS[name]
         yield opened
 

@@ -8,7 +8,9 @@ An object is there before a manifest names it, and a manifest is replaced in one
 device sees the old state or the new one.
 """
 
+import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from acclimate_host.capsules import delta
@@ -27,23 +29,23 @@ class Repository:
     :param key: of the devices (16 to 64 bytes), which manifests are signed with, or None.
     """
 
-    def __init__(self, folder, key=None):
+    def __init__(self, folder: str | os.PathLike[str], key: bytes | None = None) -> None:
         self.folder = Path(folder)
         self.key = key
         for name in ("objects", "models"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
-    def manifest_path(self, model, cohort="all"):
+    def manifest_path(self, model: int, cohort: str = "all") -> Path:
         if not _COHORT.fullmatch(cohort):
             raise Refused(f"cohort {cohort!r}: lower-case letters, digits, - and _, at most 32")
         return self.folder / "models" / str(model) / f"{cohort}.man"
 
-    def manifest(self, model, cohort="all"):
+    def manifest(self, model: int, cohort: str = "all") -> Manifest | None:
         """Return the Manifest of a cohort, or None."""
         path = self.manifest_path(model, cohort)
         return unpack(path.read_bytes()) if path.exists() else None
 
-    def capsule(self, model, cohort="all"):
+    def capsule(self, model: int, cohort: str = "all") -> bytes | None:
         """Return the bytes of the newest whole capsule of a cohort, or None."""
         manifest = self.manifest(model, cohort)
         for entry in manifest.entries if manifest else ():
@@ -51,7 +53,13 @@ class Repository:
                 return (self.folder / "objects" / entry.name).read_bytes()
         return None
 
-    def publish(self, capsule, cohort="all", percent=100, bases=()):
+    def publish(
+        self,
+        capsule: bytes,
+        cohort: str = "all",
+        percent: int = 100,
+        bases: Iterable[bytes] = (),
+    ) -> Manifest:
         """Make a signed capsule the newest of its model for a cohort; return the Manifest.
 
         :param percent: share of the cohort's devices that take it; raise it later with
@@ -73,7 +81,7 @@ class Repository:
             raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
         if present and new.version <= present.version:
             raise Refused(f"version {new.version}: expected above {present.version}")
-        known = {}
+        known: dict[bytes, bytes] = {}
         for base in (self.capsule(new.model, cohort), *bases):
             if base is not None:
                 known.setdefault(read(base).digest, base)
@@ -86,7 +94,7 @@ class Repository:
         write_whole(self.manifest_path(new.model, cohort), manifest.pack(self.key))
         return manifest
 
-    def set_percent(self, model, percent, cohort="all"):
+    def set_percent(self, model: int, percent: int, cohort: str = "all") -> None:
         """Change which share of a cohort takes its newest capsule.
 
         :raises Refused: nothing is published, or it is signed with another key than this one.
@@ -103,17 +111,17 @@ class Repository:
         new = Manifest(old.model, old.version, old.total, old.digest, percent, old.entries)
         write_whole(self.manifest_path(model, cohort), new.pack(self.key))
 
-    def _is_signed(self, model, cohort):
+    def _is_signed(self, model: int, cohort: str) -> bool:
         """Tell whether the present manifest is signed: with the key, or, without one, at all."""
         data = self.manifest_path(model, cohort).read_bytes()
         return any(data[-TAG_BYTES:]) if self.key is None else is_signed(data, self.key)
 
-    def models(self):
+    def models(self) -> Iterator[tuple[int, str, Manifest]]:
         """Yield (model, cohort, Manifest) of all that is published."""
         for path in sorted(self.folder.glob("models/*/*.man")):
             yield int(path.parent.name), path.stem, unpack(path.read_bytes())
 
-    def _entry(self, base, data):
+    def _entry(self, base: bytes, data: bytes) -> Entry:
         name = object_name(data)
         path = self.folder / "objects" / name
         if not path.exists():

@@ -74,7 +74,7 @@ _TOGETHER = {
 
 
 # Where the heap is small none lie together.
-_APART = {}
+_APART: dict[str, tuple[str, ...]] = {}
 _SMALL_ARCHS = ("armv6m",)
 # What a room offers beside the default set: name -> modules (see `acclimate install --with`).
 EXTRAS = {
