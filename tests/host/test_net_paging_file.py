@@ -4,6 +4,7 @@ with pages in files of its 256 KB file system, made beforehand, within its arena
 without a plan. What does not fit the files is computed again."""
 
 import numpy as np
+import pytest
 from net_cases import stored, values_for
 from test_net_paging_board import (
     ARENA,
@@ -43,6 +44,7 @@ print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.e
 )
 
 
+@pytest.mark.slow
 def test_training_that_needs_twice_the_ram_pages_to_files():
     require_board()
     graph = deep_net()
