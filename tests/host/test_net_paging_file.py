@@ -52,7 +52,7 @@ def test_training_that_needs_twice_the_ram_pages_to_files():
     plain = encode(plain_step(graph, full(graph)), network)
     assert plain.arena_bytes >= 2 * load("nrf52840").value("ram_bytes")
     budget = Budget(ARENA, aux_bytes=FILES_BYTES)
-    found = fit(network, full(graph), ARENA, budget=budget, time_limit=60, gap=0.3)
+    found = fit(network, full(graph), ARENA, budget=budget, time_limit=600, gap=0.3)
     blocks = found.store_blocks(PAGE_BYTES)
     image = np.random.default_rng(1).integers(-128, 128, graph["x"].shape).astype(np.int8)
     x = stored(image)
