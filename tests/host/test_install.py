@@ -22,9 +22,7 @@ FOLDER = "/acclimate"
 @pytest.mark.case("A9")
 def test_the_board_decides_what_is_copied(runtime):
     report = install(runtime, ["_sha256"])
-    assert sorted(report.copied) == sorted(
-        ["__init__.mpy", "_sha256.mpy", "_native.mpy", "_manifest.mpy"]
-    )
+    assert sorted(report.copied) == ["__init__.mpy", "_sha256.mpy"]
     assert runtime.ls(runtime.lib + FOLDER).keys() == set(report.copied)
     code = "import acclimate\nfrom acclimate._sha256 import sha256\n"
     code += "print(acclimate.__version__, sha256(b'abc').hexdigest()[:8])"
@@ -64,7 +62,7 @@ def test_a_stale_source_twin_is_removed_only_after_asking(desktop):
         install(desktop, ["_sha256"], ask=lambda question: asked.append(question))
     assert "sha256.py" in asked[0] and desktop.exists(twin)
     report = install(desktop, ["_sha256"], ask=lambda question: True)
-    assert report.removed == ["sha256.py"] and not desktop.exists(twin)
+    assert report.removed == ["_sha256.py"] and not desktop.exists(twin)
 
 
 def test_bytecode_of_an_older_release_goes_with_a_full_installation(desktop):
@@ -118,7 +116,7 @@ def test_a_copy_that_differs_is_an_error(desktop, monkeypatch):
 
 
 def test_an_unknown_module_names_those_there_are(desktop):
-    with pytest.raises(Refused, match="no module teapot in acclimate; there are:.*sha256"):
+    with pytest.raises(Refused, match="no module teapot in acclimate; there are:.*store, svm"):
         install(desktop, ["teapot"])
 
 
@@ -173,7 +171,7 @@ def test_a_drive_of_another_major_version_gets_sources(drive, monkeypatch):
 # ---- native modules as they ship, on the interpreter that would run them ------------------
 
 _ATTACK = """
-import acclimate as _native
+from acclimate import _native
 good = open({path!r}, 'rb').read()
 _native._import = lambda *_: 'IMPORTED'
 def refused(content):
@@ -290,4 +288,4 @@ def test_a_mixed_set_raises_one_clear_error(desktop):
     desktop.put_bytes(text.encode(), desktop.lib + FOLDER + "/_manifest.py")
     desktop.rm(desktop.lib + FOLDER + "/_manifest.mpy")
     with pytest.raises(BoardError, match="0.0.1: run acclimate install again"):
-        desktop.exec("import acclimate as _native\n_native.load('x')")
+        desktop.exec("from acclimate import _native\n_native.load('x')")

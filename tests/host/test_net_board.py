@@ -20,7 +20,7 @@ from acclimate_host.sparse.scheme import published
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 _STEP = """
 import gc
-import acclimate as _native
+from acclimate import _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net, bytes_needed

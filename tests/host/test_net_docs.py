@@ -64,7 +64,7 @@ def torch_page(tmp_path, monkeypatch):
     text = (repository() / "docs" / "training.md").read_text(encoding="utf-8")
     page = text[text.index("## From PyTorch") : text.index("## What to expect")]
     commands = re.findall(r"^\$ acclimate ((?:contribute|compile) .*)$", page, re.MULTILINE)
-    code = re.findall(r"```python\n(from acclimate.net.network .*?)```", page, re.DOTALL)
+    code = re.findall(r"```python\n(from acclimate.net .*?)```", page, re.DOTALL)
     assert len(commands) == 2 and len(code) == 1
     return user, commands, code[0]
 

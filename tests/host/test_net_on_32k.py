@@ -15,7 +15,7 @@ FILES = ("test_net_mlp", "test_net_conv", "test_net_pools")
 _START = """
 import gc
 import _net
-import acclimate as _native
+from acclimate import _native
 _native.register('net', _net)
 import {file}
 print({file}.{name}(), gc.mem_free())

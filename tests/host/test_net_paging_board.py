@@ -25,7 +25,7 @@ RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096
 BEGIN = """
 import gc
-import acclimate as _native
+from acclimate import _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net, bytes_needed

@@ -18,7 +18,7 @@ from acclimate_host.sparse.scheme import full
 
 _TRAIN = """
 import gc, _net_f32
-import acclimate as _native
+from acclimate import _native
 _native.register('net_f32', _net_f32)
 from acclimate.flash import BlockFlash
 from acclimate.net import FloatNet

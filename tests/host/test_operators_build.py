@@ -15,7 +15,7 @@ from acclimate_host.capsules.mpy_file import check_whole
 from acclimate_host.capsules.operators import operators
 from acclimate_host.capsules.server import CapsuleServer
 from acclimate_host.cli import main
-from acclimate_host.connect import package
+from acclimate_host.connect import merge, package
 from acclimate_host.errors import Refused
 from acclimate_host.paths import built
 from acclimate_host.testing.nor import NorFlash
@@ -66,7 +66,7 @@ def test_on_cpython_operators_are_refused_in_one_line(tmp_path):
     store = Store(NorFlash(16 * 256, 256))
     store.swap_capsule(capsule(1, compiled(tmp_path, "x64", 2)))
     with pytest.raises(device.OperatorsError, match="cpython imports no .mpy files"):
-        device.load(store)
+        device.load_operators(store)
 
 
 def test_the_server_puts_operators_arch_and_abi_into_the_capsule(tmp_path):
@@ -128,7 +128,7 @@ def test_every_native_module_is_whole_and_any_cut_is_seen(arch):
 
 
 def test_every_file_of_the_package_is_whole_and_any_cut_of_one_is_seen(tmp_path):
-    for name, path in package.modules().items():
+    for name, path in merge.modules().items():
         if not package.MACHINE_CODE.search(path.read_bytes()):
             check_whole(package.compile_file(path, name))
     for native in (True, False):

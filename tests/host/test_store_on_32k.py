@@ -57,7 +57,7 @@ def test_store_in_32_kb(board, file, name):
 
 _ON_FLASH = """
 import _codec, qboard
-import acclimate as _native
+from acclimate import _native
 _native.register('codec', _codec)
 from acclimate.store.capsule import Wanted
 from acclimate.flash import BlockFlash
@@ -97,7 +97,7 @@ def test_native_module_of_a_frozen_package_is_found_in_lib_and_hashed(board):
     )
     for name in ("_manifest.mpy", "_codec.mpy"):
         board.put_bytes(files[name], "/lib/acclimate/" + name)
-    load = "import acclimate as _native\n_native.load('codec')\nprint(_native.reason('codec'))"
+    load = "from acclimate import _native\n_native.load('codec')\nprint(_native.reason('codec'))"
     board.soft_reset()
     assert board.exec(load).strip() == "loaded"
     damaged = bytearray(files["_codec.mpy"])

@@ -159,7 +159,7 @@ def test_a_romfs_image_holds_bytecode_only_and_runs_from_there(desktop, tmp_path
         "vfs.mount(vfs.VfsRom(image), '/rom')\nsys.path.insert(0, '/rom/lib')\n"
         "print(sorted(os.listdir('/rom/lib/acclimate')))\n"
         "from acclimate.svm import SVM\nm = SVM().fit([[0], [4]], [0, 1])\n"
-        "import acclimate as _native\nprint(m.predict([3]), _native.reason('svm'))\n"
+        "from acclimate import _native\nprint(m.predict([3]), _native.reason('svm'))\n"
         "print(sys.modules['acclimate.svm.machine'].__file__)"
     ).splitlines()
     assert ".py'" not in answer[0] and "'svm.mpy'" in answer[0]

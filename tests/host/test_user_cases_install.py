@@ -9,7 +9,7 @@ import test_build
 
 from acclimate import __version__, _native
 from acclimate_host import boards, cli
-from acclimate_host.connect import mpy, open_board, package, why_not
+from acclimate_host.connect import merge, mpy, open_board, package, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install, install_drive
 from acclimate_host.errors import BoardError, Refused
@@ -48,12 +48,11 @@ def test_old_bytecode_on_new_firmware_names_both_versions_and_the_command():
 
 @pytest.mark.case("A8")
 def test_every_shipped_file_has_the_release_and_keeps_its_lines():
-    names = package.modules()
-    head = f'__import__("acclimate").release("{__version__}", __name__)  # SPDX'.encode()
-    for name in set(names) - {"__init__"}:
+    head = f'__import__("acclimate")._release("{__version__}", __name__)  # SPDX'.encode()
+    for name in set(package.files()) - {"__init__"}:
         made = package.stamped(name)
         assert made.startswith(head), name
-        assert made.count(b"\n") == names[name].read_bytes().count(b"\n")
+        assert made.count(b"\n") == merge.layout().merged(name).count("\n")
     assert b'__version__ = "%s"' % __version__.encode() in package.stamped("__init__")
 
 
@@ -88,19 +87,19 @@ def findings(board):
 def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
     folder = desktop.lib + FOLDER
     assert findings(desktop) == []
-    install(desktop, ["svm", "loop"])
+    install(desktop, ["svm", "loop", "store"])
     assert all(fine for fine, _ in findings(desktop))
     desktop.put_bytes(b"not bytecode at all", folder + "/loop.mpy")
-    desktop.put_bytes(b"", folder + "/svm_data.mpy")
-    desktop.put_bytes(b"C\x06\x00\x1frest", folder + "/svm_io.mpy")
+    desktop.put_bytes(b"", folder + "/_svm_train.mpy")
+    desktop.put_bytes(b"C\x06\x00\x1frest", folder + "/flash.mpy")
     desktop.put_bytes(desktop.get_bytes(folder + "/svm.mpy")[:-20], folder + "/svm.mpy")
-    desktop.put_bytes(b"x = 1", folder + "/svm_train.py")
+    desktop.put_bytes(b"x = 1", folder + "/loop.py")
     desktop.put_bytes(b"", folder + "/teapot.mpy")
-    desktop.rm(folder + "/svm_model.mpy")
+    desktop.rm(folder + "/_buffers.mpy")
     real = desktop.sha256
 
     def sha256(path):
-        if path.endswith("svm_scaler.mpy"):
+        if path.endswith("_svm_solver.mpy"):
             raise BoardError("OSError: 5")
         return real(path)
 
@@ -108,13 +107,13 @@ def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
     bad = "\n".join(text for fine, text in findings(desktop) if not fine)
     for wanted in (
         "loop.mpy: it: not a .mpy file",
-        "svm_data.mpy: it: not a .mpy file",
-        "svm_io.mpy: it is for CircuitPython",
+        "_svm_train.mpy: it: not a .mpy file",
+        "flash.mpy: it is for CircuitPython",
         f"svm.mpy: differs from that of {__version__}",
-        "svm_train.py hides newer bytecode",
+        "loop.py hides newer bytecode",
         "teapot.mpy: not of this release",
-        "svm_scaler.mpy: cannot be read",
-        "imported by what is: svm_model",
+        "_svm_solver.mpy: cannot be read",
+        "imported by what is: _buffers",
     ):
         assert wanted in bad
     assert len(bad.splitlines()) == 8
@@ -145,7 +144,7 @@ def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     assert report.arch == arch and report.natives == ("_codec",)
     file = package.natives(arch)["_codec"].read_bytes()
     assert runtime.get_bytes(runtime.lib + FOLDER + "/_codec.mpy") == file
-    code = "import acclimate as _native\n_native.load('codec')\nprint(_native.reason('codec'))"
+    code = "from acclimate import _native\n_native.load('codec')\nprint(_native.reason('codec'))"
     assert runtime.exec(code) == "loaded\n"
 
 
@@ -163,7 +162,7 @@ def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     needs_native("x64")
     install(desktop, ["svm", "_buffers"])
     desktop.exec(
-        "import acclimate as _native\n"
+        "from acclimate import _native\n"
         "def refuse(*_): raise MemoryError('no executable memory')\n"
         "real = __import__\nimport builtins\n"
         "def limited(name, *rest):\n"
@@ -172,7 +171,7 @@ def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     )
     code = "from acclimate.svm import SVM\nm = SVM().fit([[0], [4]], [0, 1])\n"
     code += "from acclimate import _buffers\n"
-    code += "print(octets.common_prefix(b'ab', 0, b'ac', 0, 2), m.predict([3]))"
+    code += "print(_buffers.common_prefix(b'ab', 0, b'ac', 0, 2), m.predict([3]))"
     lines = desktop.exec(code).splitlines()
     assert lines == [
         "acclimate: _svm.mpy refused (MemoryError: no executable memory); pure Python is used",

@@ -6,7 +6,7 @@ import re
 import pytest
 from net_vectors_mlp import PROGRAM, WEIGHTS
 
-from acclimate_host.connect import open_board, package, why_not
+from acclimate_host.connect import merge, open_board, why_not
 from acclimate_host.connect.install import install
 
 KB = 1024
@@ -64,9 +64,9 @@ def test_a_model_larger_than_the_largest_block_says_both(board):
     install(board, ["net"])
     board.exec(f"from acclimate.net import Net, bytes_needed\np = bytearray({PROGRAM!r})")
     board.exec(
-        f"w = {WEIGHTS!r}\nfrom acclimate import _buffers as heap\nimport acclimate as _native"
+        f"w = {WEIGHTS!r}\nfrom acclimate import _buffers as heap\nfrom acclimate import _native",
     )
-    board.exec("Net(p, w).predict(bytes(16))", 60)  # it works, and loads what it needs
+    board.exec("Net(p, w).predict(bytes(16))")  # it works, and loads what it needs
     board.exec("import struct\np[8:12] = struct.pack('<I', 40000)")
     board.exec(_PIECES.format(left=30 * KB))
     need, _, largest = numbers(outcome(board, "Net(p, w, check=False)"))
@@ -110,7 +110,7 @@ def test_the_matrix_gives_way_where_the_heap_has_no_block_for_it():
 @pytest.mark.case("B3")
 def test_no_error_of_ours_shows_a_raw_format_code():
     """An interpreter may print %u where a size should be: our texts hold the numbers."""
-    for path in package.modules().values():
+    for path in merge.modules().values():
         text = path.read_text()
         assert "%u" not in text and "%zu" not in text, path.name
         for raised in re.findall(r"raise MemoryError\(([^)]*)", text):

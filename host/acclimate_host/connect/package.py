@@ -96,12 +96,13 @@ def closure(names=None, sources=(), arch=None):
     units, unit_of = layout.units, layout.unit_of
     if names is None and not sources:
         names = list(units)
-    todo, native = {"__init__"}, set()
+    todo, native, faces = {"__init__"}, set(), set()
     for name in names or ():
         if name not in units and name not in unit_of:
             known = [name for name in files() if not name.startswith("_")]
             raise Refused(f"no module {name} in acclimate; there are: {', '.join(known)}")
         todo.add(name if name in units else unit_of[name])
+        faces.add(unit_of.get(name.partition(".")[0], "__init__"))
     for source in sources:
         found, loaded = references(source)
         todo |= {unit_of[module] for module in found if module in unit_of}
@@ -116,7 +117,7 @@ def closure(names=None, sources=(), arch=None):
             found, loaded = references(merge.modules()[module])
             todo |= {unit_of[other] for other in found if other in unit_of}
             native |= loaded
-    return sorted(done), sorted(native)
+    return sorted(done | faces), sorted(native)
 
 
 def stamped(name, version=__version__, arch=None):
@@ -133,7 +134,7 @@ def stamped(name, version=__version__, arch=None):
     first, _, rest = text.partition(b"\n")
     if not first.startswith(b"# "):
         raise Refused(f"{name}.py: its first line must be a comment, the release goes there")
-    return b'__import__("%s").release("%s", __name__)  %s\n%s' % (
+    return b'__import__("%s")._release("%s", __name__)  %s\n%s' % (
         PACKAGE.encode(),
         version.encode(),
         first,
