@@ -195,8 +195,8 @@ def test_votes_prefer_the_lowest_class_in_a_tie(core):
 @pytest.mark.parametrize(
     ("arch", "name", "limit"),
     [
-        ("armv6m", "_svm", 6144),
-        ("armv7emsp", "_svm", 5120),
+        ("armv6m", "_svm", 9216),
+        ("armv7emsp", "_svm", 8192),
         ("armv6m", "_svm_linear", 2560),
     ],
 )

@@ -16,9 +16,9 @@ from acclimate.net import Net
 from acclimate.svm import SVM
 from acclimate.svm import kernels as _svm_kernel
 from acclimate.svm import ulab as _ulab
-from acclimate_host import boards
 from acclimate_host.commands import doctor
 from acclimate_host.connect import install, merge, open_board, why_not
+from acclimate_host.figures import tomllib
 from acclimate_host.paths import device_package, repository
 from harness.device_file import DeviceTestFile
 from harness.runtimes import DEVICE_TESTS
@@ -200,7 +200,7 @@ def test_training_of_a_network_shows_a_sign_of_life_after_each_layer():
 @pytest.mark.case("J8")
 def test_a_public_name_is_not_dropped_without_a_release_in_between():
     """tests/public_names.toml is what was released; see its head."""
-    known = boards.tomllib.loads((HERE.parent / "public_names.toml").read_text())
+    known = tomllib.loads((HERE.parent / "public_names.toml").read_text())
     there = house.public_names(device_package())
     gone = [f"{m}.{n}" for m, names in known.items() for n in names if n not in there.get(m, ())]
     assert gone == [], "keep the old name for one release, with a warning"

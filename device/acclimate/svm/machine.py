@@ -156,10 +156,14 @@ class SVM:
         if self.budget:
             from acclimate.svm.incremental import samples_of
 
-            self.samples = samples_of(model, job.y)
+            self.samples = samples_of(model, job.y, job.wrong)
         self._take(model)
         self.scaler = job.scaler
         self._job = None
+        warning = "; ".join(job.notes) or None
+        if warning and warning != self.warning:
+            print("SVM:", warning)
+        self.warning = warning
 
     def _take(self, model):
         """Use `model` from now on, and show its state."""

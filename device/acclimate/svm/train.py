@@ -6,10 +6,19 @@ import struct
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.collect import SAMPLES_AT_ONCE, collect, compact_pieces, unreached
+from acclimate.svm.collect import (
+    SAMPLES_AT_ONCE,
+    collect,
+    compact_pieces,
+    trouble,
+    unreached,
+)
 from acclimate.svm.data import check_budget, prepare_pieces
 from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, uses_fixed
 
+_RESTARTS = 3  # most times that the gradient of a pair is computed anew
+_LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
+_FLOAT_STEP = 2.0**-24
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
 # What a step of training may take, as instructions of native code: 50 ms are 2.5 million or
 # more on the boards with an FPU and 1.5 million on those without, garbage collection included.
@@ -80,6 +89,7 @@ class Job:
         self.n_iter = self.ticks = 0
         self.gap = 0.0
         self.good = True
+        self.notes = []  # what the user should know before the model is used
         self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
         self.counts = [sum(1 for v in y if v == c) for c in classes]  # rows of each class
         self.costs = _costs(m, self.counts, classes)
@@ -93,6 +103,7 @@ class Job:
         self.pairs = []
         self.open = False  # the solver has a state that a model can be made of
         self.used = bytearray(n)
+        self.wrong = bytearray(n) if m.budget else None  # rows at their bound, answered wrong
         self._reserve(classes)
 
     def _reserve(self, classes):
@@ -190,11 +201,17 @@ class Job:
         """Kernel factor for stored values by scikit-learn's "scale" rule, in pieces."""
         x, d = self.x, self.shape[1]
         count = self.n * d
-        total = square = 0
+        # The rule counts how far features lie apart, which the solver does not see.
+        apart = self.scaler.apart() if hasattr(self.scaler, "apart") else (0,) * d
+        total = square = column = 0
         for at in range(0, count, 4 * SAMPLES_AT_ONCE):
             for v in x[at : at + 4 * SAMPLES_AT_ONCE]:
+                v += apart[column]
                 total += v
                 square += v * v
+                column += 1
+                if column == d:
+                    column = 0
             yield
         variance = square / count - (total / count) ** 2
         self.gamma = 1.0 / (d * variance) if variance > 0 else 1.0
@@ -275,6 +292,7 @@ class Job:
         at_once = steps or self._steps_at_once()
         solver = self.core
         in_pieces = hasattr(solver, "step_pieces")
+        again = 0
         while True:
             if in_pieces:
                 status = yield from solver.step_pieces(
@@ -284,8 +302,23 @@ class Job:
                 status = solver.step(self.work, self.x, self.rows, self.par, at_once)
             self.ticks += at_once
             yield
+            if status == P.CONVERGED and self._drifted(again):
+                again += 1
+                self.n_iter += int(self.word(P.N_ITER))
+                self.par[P.WARM] = 1
+                status = yield from self._solver("start", self.work, self.x, self.rows, self.par)
+                yield
             if status != P.RUNNING:
                 return status
+
+    def _drifted(self, again):
+        """True when float32 updates of the gradient may have lost more than the tolerance: it is
+        then computed anew from the coefficients, and training goes on from there."""
+        if self.fixed or self.solver is not self.core or again >= _RESTARTS:
+            return False
+        steps = self.word(P.N_ITER)
+        size = max(self.par[P.C_POS], self.par[P.C_NEG]) * self.word(_LARGEST)
+        return steps > (0 if not again else 1) and size * steps**0.5 * _FLOAT_STEP > self.m.tol
 
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
@@ -294,6 +327,10 @@ class Job:
             self._too_large()
         pair = yield from collect(self)
         self.pairs.append(pair)
+        if self.solver is self.core:
+            note = yield from trouble(self, status)
+            if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
+                self.notes.append(note)  # one of each kind, for however many pairs
         self.good = self.good and status == P.CONVERGED
         self.n_iter += int(self.word(P.N_ITER))
         self.gap = max(self.gap, self._gap())
@@ -336,14 +373,14 @@ class Job:
 
 def start_pieces(m, X, y):
     """Check the data in pieces; the last thing yielded is a job that has not touched the model."""
-    data = yield from prepare_pieces(X, y, m.storage, m._scale, not uses_fixed(m.state))
+    data = yield from prepare_pieces(
+        X, y, m.storage, m._scale, not uses_fixed(m.state), m.kernel_name != "poly"
+    )
     yield
-    warning = data[7]
     if m.budget:
         check_budget(m, data[3])
     job = Job(m, data, y)
     job.in_place = job.x is X
-    if warning and not m.warning:
-        m.warning = warning
-        print("SVM:", warning)
+    if data[7]:
+        job.notes.append(data[7])
     yield job

@@ -17,7 +17,7 @@ from .problem import PlanError
 try:
     import highspy
 except ImportError:
-    highspy = None
+    highspy = None  # type: ignore[assignment]  # the heuristic plans without it
 
 INFINITY = math.inf
 BASIC = highspy.HighsBasisStatus.kBasic if highspy else None
