@@ -3,10 +3,10 @@
 
 # NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
 
+from acclimate.nor import NorFlash
 from capsule_vectors import BASE, KEY, TARGET
 
 from acclimate.flash import FlashError
-from acclimate.nor import NorFlash
 from acclimate.store import CapsuleError, Store, StoreError
 from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
