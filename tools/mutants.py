@@ -198,7 +198,8 @@ def copy_of_tree(target):
 
 def work(todo, answers, options, until):
     """Take one file after the other in a copy of the tree of its own."""
-    os.environ["PYTHONPATH"] = ""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:

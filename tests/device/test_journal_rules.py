@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The journal's records and pages, byte by byte, and what it does when the flash fails."""
 
+from nor import NorFlash
+
 from acclimate import _crc as crc
 from acclimate.flash import FlashError
-from acclimate.nor import NorFlash
 from acclimate.store.journal import (
     CONFIRMED,
     EMPTY,

@@ -4,10 +4,10 @@
 # NOT_ON = {"samd21": "has no room for a Store and a Pull; tests/host/test_client.py pulls there"}
 
 from capsule_vectors import BASE, KEY, TARGET
+from nor import NorFlash
 
 from acclimate import _crc as crc
 from acclimate._digest import Hasher
-from acclimate.nor import NorFlash
 from acclimate.pull import HttpError
 from acclimate.pull.exchange import Pull, Refused
 from acclimate.pull.manifest import Manifest, in_rollout
