@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "host"))
 
-from acclimate_host.boards import tomllib  # noqa: E402
+from acclimate_host.figures import tomllib  # noqa: E402
 from acclimate_host.paths import built, write_whole  # noqa: E402
 from tools import mutate  # noqa: E402
 
