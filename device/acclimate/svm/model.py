@@ -142,6 +142,27 @@ class Model:
                 if pair.rounded is None:
                     pair.rounded = integer_weights(pair.w, self.d, self.code)
 
+    def native_call(self, slow, scaler):
+        """What answers a row in one native call, or None; `slow` is called where that cannot."""
+        make = getattr(self.core, "model", None)
+        offset = None
+        if scaler is not None:
+            offset = getattr(scaler, "offset", None) if self.code == "f" else None
+            if offset is None or hasattr(scaler, "divisor"):
+                return None
+        if make is None or self.shift:
+            return None
+        parts = [self.d, self._xtype, 1 if self._whole else 0, self.classes, self._out, self._row]
+        parts.append(offset)
+        parts.append(None if self.kind == LINEAR else self.x)
+        for pair in self.pairs:
+            if pair.w is not None:
+                parts.append(pair.w if pair.rounded is None else pair.rounded)
+            else:
+                bias = array("i" if self.fixed else "f", (pair.bias,))
+                parts.extend((pair.beta, pair.rows, pair.par, bias))
+        return make(slow, tuple(parts))
+
     def _enter(self, row):
         """`row` as the solver takes it: as it is when its type is right, or a checked copy."""
         if len(row) != self.d:
