@@ -10,7 +10,9 @@ from acclimate.svm import parameters as P
 from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
-_IMPRECISE = 0.02
+_IMPRECISE, _IMPRECISE_POWER = 0.01, 0.004  # of the largest answer; a power's errors add up
+_LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
+_FLOAT_STEP = 2.0**-24
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
 
 
@@ -55,7 +57,7 @@ def trouble(job, status):
     n = len(job.rows)
     share = _share_of(job)
     sums = [0, 0, 0]  # answers with the larger sign, own weights, and what others add to them
-    count = square = 0
+    count = square = top = 0
     bias = job.word(P.BIAS)
     unit = 1.0 / 65536 if job.fixed else 1.0
     for at in range(0, n, SAMPLES_AT_ONCE):
@@ -66,9 +68,11 @@ def trouble(job, status):
             b, v = alphas[t], lefts[t]
             positive = job.rows[at] >= 0
             f = (1.0 if positive else -1.0) - v * unit  # decision without the bias
-            sums[0] += f + bias * unit > 0
+            answer = f + bias * unit
+            top = max(top, abs(answer))
+            sums[0] += answer > 0
             own = b * share
-            if job.wrong and (f + bias * unit > 0) != positive:
+            if job.wrong and (answer > 0) != positive:
                 r = job.rows[at]
                 job.wrong[r if positive else ~r] = 1
             count += b != 0
@@ -90,9 +94,7 @@ def trouble(job, status):
         )
     if rbf and n >= 8 and count == n and sums[2] < _ALONE * sums[1]:
         return "gamma: all %d rows are support vectors that know only themselves: lower gamma" % n
-    if job.fixed:
-        return _imprecise(job, square)
-    return None
+    return _imprecise(job, square, top)
 
 
 def _share_of(job):
@@ -100,15 +102,23 @@ def _share_of(job):
     return 2.0 ** -job.par[P.SCALE] if job.fixed else 1.0
 
 
-def _imprecise(job, square):
-    """Text when the 16 bits of kernel values in the fixed state decide nothing surely."""
+def _imprecise(job, square, top):
+    """Text when errors of kernel values, times the coefficients, decide as much as the rows."""
     par = job.par
-    if job.kind != RBF and par[P.K_SHIFT] == 0 and not job.kind == POLY:
+    if not job.fixed:
+        unit = job.word(_LARGEST) * _FLOAT_STEP
+    elif job.kind == LINEAR and par[P.K_SHIFT] == 0:
         return None  # exact
-    error = square**0.5 * 2.0 ** par[P.K_EXP]
-    if error <= _IMPRECISE:
+    else:
+        unit = 2.0 ** par[P.K_EXP]
+    error = square**0.5 * unit
+    if error <= (_IMPRECISE_POWER if job.kind == POLY else _IMPRECISE) * top:
         return None
-    return "C: decisions may be off by %.2g in fixed point: lower C or use state='float'" % error
+    return "C: answers may be off by %.2g of %.2g: lower C, use scale=True%s" % (
+        error,
+        top,
+        " or state='float'" if job.fixed else "",
+    )
 
 
 def _weights(job):

@@ -148,7 +148,7 @@ def shift_for(code, lo, hi, whole, d):
         shift += 1
     while shift > -24 and top * 2.0**shift > b:
         shift -= 1
-    return shift
+    return shift or -1  # 0 stands for whole numbers
 
 
 def same_items(X, code):

@@ -35,6 +35,7 @@ _TOGETHER = {
     "_svm_small": ("svm.small",),
     "features": ("features",),
     "loop": ("loop",),
+    "drift": ("drift",),
     "reservoir": ("reservoir",),
     "acceptance": ("acceptance",),
     "net": ("net", "net.layer", "net.network", "net.float32", "net.diagnosis"),
