@@ -39,12 +39,17 @@ class PageHinkley:
         self._threshold = int(threshold * _UNIT)
         self._delta = int(delta * _UNIT)
         self._least = least
+        self._told = 0
         self.reset()
 
     def reset(self):
         """Forget everything; done by itself when a change was told."""
-        self.count = 0
+        self.count = self._since = 0
         self._sum = self._above = 0
+
+    def recent(self):
+        """Values since the change that was told last began, as far as one can tell."""
+        return self._told
 
     def add(self, value):
         """Take a value, -1000..1000; True when it tells a change."""
@@ -56,8 +61,10 @@ class PageHinkley:
             self._sum >>= 1
         # The sum above its least value so far, which is where it starts again from 0.
         self._above = max(0, self._above + v - self._sum // self.count - self._delta)
+        self._since = self._since + 1 if self._above else 0
         if self.count < self._least or self._above <= self._threshold:
             return False
+        self._told = self._since
         self.reset()
         return True
 
@@ -92,6 +99,10 @@ class Adwin:
         for row in range(len(self._used)):
             self._used[row] = 0
         self.count = self._total = self._since = 0
+
+    def recent(self):
+        """Values since the change that was told last began: the window is of those only."""
+        return self.count
 
     def mean(self):
         """Mean of the window, in thousandths; 0 before the first value."""

@@ -312,11 +312,27 @@ class Stitcher:
         if self._count[truth] < self.per_class:
             self._count[truth] += 1
 
-    def forget(self):
-        """Forget all samples: they are of a world that is gone."""
+    def forget(self, keep=0):
+        """Forget all samples but about the `keep` newest: they are of a world that is gone."""
+        self.new = 0
         for truth in range(self.classes):
-            self._count[truth] = self._next[truth] = self._seen[truth] = 0
-        self.held_count = self._held_next = self.new = 0
+            newest = self._next[truth]
+            count = min(keep // self.classes, self._count[truth])
+            start = truth * self.per_class
+            for i in range(count):  # to the front; those before the end of the ring come behind
+                source = newest - count + i if count <= newest else i
+                if source >= newest:
+                    source += self.per_class - count
+                self._move(start + source, start + i)
+            self._count[truth] = count
+            self._next[truth] = count % self.per_class
+            self._seen[truth] = 0
+            self.new += count
+        self.held_count = self._held_next = 0
+
+    def _move(self, source, to):
+        _copy(self.X, to * self.width, self.X, source * self.width, self.width)
+        self.outputs[to] = self.outputs[source]
 
     def copy_into(self, X, y):
         """Copy the filled rows and their truths to the front of `X`, `y`; returns how many."""
@@ -508,14 +524,17 @@ class Loop:
         self.stitcher.add(self.feedback.row, self.feedback.output, truth)
         return right
 
-    def changed(self):
+    def changed(self, keep=None):
         """The world has changed: what the detector calls, and what a program may call that sees
-        it in another way, as by a detector on a feature."""
+        it in another way, as by a detector on a feature.
+
+        :param int keep: newest samples that are of the new world; None: what the detector says
+        """
         self.drifts += 1
         if self._on_drift is not None and self._on_drift(self):
             return
         self.trainer.cancel()
-        self.stitcher.forget()
+        self.stitcher.forget(self._drift.recent() if keep is None else keep)
         self._left = self._rounds
         self._due = self.trainer.enough
 

@@ -70,7 +70,7 @@ def test_page_hinkley_begins_anew_after_it_told():
     for k in range(200):
         detector.add(k % 10 == 0)
     assert any(detector.add(1) for _ in range(20))
-    assert detector.count == 0
+    assert detector.count == 0 and 9 <= detector.recent() <= 20
     assert not any(detector.add(k % 2) for k in range(400))
 
 

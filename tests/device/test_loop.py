@@ -368,6 +368,9 @@ class Told:
     def reset(self):
         self.resets += 1
 
+    def recent(self):
+        return 0
+
 
 def drifting(at, on_drift=None, rounds=2):
     live, spare = Nearest(), Nearest()
@@ -399,6 +402,23 @@ def test_after_a_change_old_samples_are_forgotten_and_the_new_ones_are_trained_o
     assert loop.run_idle() in ("kept", "discarded")
     feed(loop, DRIFTED * 9)
     assert loop.run_idle() is None  # as many trainings as `rounds`
+
+
+def test_the_newest_samples_of_each_class_survive_a_change():
+    for total in (2, 3, 5, 6, 7, 9):  # the ring of four places is full, or has come around
+        for keep in (0, 2, 4, 6, 8):
+            store = Stitcher(1, classes=2, per_class=4, hold_every=1000)
+            for value in range(total):
+                store.fill(rows(value), 0)
+                store.fill(rows(-value), 1)
+            store.forget(keep)
+            X, y = array("b", bytes(8)), bytearray(8)
+            n = store.copy_into(X, y)
+            newest = set(range(max(total - keep // 2, total - 4, 0), total))
+            assert n == store.new == 2 * len(newest)
+            assert set(X[: n // 2]) == newest and list(y[:n]) == [0] * (n // 2) + [1] * (n // 2)
+            store.fill(rows(99), 0)
+            assert 99 in list(X[: store.copy_into(X, y)])
 
 
 def test_a_change_may_be_answered_by_the_program_instead():

@@ -3,7 +3,7 @@
 
 At most `budget` samples are kept. When a new one finds no room, the kept sample that matters
 least gives way: first the one farthest from all margins among those that support nothing, else
-the one with the smallest coefficients. Where the model answers more than an eighth of the kept
+one drawn by chance. Where the model answers more than a sixteenth of the kept
 rows wrong, their labels are suspected: the one that it contradicts most gives way first.
 Training then goes on from the former coefficients, whose balance the solver repairs.
 """
@@ -15,7 +15,7 @@ from acclimate.svm.model import uses_fixed
 from acclimate.svm.train import Job
 
 _FAR = 64
-_WRONG_SHARE = 8  # more than an eighth of the kept rows answered wrong: such rows go first
+_WRONG_SHARE = 16  # more than a sixteenth of the kept rows answered wrong: such rows go first
 
 
 class Samples:
