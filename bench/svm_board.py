@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from acclimate.svm.model import integer_weights
-from acclimate_host.connect import open_board
-from bench import raw_flash
+from acclimate_host.connect import open_board, raw_flash
 
 SHIFT = 10
 

@@ -14,7 +14,7 @@ from acclimate.svm.collect import (
     unreached,
 )
 from acclimate.svm.data import check_budget, prepare_pieces
-from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, python_core, uses_fixed
+from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, uses_fixed
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
@@ -86,9 +86,6 @@ class Job:
         self.in_place = False  # the store is the caller's buffer
         self.fixed = uses_fixed(m.state)
         self.core = core_for(self.fixed)
-        self.solver = self.core
-        if m.solver == "algorithm1":
-            self._reference()
         self.n_iter = self.ticks = 0
         self.gap = 0.0
         self.good = True
@@ -108,16 +105,6 @@ class Job:
         self.used = bytearray(n)
         self.wrong = bytearray(n) if m.budget else None  # rows at their bound, answered wrong
         self._reserve(classes)
-
-    def _reference(self):
-        """Train by the paper's algorithm, which is in Python and float only."""
-        if self.fixed and self.m.state is not None:
-            raise ValueError("solver: expected smo for the fixed state, got algorithm1")
-        from acclimate.svm import algorithm1 as svm_algorithm1
-
-        self.fixed = False
-        self.core = python_core()
-        self.solver = svm_algorithm1
 
     def _reserve(self, classes):
         """Get the solver state for the largest pair, before anything is changed."""
@@ -191,8 +178,6 @@ class Job:
 
     def _steps_at_once(self):
         """Solver steps that stay below the limit even if each computes two kernel rows."""
-        if self.solver is not self.core:
-            return 1  # the paper's algorithm visits one sample, in pieces
         if hasattr(self.core, "step_pieces"):
             return 8  # its pieces are shorter
         value = (2 if self.kind == RBF else 1) * 8 * self.shape[1] + 40
@@ -276,9 +261,9 @@ class Job:
 
     def _solver(self, name, *arguments):
         """Call a function of the solver; the one in Python goes in pieces."""
-        pieces = getattr(self.solver, name + "_pieces", None)
+        pieces = getattr(self.core, name + "_pieces", None)
         if pieces is None:
-            return getattr(self.solver, name)(*arguments)
+            return getattr(self.core, name)(*arguments)
         return (yield from pieces(*arguments))
 
     def _too_large(self):
@@ -305,7 +290,7 @@ class Job:
     def _train(self, steps):
         """Steps of the present pair in pieces; the solver's status at the end."""
         at_once = steps or self._steps_at_once()
-        solver = self.solver
+        solver = self.core
         in_pieces = hasattr(solver, "step_pieces")
         again = 0
         while True:
@@ -329,7 +314,7 @@ class Job:
     def _drifted(self, again):
         """True when float32 updates of the gradient may have lost more than the tolerance: it is
         then computed anew from the coefficients, and training goes on from there."""
-        if self.fixed or self.solver is not self.core or again >= _RESTARTS:
+        if self.fixed or again >= _RESTARTS:
             return False
         steps = self.word(P.N_ITER)
         size = max(self.par[P.C_POS], self.par[P.C_NEG]) * self.word(_LARGEST)
@@ -337,15 +322,14 @@ class Job:
 
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
-        lost = self.word(P.N_SUPPORT if self.solver is self.core else P.N_ITER) == 0
+        lost = self.word(P.N_SUPPORT) == 0
         if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1 and not self.fixed):
             self._too_large()
         pair = yield from collect(self)
         self.pairs.append(pair)
-        if self.solver is self.core:
-            note = yield from trouble(self, status)
-            if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
-                self.notes.append(note)  # one of each kind, for however many pairs
+        note = yield from trouble(self, status)
+        if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
+            self.notes.append(note)  # one of each kind, for however many pairs
         self.good = self.good and status == P.CONVERGED
         self.n_iter += int(self.word(P.N_ITER))
         self.gap = max(self.gap, self._gap())
@@ -365,8 +349,8 @@ class Job:
         out.gap = self.gap
         out.n_iter = self.n_iter
         if self.open:
-            if hasattr(self.solver, "finish"):  # the solver in Python stops inside a step too
-                self.solver.finish(self.work, self.rows, self.par)
+            if hasattr(self.core, "finish"):  # the solver in Python stops inside a step too
+                self.core.finish(self.work, self.rows, self.par)
             out.pairs.append(P.run(collect(self)))
             out.gap = max(self.gap, self._gap())
             out.n_iter += int(self.word(P.N_ITER))
