@@ -88,11 +88,12 @@ def measure(name="nrf52840", arch="armv7emsp"):
             labels=(task.y[:n] > 0).astype(int).tolist(), iris=iris.target[:100].tolist()
         )
         ticks = ast.literal_eval(board.exec(text, 600).splitlines()[-1])
+        counts = {key: instructions(board, count) for key, count in ticks.items()}
     finally:
         board.close()
     found = {}
-    for key, count in ticks.items():
-        count = instructions(board, count) // (n if key == "predict_many" else 1)
+    for key, count in counts.items():
+        count //= n if key == "predict_many" else 1
         at = found
         *path, last = key.split(".")
         for part in path:

@@ -151,6 +151,16 @@ def shift_for(code, lo, hi, whole, d):
     return shift or -1  # 0 stands for whole numbers
 
 
+def code_of(X):
+    """Type code of a buffer's items, or None where it does not tell."""
+    if isinstance(X, (bytes, bytearray)):
+        return "B"
+    have = getattr(X, "typecode", None) or getattr(X, "format", None)
+    if not have and isinstance(X, array):
+        have = repr(X[0:1])[7]  # MicroPython has no typecode, but prints it
+    return have
+
+
 def same_items(X, code):
     """True when the buffer `X` holds items of type `code` already."""
     if isinstance(X, (list, tuple, bytes)):
@@ -240,6 +250,8 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True):
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
+        if code == "B" and hi <= 127 and flat and code_of(X) == "b":
+            code = "b"  # rows will be of this type, too
     warning = None
     if code in "hf" or hi - lo > 100:
         from acclimate.svm.scaler import range_warning, ranges

@@ -105,7 +105,7 @@ class SVM:
         self._scale = scale
         self._model = None
         self._job = None
-        self._native = None
+        self._native = self._said = None
         self.warning = None
         self.n_iter = self.n_support = 0
         self.gap = 0.0
@@ -161,7 +161,8 @@ class SVM:
         self._take(model, job.scaler)
         self._job = None
         warning = "; ".join(job.notes) or None
-        if warning and warning != self.warning:
+        if warning and warning.split(":")[0] != self._said:
+            self._said = warning.split(":")[0]  # a kind of trouble is printed once
             print("SVM:", warning)
         self.warning = warning
 

@@ -176,13 +176,20 @@ class Model:
                     return row
             elif kind is array:
                 # MicroPython does not tell the type; the native module checks the size.
-                if getattr(row, "typecode", self.code) == self.code and (
-                    self.code == "f" or not isinstance(row[0], float)
-                ):
+                have = getattr(row, "typecode", None)
+                if have == self.code or (have is None and self._holds(row)):
                     return row
             elif kind is memoryview and getattr(row, "format", self.code) == self.code:
                 return row
         return self._copy(row)
+
+    def _holds(self, row):
+        """Whether the numbers of an array of unknown type are those of the store's type."""
+        if self.code == "f" or isinstance(row[0], float):
+            return self.code == "f"
+        if self.code == "h":
+            return True
+        return min(row) >= 0 if self.code == "B" else max(row) <= 127
 
     def _copy(self, row):
         """`row`, checked, in a buffer of the store's type that the next call reuses."""
