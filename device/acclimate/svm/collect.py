@@ -10,7 +10,7 @@ from acclimate.svm import parameters as P
 from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
-_IMPRECISE, _IMPRECISE_POWER = 0.01, 0.004  # of the largest answer; a power's errors add up
+_IMPRECISE, _IMPRECISE_POWER = 0.01, 0.0075  # of the largest answer; a power's errors add up
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
