@@ -335,6 +335,70 @@ static mp_obj_t svm_mod_model(mp_obj_t slow, mp_obj_t parts) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_obj_obj, svm_mod_model);
 
+/* store, at, row, d: write a row of d numbers as items of the store, from item `at` on; false
+ * where one does not fit exactly. */
+static mp_obj_t svm_mod_store(size_t n_args, const mp_obj_t *args) {
+    mp_buffer_info_t info;
+    model_obj o;
+    (void)n_args;
+    mp_get_buffer_raise(args[0], &info, MP_BUFFER_RW);
+    int32_t type = type_of(info.typecode);
+    int32_t by = type == SVM_FLOAT32 ? 2 : type == SVM_INT16;
+    mp_uint_t at = (mp_uint_t)mp_obj_get_int(args[1]), d = (mp_uint_t)mp_obj_get_int(args[3]);
+    mp_uint_t items = info.len >> by;
+    if (type < 0 || at > items || d > items - at || ((uintptr_t)info.buf & ((1 << by) - 1))) {
+        return mp_const_false;
+    }
+    o.model.type = type;
+    o.model.d = (int32_t)d;
+    o.model.stride = (int32_t)(d << by);
+    o.offset = 0;
+    o.row = (uint8_t *)info.buf + (at << by);
+    const uint8_t *from = enter(&o, args[2]);
+    for (int32_t k = 0; from && from != o.row && k < o.model.stride; k++) {
+        ((uint8_t *)o.row)[k] = from[k];
+    }
+    return from ? mp_const_true : mp_const_false;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(store_obj, 4, 4, svm_mod_store);
+
+#if defined(SVM_FLOAT)
+/* low, high, row, scratch: widen the ranges of the features by a row. 1: whole numbers, 0: not,
+ * -1: not looked at here, as numbers are too large, not finite, or none. */
+static mp_obj_t svm_mod_widen(size_t n_args, const mp_obj_t *args) {
+    float *low, *high;
+    model_obj o;
+    void *scratch;
+    (void)n_args;
+    mp_uint_t d = get(args[0], &low, MP_BUFFER_RW) >> 2;
+    if ((mp_uint_t)get(args[1], &high, MP_BUFFER_RW) >> 2 != d
+        || (mp_uint_t)get(args[3], &scratch, MP_BUFFER_RW) >> 2 != d) {
+        return MP_OBJ_NEW_SMALL_INT(-1);
+    }
+    o.model.type = SVM_FLOAT32;
+    o.model.d = (int32_t)d;
+    o.model.stride = (int32_t)(d << 2);
+    o.offset = 0;
+    o.row = scratch;
+    const float *row = enter(&o, args[2]);
+    if (!row) {
+        return MP_OBJ_NEW_SMALL_INT(-1);
+    }
+    int32_t whole = 1;
+    for (mp_uint_t k = 0; k < d; k++) {
+        float v = row[k];
+        if (!(v > -16777216.0f && v < 16777216.0f)) {
+            return MP_OBJ_NEW_SMALL_INT(-1);
+        }
+        whole &= (float)(int32_t)v == v;
+        low[k] = v < low[k] ? v : low[k];
+        high[k] = v > high[k] ? v : high[k];
+    }
+    return MP_OBJ_NEW_SMALL_INT(whole);
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(widen_obj, 4, 4, svm_mod_widen);
+#endif
+
 /* model, rows, out: labels of all rows of a buffer of the model's type; how many, or -1. */
 static mp_obj_t svm_mod_predict_many(mp_obj_t model, mp_obj_t rows, mp_obj_t out) {
     model_obj *o = MP_OBJ_TO_PTR(model);
@@ -369,6 +433,10 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_linear, MP_OBJ_FROM_PTR(&linear_obj));
     mp_store_global(MP_QSTR_decide, MP_OBJ_FROM_PTR(&decide_obj));
     mp_store_global(MP_QSTR_model, MP_OBJ_FROM_PTR(&model_obj_obj));
+    mp_store_global(MP_QSTR_store, MP_OBJ_FROM_PTR(&store_obj));
+#if defined(SVM_FLOAT)
+    mp_store_global(MP_QSTR_widen, MP_OBJ_FROM_PTR(&widen_obj));
+#endif
     mp_store_global(MP_QSTR_predict_many, MP_OBJ_FROM_PTR(&predict_many_obj));
     mp_store_global(MP_QSTR_vote, MP_OBJ_FROM_PTR(&vote_obj));
     MP_DYNRUNTIME_INIT_EXIT
