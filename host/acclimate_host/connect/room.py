@@ -16,6 +16,7 @@ ROLES = (
     "reservoir",
     "pull",
     "pager",
+    "drift",
     "svm.small",
 )
 # In a small heap the large machine cannot be imported.
