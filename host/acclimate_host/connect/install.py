@@ -53,7 +53,7 @@ def install(
 
     :param only: names of modules (what they import comes along); None means the default set.
     :param sources: files whose imports decide instead.
-    :param extras: names of what comes beside the default set: pager, mqtt, small.
+    :param extras: names of what comes beside the default set: pager, mqtt, small, drift.
     :param pure: leave native modules out.
     :param yes: remove stale files without asking; else ``ask(question)`` decides.
     :raises Refused: the board reads other .mpy files, has no room, or stale files stay.

@@ -42,6 +42,7 @@ _TOGETHER = {
     "_svm_small": ("svm.small",),
     "features": ("features",),
     "loop": ("loop",),
+    "drift": ("drift",),
     "reservoir": ("reservoir",),
     "acceptance": ("acceptance",),
     "net": ("net", "net.layer", "net.network", "net.float32", "net.diagnosis"),
@@ -81,6 +82,7 @@ EXTRAS = {
     "pager": ("pager",),
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
     "small": ("svm.small",),
+    "drift": ("drift",),
 }
 
 
