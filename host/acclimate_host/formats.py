@@ -131,4 +131,5 @@ class Generated:
 def _constant(name, value):
     if isinstance(value, int):
         return f"_{name} = const({value})\n"
-    return f'_{name} = bytes.fromhex(\n    "{value.hex()}"\n)\n'
+    line = f'_{name} = bytes.fromhex("{value.hex()}")\n'
+    return line if len(line) <= 100 else f'_{name} = bytes.fromhex(\n    "{value.hex()}"\n)\n'

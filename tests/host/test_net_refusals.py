@@ -58,7 +58,7 @@ def core_with(tmp_path, old, new):
 @pytest.mark.parametrize(
     "old, new, where",
     [
-        ("#define NET_FORMAT 3\n", "#define NET_FORMAT 1\n", "open"),
+        ("#define NET_FORMAT 4\n", "#define NET_FORMAT 1\n", "open"),
         ("#define NET_OP_CONV 1\n", "#define NET_OP_CONV 30\n", "predict"),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_program_of_another_release_is_named(case):
     program, _, _ = case
     old = bytearray(program.code)
     old[4] = 1
-    assert refused(Net, bytes(old), program.weights) == ("program: format 1; this release runs 3")
+    assert refused(Net, bytes(old), program.weights) == "program: format 1; this release runs 4"
 
 
 @pytest.mark.parametrize("has_binascii", [True, False])
