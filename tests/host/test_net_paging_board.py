@@ -19,7 +19,7 @@ from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import full
 
-ARENA = 176_000
+ARENA = 170_000
 STEPS, LABEL, RATE = 3, 2, (20000, -18)
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096
@@ -69,8 +69,8 @@ print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.e
 
 
 def deep_net():
-    """Sixteen layers of 4 channels and 92 x 92 values: 600 KB of tensors for few weights."""
-    net = Builder("deep", (1, 92, 92))
+    """Sixteen layers of 4 channels and 88 x 88 values: 550 KB of tensors for few weights."""
+    net = Builder("deep", (1, 88, 88))
     y = net.conv("c0", net.x, 4, kernel=3)
     for i in range(1, 16):
         y = net.conv(f"c{i}", y, 4, kernel=3 if i % 4 == 0 else 1)
