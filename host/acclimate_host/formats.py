@@ -10,6 +10,8 @@ from pathlib import Path
 
 from acclimate_host.paths import repository
 
+_LINE = 100  # with its end, as the formatter breaks lines
+
 
 @dataclass(frozen=True)
 class Field:
@@ -132,4 +134,6 @@ def _constant(name, value):
     if isinstance(value, int):
         return f"_{name} = const({value})\n"
     line = f'_{name} = bytes.fromhex("{value.hex()}")\n'
-    return line if len(line) <= 100 else f'_{name} = bytes.fromhex(\n    "{value.hex()}"\n)\n'
+    if len(line) <= _LINE:
+        return line
+    return f'_{name} = bytes.fromhex(\n    "{value.hex()}"\n)\n'

@@ -29,7 +29,7 @@ class Placement:
             raise GraphError("optimizer wide: float32 weights have all their bits; take plain")
         self.element_bytes = 4 if self.is_float else 1
         self.graph = _as_float(step.graph) if self.is_float else step.graph
-        self.taken = step.taken
+        self.taken, self._with_input = step.taken, step.input_in_arena
         self.layers = {
             node.attrs["layer"]: LayerShape(network.graph, node)
             for node in network.graph.nodes
@@ -121,7 +121,7 @@ class Placement:
 
     def _buffers(self):
         found, end = [], max(0, len(self.graph.nodes) - 1)
-        for buffer in buffers(self.graph, self.taken):
+        for buffer in buffers(self.graph, self.taken, self._with_input):
             tensor = self.graph.tensors.get(buffer.name)
             if tensor is not None and tensor.kind not in ("trained", "loss"):
                 found.append(buffer)
@@ -152,9 +152,9 @@ class Placement:
         layer = self.layers.get(node.attrs.get("layer"))
         if node.op == "input_gradient":
             is_plane = self.is_float and layer.depthwise
-            yield "work", self._plane_work(node) if is_plane else gradient_work(layer)
+            yield "work", self._channel_work(node) if is_plane else gradient_work(layer)
         elif node.op in POOL_GRADIENTS:
-            yield "work", self._plane_work(node)
+            yield "work", self._channel_work(node)
         elif node.op == "weight_update":
             count = node.attrs.get("split", layer.cin // layer.groups)
             yield "work", 4 * count if self.is_float else weight_work(layer, count)
@@ -165,7 +165,7 @@ class Placement:
             if works:
                 yield "work", max(works)
 
-    def _plane_work(self, node):
+    def _channel_work(self, node):
         """Sums of one channel of the input."""
         _, height, width = self.graph[node.outputs[0]].shape
         return 4 * height * width
