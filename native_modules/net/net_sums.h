@@ -24,7 +24,7 @@ typedef struct {
 
 void net_spread_2(const net_spread_args *s);
 
-/* The same without `others`: two factors for two rows, apart is 4. Rows are aligned to 4. */
+/* The same without `others`: two factors for two rows, apart is 4 and next 8, aligned to 4. */
 void net_spread_1(const net_spread_args *s);
 
 /* Bits that any of the magnitudes has, with |x| - 1 for x < 0: `words` times 4 sums, at least 1. */

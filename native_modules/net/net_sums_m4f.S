@@ -123,14 +123,16 @@ function net_spread_2
     spread_1 lr
     .endm
 
-/* s0: rows, s1: words, s2: factors, s3: next, s4: pairs of rows, s5: sums, s6: end of the factors */
+/* s0: rows, s1: end of the sums, s2: factors, s4: pairs of rows, s5: sums, s6: end of the factors */
 function net_spread_1
     push    {r0, r4-r11, lr}
     vldr    s0, [r0]
     ldr     r8, [r0, #SPREAD_STEP]
-    vldr    s1, [r0, #SPREAD_WORDS]
-    vldr    s5, [r0, #SPREAD_SUMS]
-    vldr    s3, [r0, #SPREAD_NEXT]
+    ldr     r1, [r0, #SPREAD_SUMS]
+    ldr     r2, [r0, #SPREAD_WORDS]
+    vmov    s5, r1
+    add     r2, r1, r2, lsl #4
+    vmov    s1, r2
     ldrd    r1, r2, [r0, #SPREAD_FACTORS]
     vmov    s2, r1
     vmov    s6, r2
@@ -142,7 +144,7 @@ function net_spread_1
     vmov    r2, s4
     ldm     r0, {r4-r7}
     vmov    r0, s0
-    tst     r2, #7
+    tst     r2, #15
     beq     5f
     tst     r2, #1
     beq     2f
@@ -159,10 +161,16 @@ function net_spread_1
     beq     4f
     spread_4
     vmov    r2, s4
-4:  lsrs    r2, r2, #3
-    beq     6f
-5:  spread_4
+4:  tst     r2, #8
+    beq     4f
     spread_4
+    spread_4
+    vmov    r2, s4
+4:  lsrs    r2, r2, #4
+    beq     6f
+5:  .rept 4
+    spread_4
+    .endr
     vmov    r2, s6
     cmp     r1, r2
     bne     5b
@@ -170,12 +178,10 @@ function net_spread_1
     stm     r0!, {r4-r7}
     vmov    s5, r0
     vmov    r2, s0
-    vmov    r3, s3
-    add     r2, r2, r3
-    vmov    s0, r2
     vmov    r3, s1
-    subs    r3, r3, #1
-    vmov    s1, r3
+    add     r2, r2, #8
+    vmov    s0, r2
+    cmp     r0, r3
     bne     1b
     pop     {r0, r4-r11, pc}
     .size net_spread_1, . - net_spread_1
