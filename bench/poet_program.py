@@ -23,7 +23,7 @@ from acclimate_host.sparse.scheme import Scheme
 
 _LOAD = """
 import gc, qboard
-import acclimate as _native
+from acclimate import _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net

@@ -22,7 +22,7 @@ NAMES = ("iris", "wine", "breast_cancer", "digits")
 
 def use_twin():
     """Train with the C core when it is built; return the name of what is used."""
-    from acclimate.svm.machine import model as svm_model
+    from acclimate.svm import model as svm_model
     from acclimate_host.twin import svm as twin_svm
 
     svm_model.use(twin_svm.load())

@@ -10,8 +10,8 @@ import inspect
 from pathlib import Path
 
 import numpy as np
-from acclimate.svm.rounded import integer_weights
 
+from acclimate.svm.model import integer_weights
 from acclimate_host.connect import open_board, raw_flash
 
 SHIFT = 10

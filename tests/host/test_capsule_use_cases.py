@@ -10,10 +10,11 @@ import pytest
 
 from acclimate.flash import FileFlash, FlashError
 from acclimate.flash import base as flash_module
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 from acclimate_host.capsules.build import head_bytes
+from acclimate_host.testing.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 
 
+@pytest.mark.case("D13")
 def test_a_thousand_resets_at_random_moments_never_lose_the_model():
     draw = random.Random(13)
     medium = cases.flash()
@@ -48,6 +49,7 @@ class FailsOnce(NorFlash):
         super()._program(at, buffer)
 
 
+@pytest.mark.case("D9", "E18")
 def test_failing_write_in_the_last_block_is_no_success():
     medium = FailsOnce(10 * 256, 256)
     store = cases.store(medium)
@@ -63,6 +65,7 @@ def test_failing_write_in_the_last_block_is_no_success():
     assert cases.active(cases.store(medium)) == data
 
 
+@pytest.mark.case("K4")
 @pytest.mark.parametrize("exists", [True, False])
 def test_read_only_drive_is_named_with_the_line_for_boot_py(tmp_path, monkeypatch, exists):
     path = tmp_path / "capsule.bin"
@@ -77,6 +80,7 @@ def test_read_only_drive_is_named_with_the_line_for_boot_py(tmp_path, monkeypatc
         FileFlash(str(path), 16384)
 
 
+@pytest.mark.case("D5")
 def test_full_volume_is_an_error_before_anything_is_used(tmp_path, monkeypatch):
     path = tmp_path / "capsule.bin"
 
@@ -97,6 +101,7 @@ def test_full_volume_is_an_error_before_anything_is_used(tmp_path, monkeypatch):
     assert error.value.args[0] == errno.ENOSPC and not path.exists()
 
 
+@pytest.mark.case("D3")
 def test_every_program_of_a_file_is_synced_and_its_length_stays(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "sync", lambda: synced.append(1), raising=False)
@@ -115,6 +120,7 @@ def test_every_program_of_a_file_is_synced_and_its_length_stays(tmp_path, monkey
     assert (tmp_path / "capsule.bin").stat().st_size == 16384
 
 
+@pytest.mark.case("D3")
 def test_file_that_takes_less_than_was_written_raises(tmp_path):
     flash = FileFlash(str(tmp_path / "capsule.bin"), 16384)
     real = flash._file

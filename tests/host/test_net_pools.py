@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from net_cases import pooled_net, values_for
 from sklearn.datasets import load_digits
-from test_net_planned import trained
+from test_net_scheduled import trained
 
 from acclimate.net import FloatNet, Net
 from acclimate_host.compile.encode import encode

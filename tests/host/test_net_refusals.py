@@ -55,6 +55,7 @@ def core_with(tmp_path, old, new):
     return twin_net.load(tmp_path / "core.so")
 
 
+@pytest.mark.case("J7")
 @pytest.mark.parametrize(
     "old, new, where",
     [
@@ -72,6 +73,7 @@ def test_a_native_module_of_another_release_is_named(case, tmp_path, old, new, w
     assert "native module" in text and "release: install again" in text
 
 
+@pytest.mark.case("J7")
 def test_a_program_of_another_release_is_named(case):
     program, _, _ = case
     old = bytearray(program.code)
@@ -92,6 +94,7 @@ def test_any_flipped_bit_of_a_program_is_refused(case, monkeypatch, has_binascii
             refused(Net, bytes(changed), program.weights)
 
 
+@pytest.mark.case("J7")
 def test_programs_of_every_length_are_refused(case):
     program, _, _ = case
     for length in [*range(0, 200), *range(200, len(program.code), 37)]:
