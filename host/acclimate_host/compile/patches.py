@@ -57,6 +57,8 @@ def _front(graph):
     count, large = 0, False
     for i in range(len(fronts(graph))):
         node = graph.nodes[i]
+        if not all(isinstance(conv["pad"], int) for conv in convs_of(node)):
+            break  # `choose` weighs such fronts; by default they stay whole
         is_large = max(graph[node.inputs[0]].shape[1:]) > LARGE_EDGE
         # A pointwise layer behind the front has no halo and hands on a smaller tensor.
         if not is_large and not (node.op == "conv" and node.attrs["kernel"] == 1):
