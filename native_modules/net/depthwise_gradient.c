@@ -76,15 +76,18 @@ static void gather_row(lanes *l, int32_t row) {
 static int store_row(const lanes *l, int32_t row, int s) {
     const net_conv_args *k = l->a->layer;
     const int32_t *sums = l->sums + 4 * k->pad_left;
-    if (!net_is_small(net_bits(sums, k->w_in), s)) {
-        s = net_lanes_shift(l->a, sums, l->c, l->count, row, s);
-    }
+#if !defined(NET_SMALL)
     if (l->count == 4) {
+        if (!net_is_small(net_bits(sums, k->w_in), s)) {
+            s = net_lanes_shift(l->a, sums, l->c, l->count, row, s);
+        }
         net_store_words(sums, k->w_in, l->a->gx + (uint32_t)row * k->w_in * k->cin + l->c, k->cin,
             s);
-    } else {
-        net_store_lanes(l->a, sums, l->c, l->count, row, s);
+        return s;
     }
+#endif
+    s = net_lanes_shift(l->a, sums, l->c, l->count, row, s);
+    net_store_lanes(l->a, sums, l->c, l->count, row, s);
     return s;
 }
 

@@ -104,10 +104,9 @@ static int store_pixel(const net_gradient_args *a, const int32_t *sums, int8_t *
         return net_store_block(sums, n, at, 1, s, a->gx, 1, (uint32_t)(at - a->gx), 0);
     }
     if (!net_is_small(net_bits(sums, n >> 2), s)) {
-        int32_t most = net_most(sums, n);
-        for (; net_even_shift(most, s) > 127; s++) {
-            net_halve(a->gx, 1, (uint32_t)(at - a->gx), 0);
-        }
+        int from = s;
+        s = net_block_shift(sums, n, s);
+        net_halve(a->gx, 1, (uint32_t)(at - a->gx), 0, s - from);
     }
     net_store_words(sums, n >> 2, at, 4, s);
     return s;
