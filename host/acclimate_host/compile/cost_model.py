@@ -306,7 +306,7 @@ def _pool(name):
     def make(found, core, v, layer_of, training):
         outputs = v["oh"] * v["ow"] * v["channels"]
         found[name + ".output"] += outputs
-        found[name + ".row"] += outputs * v["kh"]
+        found[name + ".row"] += outputs * (1 if v["kw"] == v["w"] else v["kh"])
         found[name + ".tap"] += outputs * v["kh"] * v["kw"]
 
     return make
