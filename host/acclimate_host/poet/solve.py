@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from . import highs, orders
 from .answer import Answer, Infeasible
 from .evaluate import CLOCKS, evaluate
+from .held import GRACE_S, can_hold, held
 from .paper import solve_paper
 from .positions import Space
 from .problem import Graph, PlanError
@@ -155,10 +156,14 @@ def _first_order(plan):
 
 def _by_paper(graph, budget, paging, recompute, solver, watch):
     limit = watch.left() if watch.left() < 1e9 else None
-    found = solve_paper(graph, budget, paging, recompute, solver, limit)
-    if found.status == "infeasible":
+    arguments = (graph, budget, paging, recompute, solver, limit)
+    if limit is not None and can_hold():  # the building of the problem, too
+        found = held(lambda: solve_paper(*arguments), limit + GRACE_S)
+    else:
+        found = solve_paper(*arguments)
+    if found is not None and found.status == "infeasible":
         raise Infeasible(f"Algorithm 1 has no plan for {budget.ram_bytes} bytes of RAM")
-    if found.status == "no answer":
+    if found is None or found.status == "no answer":
         raise PlanError(f"no plan found within {limit:g} s; give more time or RAM")
     done = found.status == "optimal"
     bound = found.energy if done else sum(node.compute_energy for node in graph.nodes)
