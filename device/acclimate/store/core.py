@@ -13,8 +13,9 @@ or in steps, with a trial that a reset without ``confirm`` ends:
     store.trial()
     store.confirm()                           # or store.rollback()
 
-A cut of the power at any moment leaves the old or the new model. After an error from the flash
-make a new Store: it starts from what the flash holds. See docs/capsules.md.
+A cut of the power at any moment leaves the old or the new model, and so does one damaged byte.
+After an error from the flash make a new Store: it starts from what the flash holds, and never
+raises for what it finds there. See docs/capsules.md.
 """
 
 from acclimate.flash import FlashError
@@ -34,6 +35,8 @@ class Store:
     """The model of a flash region.
 
     ``active`` is the slot in use or None; ``note`` says why the latest boot did what it did.
+    ``trouble`` is "" or says what the flash refused at boot: the model is then used, and whatever
+    would write raises FlashError.
 
     :param flash: a Flash of four pages or more.
     :param wanted: what this device takes and its key.
@@ -58,6 +61,7 @@ class Store:
         self.incoming = Head()  # of the one that is staged, and scratch
         self.active = None
         self.note = ""
+        self.trouble = ""  # why nothing can be written since the latest boot
         self._is_open = False
         self._is_checked = False  # what is verified was verified since the latest boot
         self._boot()
@@ -119,6 +123,7 @@ class Store:
 
     def scratch(self):
         """Return the buffer of the next header; what was being written is given up."""
+        self.check_writable()
         self._is_open = self._is_checked = False
         return self.incoming.bytes
 
@@ -162,28 +167,33 @@ class Store:
             self._switch(CONFIRMED)
 
     def rollback(self):
-        """Go back to the other model: from a trial, or from a confirmed one that replaced it."""
+        """Refuse the waiting model, end a trial, or go back from a model to the one before it.
+
+        The version that is given up is remembered: it is not taken again.
+        """
+        self.check_writable()
         j = self.journal
-        if j.state in (STAGED, VERIFIED):
+        if j.state == STAGED:
             self.cancel()
+        elif j.state == VERIFIED:
+            is_known = self._is_checked or self._load(j.slot, self.incoming)
+            self._give_up(j.slot, self.active, self.incoming.version if is_known else 0)
         elif j.state == TRIAL:
             self._leave_trial()
         elif j.state == CONFIRMED:
             if not j.has_other or not self._load(1 - j.slot, self.incoming):
                 raise StoreError("rollback: there is no other model")
-            j.append(ROLLED_BACK, 1 - j.slot, False, 0, self.incoming.version)
+            self._give_up(j.slot, 1 - j.slot, j.version)
+        self.check_writable()
         self._open()
 
     def cancel(self):
-        """Forget what is staged or verified."""
-        j = self.journal
+        """Forget what is staged or verified; it may be taken again."""
         self._is_open = False
-        if j.state not in (STAGED, VERIFIED):
-            return
-        if self.active is None:
-            j.append(EMPTY, 0, False, 0)
-        else:
-            j.append(ROLLED_BACK, self.active, False, 0, self.head.version)
+        if self.journal.state in (STAGED, VERIFIED):
+            self.check_writable()
+            self._use(self.active)
+            self.check_writable()
 
     def swap_capsule(self, source, any_version=False):
         """Replace the model by a capsule, or by an update of the one in use, and confirm it.
@@ -204,6 +214,11 @@ class Store:
 
         return save(self, weights)
 
+    def check_writable(self):
+        """Raise FlashError where the flash refused something at boot."""
+        if self.trouble:
+            raise FlashError(self.trouble)
+
     def stage_local(self):
         """Make room for ``incoming``, whose header the device itself made and signed."""
         return self._make_room(False)
@@ -217,12 +232,18 @@ class Store:
         self._is_open = False
 
     def _verified(self):
-        j = self.journal
-        j.append(VERIFIED, j.slot, j.has_other, 0, self.incoming.version)
+        j, head, short = self.journal, self.incoming, self.checker.short
+        start = self.slots.start(j.slot)
+        for at in range(head.size, len(head.bytes), 4):
+            self.flash.readinto(start + at, short)
+            for i in range(4):
+                head.bytes[at + i] = short[i]
+        j.append(VERIFIED, j.slot, j.has_other, low=head.parity())
         self._is_checked = True
 
     def _make_room(self, resume):
         j, head, slots = self.journal, self.incoming, self.slots
+        self.check_writable()
         if j.state == TRIAL:
             raise StoreError("a model is on trial: confirm it or roll it back first")
         target = 0 if self.active is None else 1 - self.active
@@ -234,7 +255,7 @@ class Store:
         if left is not None and pages - first > left:
             raise StoreError("erase budget: %d pages, %d left today" % (pages - first, left))
         # A slot that is about to be erased cannot be gone back to: say so before.
-        j.append(STAGED, target, self.active is not None, 0, 0, pages - first, self._day())
+        j.append(STAGED, target, self.active is not None, low=pages - first, high=self._day())
         slots.erase(target, first, pages)
         slots.open(target, start, head.total)
         self._is_open = True
@@ -256,6 +277,7 @@ class Store:
         j = self.journal
         if j.state == state:
             return
+        self.check_writable()
         if j.state != VERIFIED and j.state != TRIAL:
             raise StoreError("%s: the store is %s" % (_NAMES[state], self.state))
         head = self.head if j.state == TRIAL else self.incoming
@@ -267,33 +289,58 @@ class Store:
             self.head, self.incoming = self.incoming, self.head
             self.active = j.slot
 
+    def _give_up(self, slot, other, version):
+        """Use the other slot, or none; mark the one that is given up in its own flash."""
+        self._use(other, version)
+        if not self.trouble:
+            self.slots.spoil(slot)
+
+    def _leave_trial(self):
+        j = self.journal
+        has_other = j.has_other and self._load(1 - j.slot, self.incoming)
+        self._give_up(j.slot, 1 - j.slot if has_other else None, j.version)
+
+    def _use(self, slot, version=0):
+        """Note that a slot, or none, is in use from now on, and which version was given up."""
+        if slot is None:
+            self._settle(EMPTY, 0, False, 0, version)
+        else:
+            self._settle(ROLLED_BACK, slot, False, 0, version)
+
+    def _settle(self, state, slot, has_other, boots=0, version=0):
+        """As ``append``, but where the flash refuses it holds until the next boot only."""
+        j = self.journal
+        if not self.trouble:
+            try:
+                j.append(state, slot, has_other, boots, version)
+            except FlashError as error:
+                self.trouble = "read-only: %s" % error
+        j.state, j.slot, j.has_other = state, slot, has_other
+
+    # ---- boot: the program must reach its prompt, whatever the flash does ------------------
+
     def _boot(self):
         j = self.journal
-        try:
-            if not j.load():
-                self._rebuild()
-            if j.state == TRIAL:
-                self._count_boot()
-            self._open()
-        except FlashError as error:
-            # The program must still reach its prompt; without a model that says why.
-            self.active = None
-            self.note = "no model: " + str(error)
+        if not j.load():
+            if j.is_unread:
+                self.trouble = "flash: the journal cannot be read"
+            self._rebuild()
+        why = j.note
+        if j.state == TRIAL:
+            self._count_boot()
+        self._open()
+        self.note = self.note or why or self.trouble
 
     def _count_boot(self):
         j = self.journal
         if j.boots >= self.max_boots:
             self._leave_trial()
             self.note = "rolled back: %d boots without confirm" % self.max_boots
-        else:
-            j.append(TRIAL, j.slot, j.has_other, j.boots + 1, j.version)
-
-    def _leave_trial(self):
-        j = self.journal
-        if j.has_other and self._load(1 - j.slot, self.incoming):
-            j.append(ROLLED_BACK, 1 - j.slot, False, 0, self.incoming.version)
-        else:
-            j.append(EMPTY, 0, False, 0)
+            return
+        self._settle(TRIAL, j.slot, j.has_other, j.boots + 1, j.version)
+        # A boot that cannot be counted would never end the trial.
+        if self.trouble and j.has_other and self._load(1 - j.slot, self.incoming):
+            self._use(1 - j.slot)
 
     def _open(self):
         """Find the active model; where it is damaged, use the other one, or none."""
@@ -313,36 +360,55 @@ class Store:
             return
         why = self.note
         if other and self._load(1 - slot, self.head):
-            j.append(ROLLED_BACK, 1 - slot, False, 0, self.head.version)
+            self._use(1 - slot)
             self.active = 1 - slot
             self.note = "slot %d damaged, the other is used: %s" % (slot, why)
             return
         self.note = "no model: slot %d: %s" % (slot, why)
 
     def _load(self, slot, head):
-        """Read and check a slot's capsule into a Head; on failure say why in ``note``."""
+        """Read and check a slot's capsule into a Head; say in ``note`` what is wrong with it.
+
+        One damaged byte of the header is set right in RAM.
+        """
+        start = self.slots.start(slot)
         try:
-            start = self.slots.start(slot)
             self.flash.readinto(start, head.bytes)
-            head.parse(len(head.bytes))
-            head.fits(self.wanted, self.slots.bytes)
-            self.checker.authentic(head, self.wanted.key)
-            self.checker.intact(head, start)
+            try:
+                self._check(head, start)
+            except CapsuleError:
+                parity = self.journal.parity[slot]
+                if not parity or not head.mend(parity):
+                    raise
+                self._check(head, start)
+                self.note = "slot %d: header mended" % slot
             return True
-        except (CapsuleError, FlashError) as error:
+        except CapsuleError as error:
             self.note = str(error)
-            return False
+        except FlashError as error:
+            self.note = self.trouble = str(error)
+        return False
+
+    def _check(self, head, start):
+        head.parse(len(head.bytes))
+        head.fits(self.wanted, self.slots.bytes)
+        self.checker.authentic(head, self.wanted.key)
+        self.checker.intact(head, start)
 
     def _rebuild(self):
-        """Both journal pages are unreadable or blank: look at the slots themselves."""
-        best, best_version = -1, -1
+        """Both journal pages are damaged or blank: look at the slots themselves."""
+        best = None
         for slot in (0, 1):
-            if self._load(slot, self.head) and self.head.version >= best_version:
-                best, best_version = slot, self.head.version
-        j = self.journal
-        if best < 0:
+            self.journal.parity[slot] = 0
+            if not self._load(slot, self.incoming):
+                continue
+            self.journal.parity[slot] = self.incoming.parity()
+            if best is None or self.incoming.is_newer(self.head):
+                best = slot
+                self.head, self.incoming = self.incoming, self.head
+        if best is None:
+            self._use(None)
             self.note = "new region, or nothing left: " + self.note
-            j.append(EMPTY, 0, False, 0)
         else:
+            self._settle(CONFIRMED, best, False, 0, self.head.version)
             self.note = "journal lost; the newest whole model is used"
-            j.append(CONFIRMED, best, False, 0, best_version)

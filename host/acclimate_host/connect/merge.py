@@ -51,6 +51,7 @@ _TOGETHER = {
     "flash": (
         "flash",
         "flash.base",
+        "flash.file",
         "flash.retry",
         "flash.card",
         "flash.esp32",
