@@ -38,13 +38,15 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test bench lint house built firmware native stage twin sanitized wheel clean
+.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
+	@echo "make test-slow                  the long tests, such as pure Python in an emulator"
 	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
-	@echo "make lint                       check the style of the Python files"
+	@echo "make lint                       check style and types of the Python files"
 	@echo "make house                      what is public, what an install takes, circles, lines"
+	@echo "make mutants [NAME=journal] [SEED=1]   small faults in the core: do the tests notice?"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
 	@echo "make clean                      remove out/"
@@ -68,7 +70,16 @@ demo-parts: $(DEMO_ARCHS:%=out/stage/%/.done) out/stage/py/.done \
 test:
 	@$(MAKE) setup
 	@$(MAKE) built out/stamps/numpy1
-	@nice -n 5 $(PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PYTEST) $(or $(PYTEST_ARGS),-m "not slow" $(WORKERS))
+
+test-slow:
+	@$(MAKE) setup
+	@$(MAKE) built
+	@$(PYTEST) -m slow $(or $(PYTEST_ARGS),$(WORKERS))
+
+# tests/conftest.py says what stays together in one worker.
+PYTEST := nice -n 5 $(PYTHON) -m pytest
+WORKERS := --numprocesses $(shell nproc)
 
 bench:
 	@$(if $(filter $(NAME),$(BENCHES)),:,echo "make bench NAME=...: one of $(BENCHES)"; exit 2)
@@ -81,9 +92,15 @@ BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
 	@out/venv/bin/ruff format --check --quiet .
+	@$(PYTHON) -m mypy
 
 house: out/stamps/venv
 	@$(PYTHON) tools/house.py
+
+SEED ?= 1
+mutants: out/stamps/venv twin
+	@mkdir -p out/bench
+	@$(PYTHON) tools/mutants.py $(NAME) --seed $(SEED) $(if $(TESTS),--tests $(TESTS))
 
 clean:
 	rm -rf out

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate.nor import NorFlash
 from acclimate.store import Store
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
 from acclimate_host.paths import built
+from acclimate_host.testing.nor import NorFlash
 from bench import capsule_apps, capsule_board, capsule_pull
 from bench.common import cortex_boards, table, write
 

@@ -131,7 +131,7 @@ def bytes_and_times():
 
 _SETUP = """
 import gc, qboard
-import acclimate as _native
+from acclimate import _native
 import _codec
 _native.register('codec', _codec)
 from binascii import a2b_base64 as u

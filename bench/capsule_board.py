@@ -21,7 +21,7 @@ ARCH = {"samd21": "armv6m", "nrf52840": "armv7emsp"}
 
 _SETUP = """
 import gc, qboard
-import acclimate as _native
+from acclimate import _native
 import _codec
 _native.register('codec', _codec)
 from acclimate.flash import BlockFlash

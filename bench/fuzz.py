@@ -28,7 +28,7 @@ ROWS = [
     ("c.core.inputs", ">=", 1),
     *((f"python.{name}.inputs", ">=", 1) for name in TARGETS),
 ]
-_CORE = ("crc32", "octets", "rangecoder", "sha256")
+_CORE = ("crc32", "buffers", "rangecoder", "sha256")
 
 
 def compiler():
@@ -51,7 +51,7 @@ def build(clang):
     source, native = repository() / "bench/native/fuzz", repository() / "native_modules"
     target = built("sanitized", "fuzz_codec")
     target.parent.mkdir(parents=True, exist_ok=True)
-    files = [*source.glob("*.c"), *(native / "update" / f"{name}.c" for name in _CORE)]
+    files = [*source.glob("*.c"), *(native / "codec" / f"{name}.c" for name in _CORE)]
     command = [
         clang,
         "-O2",
@@ -61,7 +61,7 @@ def build(clang):
         "-Werror",
         "-fsanitize=fuzzer,address,undefined",
         "-fno-sanitize-recover=all",
-        f"-I{native / 'update'}",
+        f"-I{native / 'codec'}",
         f"-I{native / 'common'}",
         *map(str, files),
         "-lm",

@@ -11,7 +11,6 @@ import hmac
 import zlib
 
 from acclimate._digest import Hasher
-from acclimate.nor import NorFlash
 from acclimate.pull import HttpError, Receiver
 from acclimate.pull.blocks import READY
 from acclimate.pull.http import Reply
@@ -20,6 +19,7 @@ from acclimate.store import CapsuleError, Store, StoreError, Updater
 from acclimate.store.capsule import Wanted
 from acclimate_host.capsules.build import build
 from acclimate_host.capsules.delta import update
+from acclimate_host.testing.nor import NorFlash
 from bench import fuzz_oracle as oracle
 
 KEY = b"a key that only tests have, 32 b"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Memory: published extra memory, whole training arenas, and full update in the same accounting.
 
-All of it is computed from layer dimensions by the compiler (128x128 input, batch 1, 10
-classes); that a board runs in such an arena is a test's to show (tests/host/test_net_board.py).
+All but `board` (bench/memory_board.py) is computed from layer dimensions by the compiler (128x128
+input, batch 1, 10 classes); that a board runs in such an arena is a test's to show
+(tests/host/test_net_board.py).
 `arena` is the whole arena of the byte program: activations, int8 gradients, clamp masks, saved
 inputs, every trained weight and bias, the work areas of all kernels and the interpreter's state,
 with layers above 32x32 in 2x2 patches (exact halo); `tensors` is the same without work areas of
@@ -28,11 +29,12 @@ from acclimate_host.compile.step import (
     inference_step,
     training_step,
 )
+from acclimate_host.connect import why_not
 from acclimate_host.model.network import Network, with_scales
 from acclimate_host.model.zoo import backbone, names
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.scheme import full, last_layers, published
-from bench import common
+from bench import common, memory_board
 
 SHORT = {"mbv2-w0.35": "mbv2", "mcunet-5fps": "mcunet", "proxyless-w0.3": "proxyless"}
 PAPER = {"arena_kib": {"mbv2": 141, "mcunet": 206}, "ratio_full": "20 to 21"}
@@ -58,6 +60,7 @@ TARGETS = [
     ("ratio.kept_mbv2", None, None),
     ("ratio.kept_mcunet", None, None),
     ("ratio.kept_proxyless", None, None),
+    *memory_board.TARGETS,
 ]
 HEADLINE = {"mbv2": "mbv2_49", "mcunet": "mcunet_99", "proxyless": "proxyless_49"}
 
@@ -92,6 +95,8 @@ def measure():
             result["with_input"][f"grid{grid}"][key] = layout.size_bytes
             excess.append(layout.excess)
     excess += _whole(nets, result)
+    if not why_not(memory_board.BOARD):
+        memory_board.measure(result, nets, rows, SHORT)
     result["layout_excess_paper"] = max(_as_the_paper(nets, rows, result))
     result["scheme_error_kib_max"] = round(max(errors), 4)
     last = extra_memory(nets["mcunet-5fps"], last_layers(nets["mcunet-5fps"], 12))

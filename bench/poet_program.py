@@ -23,7 +23,7 @@ from acclimate_host.sparse.scheme import Scheme
 
 _LOAD = """
 import gc, qboard
-import acclimate as _native
+from acclimate import _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net
@@ -116,8 +116,8 @@ def _instructions(plain, program):
 
 def _load(program):
     """Instructions in which the emulated board makes a Net of a program in its flash."""
-    from acclimate_host.connect import open_board, package
-    from bench import net_board, raw_flash
+    from acclimate_host.connect import open_board, package, raw_flash
+    from bench import net_board
 
     blob = program.code + program.weights
     names = {

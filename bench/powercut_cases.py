@@ -9,12 +9,12 @@ import random
 from dataclasses import dataclass
 from typing import Callable
 
-from acclimate.nor import NorFlash
 from acclimate.store import Store, Updater
 from acclimate.store.capsule import Wanted
 from acclimate.store.journal import VERIFIED
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
+from acclimate_host.testing.nor import NorFlash
 
 KEY = b"key of the power-cut campaign 32"
 PAGE_BYTES = 128

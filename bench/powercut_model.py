@@ -6,7 +6,7 @@ A state is one image that a cut (or two) left, booted and compared with the orac
 
 from collections import Counter
 
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
+from acclimate_host.testing.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 from bench import powercut_cases as cases
 from bench.powercut_oracle import model_of
 

@@ -9,8 +9,8 @@ the damage, so it needs to know nothing of how the store mends it.
 from collections import Counter
 
 from acclimate.flash import FlashError
-from acclimate.nor import NorFlash
 from acclimate.store import StoreError
+from acclimate_host.testing.nor import NorFlash
 from bench import powercut_cases as cases
 from bench.powercut_oracle import TRIAL, floor_of, model_of, newest_record, verdict
 

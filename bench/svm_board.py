@@ -10,10 +10,9 @@ import inspect
 from pathlib import Path
 
 import numpy as np
-from acclimate.svm.rounded import integer_weights
 
-from acclimate_host.connect import open_board
-from bench import raw_flash
+from acclimate.svm.model import integer_weights
+from acclimate_host.connect import open_board, raw_flash
 
 SHIFT = 10
 

@@ -63,7 +63,7 @@ print(m.converged, m.n_iter)
 _SVM = "from acclimate.svm import SVM"
 _FIRST = "m.fit(X[: 80 * 64], y[:80])"  # a store that is full
 # As little as 32 KB of RAM: big blocks first.
-_SMALL = """import acclimate as _native
+_SMALL = """from acclimate import _native
 _native.load("svm_linear")
 ARENA = bytearray(1400)"""
 
@@ -147,7 +147,6 @@ def cases():
             first=_FIRST,
             steps="m.add_steps(X[80 * 64 : 81 * 64], y[80])",
         ),
-        Case("m4f_algorithm1", *m4f, "SVM(solver='algorithm1', max_iter=1)", x, y),
         Case(
             "m0",
             "samd21",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Collect the device tests once for every runtime, and offer boards to the host tests.
 
-With ``-n WORKERS --dist loadgroup`` a group stays together in one worker: all that runs on one
-emulated board, and otherwise the tests of one file, which share their fixtures.
+With several workers (``-n 2``, pytest-xdist) all that runs on one emulated board stays together in
+one of them, and so do the tests of one file, which share their fixtures.
 """
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,10 @@ def _is_emulated(runtime):
     return runtimes.VARIANTS.get(runtime.board, runtime.board) in runtimes.EMULATED
 
 
+# runtime -> the board that it shares with others
+_GROUPS = {runtime.name: runtime.board for runtime in runtimes.RUNTIMES if _is_emulated(runtime)}
+
+
 def _again(error):
     def raise_again():
         raise error
@@ -123,18 +128,25 @@ class DeviceItem(pytest.Item):
         return self.path, None, f"{self.path.stem}::{self.name}"
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
-def pytest_collection_modifyitems(items):
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByBoard(LoadScopeScheduling):
+        """Keeps in one worker what runs on one emulated board, and else the tests of a file."""
+
+        def _split_scope(self, nodeid):
+            path, *names = nodeid.split("::")
+            runtime = names[0] if "/device/" in path else ""
+            return _GROUPS.get(runtime, path)
+
+    return ByBoard(config, log)
 
 
-def _group(item):
-    """Return the name of what must stay in one worker."""
-    runtime = item.parent.runtime if isinstance(item, DeviceItem) else None
-    if runtime is not None and _is_emulated(runtime):
-        return runtime.board
-    return item.path.stem
+def pytest_collection_finish():
+    """The device package collects garbage often: it need not look at all tests and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True)

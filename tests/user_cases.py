@@ -1,60 +1,55 @@
 # SPDX-License-Identifier: MIT
-"""The index of user cases as a page:   python -m tests.user_cases   (writes docs/user_cases.md)"""
+"""The tests of each user case:   python -m tests.user_cases   (fills in docs/user_cases.md)
 
-from pathlib import Path
-
-from acclimate_host.boards import tomllib
-
-ROOT = Path(__file__).resolve().parents[1]
-INDEX = ROOT / "tests" / "user_cases.toml"
-PAGE = ROOT / "docs" / "user_cases.md"
-PARTS = {
-    "A": "Native modules, versions, installing",
-    "B": "Memory",
-    "C": "Downloads and radio",
-    "D": "Power and flash",
-    "E": "Updates",
-    "F": "ROMFS",
-    "G": "Serial lines",
-    "H": "Numbers",
-    "I": "Support vector machines",
-    "J": "Training networks",
-    "K": "Runtimes and cards",
-    "L": "The planner's solvers",
-}
-HEAD = """\
-# User cases
-
-What people reported elsewhere, what happens here, and the tests that show it. A report without a
-link is one that we met ourselves. This page is made from `tests/user_cases.toml` by
-`python -m tests.user_cases`; a test holds both together.
+The page says what people met and what happens here. Its last column is made of the tests: of
+``@pytest.mark.case("A1")``, and of ``# case: A1`` behind the ``def`` of a device test, which
+knows no pytest.
 """
 
+import ast
+import re
+from pathlib import Path
 
-def load():
-    """Return {case: {symptom, here, reports, tests}} in the order of the file."""
-    return tomllib.loads(INDEX.read_text(encoding="utf-8"))
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "user_cases.md"
+_ROW = re.compile(r"^\| ([A-Z]\d+) \|", re.MULTILINE)
+_COMMENT = re.compile(r"^def (\w+)\(.*# case: (.+)$", re.MULTILINE)
 
 
-def _link(report):
-    repository, _, number = report.partition("#")
-    return f"[{report}](https://github.com/{repository}/issues/{number})"
+def listed():
+    """Return the names of the cases of the page, in its order."""
+    return _ROW.findall(PAGE.read_text(encoding="utf-8"))
+
+
+def tests():
+    """Return ``{case: [file::function]}`` of all tests that name a case."""
+    found = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for function, cases in _named_in(path.read_text(encoding="utf-8")):
+            for case in cases:
+                found.setdefault(case, []).append(f"{path.name}::{function}")
+    return found
+
+
+def _named_in(text):
+    """Yield (function, cases) of a test file."""
+    for node in ast.parse(text).body:
+        for mark in getattr(node, "decorator_list", ()):
+            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.case":
+                yield node.name, [case.value for case in mark.args]
+    for function, cases in _COMMENT.findall(text):
+        yield function, cases.split(", ")
 
 
 def page():
-    """Return the text of the page."""
-    lines, part = [HEAD], ""
-    for name, case in load().items():
-        if name[0] != part:
-            part = name[0]
-            lines.append(
-                f"\n## {part}. {PARTS[part]}\n\n| | seen elsewhere | here | tests |\n"
-                "| --- | --- | --- | --- |"
-            )
-        reports = ", ".join(_link(report) for report in case.get("reports", ()))
-        seen = f"{case['symptom']} ({reports})" if reports else case["symptom"]
-        tests = "<br>".join(f"`{test.partition('/')[2]}`" for test in case["tests"])
-        lines.append(f"| {name} | {seen} | {case['here']} | {tests} |")
+    """Return the text of the page with the tests of now."""
+    found, lines = tests(), []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        row = _ROW.match(line)
+        if row:
+            names = "<br>".join(f"`{name}`" for name in found.get(row[1], ()))
+            line = line[: line.rindex(" | ")] + f" | {names} |"
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 

@@ -37,7 +37,6 @@ CAPSULES = (
     "net",
     "net.layer",
     "net.network",
-    "nor",
     "pull",
     "pull.client",
     "pull.exchange",

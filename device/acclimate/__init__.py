@@ -8,7 +8,7 @@ Nothing heavy is imported here; each room is a sub-package or module of its own
 __version__ = "0.1.0"
 
 
-def release(version, name):
+def _release(version, name):
     """Refuse a file of another release: every installed file calls this first.
 
     :raises ImportError: names the file and both releases.
@@ -20,15 +20,21 @@ def release(version, name):
         )
 
 
-def face(room, names):
+def _face(room, names):
     """Return the ``__getattr__`` of a room, which loads a public name at its first use.
 
     :param dict names: public name -> module that defines it
     """
 
     def load(name):
-        if name not in names:
-            raise AttributeError("module '%s' has no attribute '%s'" % (room, name))
-        return getattr(__import__(names[name], None, None, (name,)), name)
+        try:
+            if name in names:
+                return getattr(__import__(names[name], None, None, (name,)), name)
+            if not name.startswith("_"):  # a file of the room itself
+                return __import__(room + "." + name, None, None, (name,))
+        except ImportError:
+            if name in names:
+                raise
+        raise AttributeError("module '%s' has no attribute '%s'" % (room, name))
 
     return load

@@ -30,6 +30,15 @@ as ``acclimate.svm.SVM``. All buffers are made at set-up; a sample allocates not
 
 from array import array
 
+_TICKETS = (1 << 30) - 1
+_LIMITS = {
+    "b": (-128, 127),
+    "B": (0, 255),
+    "h": (-32768, 32767),
+    "H": (0, 65535),
+    "f": (-3.4028234e38, 3.4028234e38),
+}
+
 
 class IO:
     """Sensor window -> features -> model -> action.
@@ -47,10 +56,18 @@ class IO:
 
     def step(self, window):
         """Predict one window; the row that was used stays in `row`."""
+        self.take(window)
+        return self.decide()
+
+    def take(self, window):
+        """Make `row` of a window."""
         if self._features is None:
             self.row = window
         else:
             self._features.into(window, self.row)
+
+    def decide(self):
+        """Predict `row` and act."""
         label = self.model.predict(self.row)
         if self._action is not None:
             self._action(label)
@@ -58,7 +75,11 @@ class IO:
 
 
 class Feedback:
-    """Predictions in order, until the truth about each arrives.
+    """Predictions, each with a ticket, until the truth about it arrives.
+
+    A truth belongs to the prediction whose ticket it names. Without a ticket truths come in the
+    order of the predictions, one for each: that of a prediction which was forgotten meanwhile is
+    dropped, never given to another.
 
     :param int width: numbers in a row
     :param int pending: most predictions that wait at a time, 1..255
@@ -69,10 +90,16 @@ class Feedback:
     def __init__(self, width, pending=4, memory=32, typecode="b"):
         self.width = width
         self.pending = pending
+        self.typecode = typecode
         self._rows = _zeros(typecode, width * pending)
         self._labels = bytearray(pending)
-        self._first = 0
+        self._old = bytearray(pending)  # 1: said by a model that was replaced since
+        self._tickets = _zeros("i", pending)
+        for slot in range(pending):
+            self._tickets[slot] = -1
+        self._issued = self._due = 0
         self.waiting = 0
+        self.dropped = 0
         self.row = _zeros(typecode, width)
         self.output = 0
         self._answers = bytearray(memory)
@@ -80,35 +107,93 @@ class Feedback:
         self.answered = 0
         self._recent_right = 0
 
+    def check(self, row):
+        """Raise ValueError unless `row` has the width and only numbers that are kept exactly."""
+        _check_row(row, self.width, self.typecode)
+
     def expect(self, row, label):
-        """Remember a prediction; the oldest is forgotten when `pending` are waiting already."""
-        if self.waiting == self.pending:
-            self._first = (self._first + 1) % self.pending
+        """Remember a prediction; returns its ticket. When `pending` are waiting already, the
+        oldest is forgotten.
+
+        :raises ValueError: a number that the rows' type does not hold, or a label outside 0..255
+        """
+        self.check(row)
+        _check_label("label", label, 255)
+        slot = self._slot_of(-1)
+        if slot < 0:
+            slot = self._oldest()
             self.waiting -= 1
-        slot = (self._first + self.waiting) % self.pending
         _copy(self._rows, slot * self.width, row, 0, self.width)
         self._labels[slot] = label
+        self._old[slot] = 0
+        ticket = self._tickets[slot] = self._issued
+        self._issued = (ticket + 1) & _TICKETS
         self.waiting += 1
+        return ticket
 
-    def truth(self, label):
-        """Resolve the oldest prediction: True when it was right. Its input is then in `row`.
+    def _slot_of(self, ticket):
+        """Place of a ticket (-1: a free place), or -1."""
+        for slot in range(self.pending):
+            if self._tickets[slot] == ticket:
+                return slot
+        return -1
 
-        :raises ValueError: no prediction is waiting
+    def _oldest(self):
+        """Place of the prediction that waits longest."""
+        best = age = 0
+        for slot in range(self.pending):
+            waited = (self._issued - self._tickets[slot]) & _TICKETS
+            if waited > age:
+                best, age = slot, waited
+        return best
+
+    def _take(self, ticket):
+        """Place of the prediction that a truth belongs to, or -1: it was forgotten."""
+        if ticket is None:
+            if self._due == self._issued:
+                raise ValueError(
+                    "truth: expected a waiting prediction, got none: call expect first"
+                )
+            ticket = self._due
+            self._due = (ticket + 1) & _TICKETS
+        elif ticket == self._due != self._issued:
+            self._due = (ticket + 1) & _TICKETS
+        slot = self._slot_of(ticket) if ticket >= 0 else -1
+        if slot < 0:
+            self.dropped += 1
+            return -1
+        self._tickets[slot] = -1
+        self.waiting -= 1
+        return slot
+
+    def truth(self, label, ticket=None):
+        """The truth about a prediction: True when it was right, and its input is then in `row`;
+        None when the prediction was forgotten meanwhile, or answered before.
+
+        :param ticket: what `expect` returned; None: truths come in the order of the predictions
+        :raises ValueError: no ticket, and no prediction without truth
         """
-        if not self.waiting:
-            raise ValueError("truth: expected a waiting prediction, got none: call expect first")
-        slot = self._first
+        slot = self._take(ticket)
+        if slot < 0:
+            return None
         _copy(self.row, 0, self._rows, slot * self.width, self.width)
         self.output = self._labels[slot]
-        self._first = (slot + 1) % self.pending
-        self.waiting -= 1
-        return self._note(1 if self.output == label else 0)
+        right = self.output == label
+        if not self._old[slot]:
+            self._note(1 if right else 0)
+        return right
 
-    def skip(self):
-        """The truth about the oldest prediction will never be known."""
-        if self.waiting:
-            self._first = (self._first + 1) % self.pending
-            self.waiting -= 1
+    def skip(self, ticket=None):
+        """The truth about a prediction will never be known; None: the next in order."""
+        if ticket is not None or self._due != self._issued:
+            self._take(ticket)
+
+    def new_model(self):
+        """Another model answers from now on: `recent` begins anew, and answers of the old one
+        that still wait for their truth do not count."""
+        self.answered = self._recent_right = self._next = 0
+        for slot in range(self.pending):
+            self._old[slot] = 1
 
     def _note(self, right):
         """Move one answer into the memory that `recent` counts."""
@@ -118,7 +203,6 @@ class Feedback:
         self._recent_right += right
         self._next = (self._next + 1) % len(self._answers)
         self.answered += 1
-        return bool(right)
 
     def recent(self):
         """Share of right answers among the last ones, in per mille; 1000 before the first."""
@@ -130,18 +214,23 @@ class Stitcher:
     """Input, output and truth, joined into a sample store of fixed size.
 
     Each class owns `per_class` places, so that a frequent class cannot crowd out a rare one; a
-    new sample replaces the oldest of its class. Every `hold_every`-th sample of a class is held
-    back for the test and never trained on; those replace the oldest held back.
+    new sample replaces the oldest of its class. Of each `hold_every` samples of a class one, drawn
+    by chance, is held back for the test and never trained on; it replaces the oldest held back.
 
     :param int width: numbers in a row
     :param int classes: labels are 0..classes - 1, 2..255
     :param int per_class: places of a class, 1..1000
     :param int held: places of the held-back samples, 1..1000
-    :param int hold_every: 2 or more
+    :param int hold_every: 2..1000
     :param str typecode: array type of a row
+    :param int seed: which are drawn, 1..30000
     """
 
-    def __init__(self, width, classes, per_class, held=16, hold_every=4, typecode="b"):
+    def __init__(self, width, classes, per_class, held=16, hold_every=4, typecode="b", seed=1):
+        if not 2 <= hold_every <= 1000 or not 1 <= seed <= 30000:
+            raise ValueError(
+                "hold_every, seed: expected 2..1000, 1..30000, got %r, %r" % (hold_every, seed)
+            )
         self.width = width
         self.classes = classes
         self.per_class = per_class
@@ -157,13 +246,15 @@ class Stitcher:
         self._count = _zeros("H", classes)
         self._next = _zeros("H", classes)
         self._seen = _zeros("H", classes)
+        self._drawn = _zeros("H", classes)
+        self._one, self._two = seed, 30000 - seed + 1
         self.new = 0
 
     @staticmethod
     def bytes_needed(width, classes, per_class, held=16, item_bytes=1):
         """Bytes of the buffers that the same arguments will make."""
         rows = classes * per_class
-        return rows * (width * item_bytes + 1) + held * (width * item_bytes + 1) + classes * 6
+        return rows * (width * item_bytes + 1) + held * (width * item_bytes + 1) + classes * 8
 
     def capacity(self):
         """Most rows that can be trained on."""
@@ -171,7 +262,7 @@ class Stitcher:
 
     def fill(self, row, truth):
         """Take a sample that came with the product: trained on, never held back."""
-        self._check(truth)
+        self._check(row, truth, truth)
         self._store(row, truth, truth)
 
     def add(self, row, output, truth):
@@ -181,10 +272,9 @@ class Stitcher:
         :param int output: what the model said
         :param int truth: what was right
         """
-        self._check(truth)
-        seen = self._seen[truth] = (self._seen[truth] + 1) % self.hold_every
+        self._check(row, output, truth)
         self.new += 1
-        if seen:
+        if not self._draw(truth):
             self._store(row, output, truth)
             return False
         slot = self._held_next
@@ -195,9 +285,20 @@ class Stitcher:
             self.held_count += 1
         return True
 
-    def _check(self, truth):
-        if not 0 <= truth < self.classes:
-            raise ValueError("truth: expected 0..%d, got %r" % (self.classes - 1, truth))
+    def _check(self, row, output, truth):
+        _check_label("truth", truth, self.classes - 1)
+        _check_label("output", output, 255)
+        _check_row(row, self.width, self.typecode)
+
+    def _draw(self, truth):
+        """True for one sample of each `hold_every` of a class; chance says for which."""
+        seen = self._seen[truth]
+        if seen == 0:
+            self._one = self._one * 171 % 30269  # two short generators: products stay small
+            self._two = self._two * 172 % 30307
+            self._drawn[truth] = (self._one + self._two) % self.hold_every
+        self._seen[truth] = (seen + 1) % self.hold_every
+        return seen == self._drawn[truth]
 
     def _store(self, row, output, truth):
         """Put a row in the next place of its class."""
@@ -353,16 +454,30 @@ class Loop:
         self.stitcher = stitcher
         self.trainer = trainer
         self.target = target
+        self.ticket = -1
 
     def sense(self, window):
-        """Predict a window, act, and remember it until the truth is known."""
-        label = self.io.step(window)
-        self.feedback.expect(self.io.row, label)
+        """Predict a window, act, and remember it until the truth is known; its number is in
+        `ticket`.
+
+        :raises ValueError: a number that the store does not hold; nothing was predicted
+        """
+        self.io.take(window)
+        self.feedback.check(self.io.row)
+        label = self.io.decide()
+        self.ticket = self.feedback.expect(self.io.row, label)
         return label
 
-    def observe(self, truth):
-        """The truth about the oldest prediction: True when it was right."""
-        right = self.feedback.truth(truth)
+    def observe(self, truth, ticket=None):
+        """The truth about a prediction: True when it was right; None when that was forgotten.
+
+        :param ticket: what `ticket` was after its `sense`; None: in the order of the predictions
+        :raises ValueError: a truth that is no class; the prediction goes on waiting
+        """
+        _check_label("truth", truth, self.stitcher.classes - 1)
+        right = self.feedback.truth(truth, ticket)
+        if right is None:
+            return None
         self.stitcher.add(self.feedback.row, self.feedback.output, truth)
         return right
 
@@ -374,6 +489,7 @@ class Loop:
         verdict = trainer.idle()
         if verdict == "kept":
             self.io.model = trainer.live
+            self.feedback.new_model()
         return verdict
 
     def run_idle(self):
@@ -382,6 +498,25 @@ class Loop:
         while verdict is None and self.trainer.busy():
             verdict = self.idle()
         return verdict
+
+
+def _check_label(name, label, most):
+    if not 0 <= label <= most or label != int(label):
+        raise ValueError("%s: expected 0..%d, got %r" % (name, most, label))
+
+
+def _check_row(row, width, typecode):
+    """Refuse what an array of `typecode` would cut, on runtimes whose arrays do not."""
+    if len(row) != width:
+        raise ValueError("row: expected %d numbers, got %d" % (width, len(row)))
+    if getattr(row, "typecode", None) == typecode != "f":
+        return
+    whole = typecode != "f"
+    low, high = _LIMITS[typecode]
+    for v in row:
+        if not low <= v <= high or (whole and v != int(v)):
+            kind = "whole" if whole else "finite"
+            raise ValueError("row: expected %s numbers %s..%s, got %s" % (kind, low, high, v))
 
 
 def _copy(to, at, source, start, count):

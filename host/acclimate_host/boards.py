@@ -14,12 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acclimate_host.errors import AcclimateError
+from acclimate_host.figures import read_figures, read_toml
 from acclimate_host.paths import boards_folder
-
-try:
-    import tomllib
-except ImportError:  # Python 3.10
-    import tomli as tomllib
 
 KINDS = ("board", "emulated", "desktop")
 ARCHS = ("x64", "armv6m", "armv7emsp", "xtensawin")
@@ -46,14 +42,6 @@ _NEEDED = ("name", "title", "kind", "core", "arch")
 
 class DescriptionError(AcclimateError):
     """A board description is wrong; the text names the file, the key and what is allowed."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number and where it comes from."""
-
-    value: float
-    source: str
 
 
 @dataclass(frozen=True)
@@ -132,13 +120,7 @@ def parse(data, file="board"):
     if not isinstance(runtimes, list) or not runtimes:
         raise DescriptionError(f"{file}: at least one [[runtime]] is needed")
     supports = tuple(_runtime(table, file) for table in runtimes)
-    figures = {}
-    for key, value in data.items():
-        if isinstance(value, dict) and "value" not in value:
-            for inner, figure in value.items():
-                figures[f"{key}.{inner}"] = _figure(figure, f"{key}.{inner}", file)
-        else:
-            figures[key] = _figure(value, key, file)
+    figures = read_figures(data, FIGURES, file, DescriptionError)
     _check_flash(figures, file)
     return BoardDescription(fpu=fpu, figures=figures, runtimes=supports, **texts)
 
@@ -152,20 +134,6 @@ def _text(value, key, file):
 def _one_of(value, allowed, key, file):
     if value not in allowed:
         raise DescriptionError(f"{file}: {key} is {value!r}, not one of {', '.join(allowed)}")
-
-
-def _figure(value, key, file):
-    if key not in FIGURES:
-        raise DescriptionError(f"{file}: {key} is not known; known: {', '.join(FIGURES)}")
-    if not isinstance(value, dict) or set(value) != {"value", "source"}:
-        raise DescriptionError(f'{file}: {key} must be {{ value = NUMBER, source = "TEXT" }}')
-    number = value["value"]
-    if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise DescriptionError(f"{file}: {key} has the value {number!r}, not a number")
-    low, high = FIGURES[key]
-    if not low <= number <= high:
-        raise DescriptionError(f"{file}: {key} is {number}, outside {low:g} to {high:g}")
-    return Figure(number, _text(value["source"], key + ".source", file))
 
 
 def _runtime(table, file):
@@ -195,11 +163,7 @@ def _check_flash(figures, file):
 def load_file(path):
     """Return the BoardDescription of one file."""
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DescriptionError(f"{path.name}: {error}") from error
-    description = parse(data, path.name)
+    description = parse(read_toml(path, DescriptionError), path.name)
     if description.name != path.stem:
         raise DescriptionError(f"{path.name}: name is {description.name!r}, not {path.stem!r}")
     return description

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from acclimate_host.paths import repository
 
+_LINE = 100  # with its end, as the formatter breaks lines
+
 
 @dataclass(frozen=True)
 class Field:
@@ -131,4 +133,7 @@ class Generated:
 def _constant(name, value):
     if isinstance(value, int):
         return f"_{name} = const({value})\n"
+    line = f'_{name} = bytes.fromhex("{value.hex()}")\n'
+    if len(line) <= _LINE:
+        return line
     return f'_{name} = bytes.fromhex(\n    "{value.hex()}"\n)\n'

@@ -38,7 +38,7 @@ static int32_t element(const net_conv_args *k, uint32_t c, int32_t top, int32_t 
     return sum;
 }
 
-int net_conv_ref(const net_conv_args *k, uint32_t first, uint32_t end) {
+int net_conv_plain(const net_conv_args *k, uint32_t first, uint32_t end) {
     uint32_t depth = (uint32_t)k->cin / k->groups, per_group = (uint32_t)k->cout / k->groups;
     for (uint32_t r = 0; r < k->oh; r++) {
         for (uint32_t t = 0; t < k->ow; t++) {
@@ -70,7 +70,7 @@ static int32_t tap_sum(const net_conv_args *k, const int8_t *x, const int8_t *w,
     return sum;
 }
 
-int net_depthwise_ref(const net_conv_args *k, uint32_t first, uint32_t end) {
+int net_depthwise_plain(const net_conv_args *k, uint32_t first, uint32_t end) {
     uint32_t taps = (uint32_t)k->kh * k->kw;
     for (uint32_t c = first; c < end; c++) {
         const int8_t *w = c < k->split ? k->wt + c * taps : k->w + (c - k->split) * taps;

@@ -30,23 +30,6 @@ typedef struct {
     int is_quick;
 } job;
 
-static void copy(int8_t *to, const int8_t *from, uint32_t n) {
-#if NET_DSP
-    for (; n >= 4; n -= 4, to += 4, from += 4) {
-        ((net_unaligned *)to)->word = ((const net_unaligned *)from)->word;
-    }
-#endif
-    while (n--) {
-        *to++ = *from++;
-    }
-}
-
-static void fill(int8_t *to, int8_t value, uint32_t n) {
-    while (n--) {
-        *to++ = value;
-    }
-}
-
 /* All taps of a pixel as bytes, into job->raw. */
 static void gather(const job *j, const part *p, int32_t top, int32_t left) {
     const net_conv_args *k = j->k;
@@ -59,9 +42,9 @@ static void gather(const job *j, const part *p, int32_t top, int32_t left) {
         const int8_t *row = j->x + r * k->x_pitch + p->from;
         for (int32_t t = left; t < left + k->kw; t += (int32_t)at_once, to += n * at_once) {
             if (r >= 0 && r < k->h && t >= 0 && t < k->w_in) {
-                copy(to, row + t * k->x_step, n * at_once);
+                net_copy(to, row + t * k->x_step, n * at_once);
             } else {
-                fill(to, k->zero_x, n * at_once);
+                net_fill(to, k->zero_x, n * at_once);
             }
         }
     }
@@ -203,7 +186,13 @@ int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     j.k = k;
     j.rows = rows;
     j.first = first;
-    j.is_quick = net_is_quick(k, first, end) && (!k->split || k->split == depth);
+#if NET_DSP
+    first = net_conv_quads(k, first, end);
+    if (first == end) {
+        return 0;
+    }
+#endif
+    j.is_quick = !k->mask && !k->add && net_is_quick(k, first, end) && (!k->split || k->split == depth);
     j.pixels = k->oh * k->ow > 1 ? NET_PIXELS : 1;
     j.parts[0] = part_of(k, k->wt, 0, k->split);
     j.parts[1] = part_of(k, k->w, k->split, depth - k->split);

@@ -124,9 +124,8 @@ static void prepare(job *j) {
     t->taps = k->kh * k->kw;
     for (uint32_t i = 0; i < 4; i++) {
         t->bias[i] = k->bias[j->c + i];
-        t->scales[i][0] = (int32_t)((uint32_t)k->multiplier[j->c + i] << 1);
-        t->scales[i][1] = -k->shift[j->c + i] - 1;
     }
+    net_get_scales(k, j->c, t);
     t->y_step = k->y_step;
     t->x_step = k->stride_w * k->kh * 8;
 }
@@ -141,7 +140,7 @@ static void channels(job *j, uint32_t first) {
     }
     take_weights(j);
 #if NET_DSP
-    int is_quick = j->is_quick && j->count == 4;
+    int is_quick = j->is_quick && j->count == 4 && !(k->mask && (j->c & 3));
     if (is_quick) {
         prepare(j);
     }
@@ -161,6 +160,7 @@ static void channels(job *j, uint32_t first) {
             j->quick.x = (int16_t *)j->window;
             j->quick.y = k->y + at;
             j->quick.pixels = k->ow;
+            j->quick.mask = k->mask ? k->mask + ((r * k->ow * k->cout + j->c) >> 3) : 0;
             net_taps_row(&j->quick);
             continue;
         }
@@ -179,7 +179,7 @@ int net_depthwise_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
         return NET_BAD_PLACE;
     }
 #if NET_DSP
-    j.is_quick = net_is_quick(k, first, end);
+    j.is_quick = !k->add && net_is_quick(k, first, end);
     net_get_range(k, &j.quick.range);
 #endif
     for (j.c = first; j.c < end; j.c += j.count) {

@@ -12,7 +12,7 @@ int8_t net_add_one(const net_add_rule *rule, int32_t a, int32_t b) {
     return (int8_t)net_clamp(sum + rule->zero_y, rule->low, rule->high);
 }
 
-void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+void net_add(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
     uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         y[i] = net_add_one(rule, a[i], b[i]);
@@ -40,7 +40,7 @@ int32_t net_window(const net_conv_args *k, uint32_t c, int32_t row, int32_t colu
     return found;
 }
 
-void net_pool_ref(const net_conv_args *k, int is_max) {
+void net_pool(const net_conv_args *k, int is_max) {
     int8_t *y = k->y;
     for (int32_t r = 0; r < k->oh; r++) {
         for (int32_t t = 0; t < k->ow; t++) {
@@ -58,7 +58,7 @@ void net_pool_ref(const net_conv_args *k, int is_max) {
     }
 }
 
-void net_pad_ref(const net_conv_args *k) {
+void net_pad(const net_conv_args *k) {
     int8_t *y = k->y;
     for (int32_t r = 0; r < k->oh; r++) {
         int32_t row = r - k->pad_top;

@@ -72,7 +72,7 @@ static int net_depthwise_f32(const net_conv_args *k, uint32_t first, uint32_t en
     return 0;
 }
 
-static void net_add_f32(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+void net_add_f32(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
     uint32_t n) {
     (void)rule;
     for (uint32_t i = 0; i < n; i++) {
@@ -115,7 +115,7 @@ static float window_f32(const net_conv_args *k, uint32_t c, int32_t row, int32_t
     return found;
 }
 
-static void net_pool_f32(const net_conv_args *k, int is_max) {
+void net_pool_f32(const net_conv_args *k, int is_max) {
     for (int32_t place = 0; place < k->oh * k->ow * k->cin; place++) {
         int32_t pixel = place / k->cin;
         uint32_t n, c = (uint32_t)(place % k->cin);
@@ -124,7 +124,7 @@ static void net_pool_f32(const net_conv_args *k, int is_max) {
     }
 }
 
-static void net_pad_f32(const net_conv_args *k) {
+void net_pad_f32(const net_conv_args *k) {
     for (int32_t place = 0; place < k->oh * k->ow * k->cin; place++) {
         int32_t pixel = place / k->cin, c = place % k->cin;
         int32_t r = pixel / k->ow - k->pad_top, t = pixel % k->ow - k->pad_left;
@@ -149,7 +149,7 @@ static float exponential_f32(float x) {
 }
 
 /* The label's share in 1/32768, or -1 where the loss is not finite. */
-static int32_t net_softmax_loss_f32(const int8_t *x, uint32_t n, const uint16_t *table,
+int32_t net_softmax_loss_f32(const int8_t *x, uint32_t n, const uint16_t *table,
     uint32_t label, int8_t *g, int32_t *exponent, int32_t *work) {
     float most = CF(x)[0], sum = 0;
     (void)table;
@@ -170,13 +170,13 @@ static int32_t net_softmax_loss_f32(const int8_t *x, uint32_t n, const uint16_t 
     return sum - sum == 0 && share == share ? (int32_t)(share * 32768.0f + 0.5f) : -1;
 }
 
-static void net_clamp_gradient_f32(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n) {
+void net_clamp_gradient_f32(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         F(y)[i] = mask[i >> 3] >> (i & 7) & 1 ? CF(g)[i] : 0.0f;
     }
 }
 
-static int32_t net_sum_gradients_f32(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n,
+int32_t net_sum_gradients_f32(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n,
     int32_t ea, int32_t eb) {
     (void)ea;
     (void)eb;
@@ -241,7 +241,7 @@ static void spread_pool_f32(const net_gradient_args *a, uint32_t c, float *sums)
 }
 
 /* Channel by channel through the work area: gx may be g, and the x of a pool. */
-static int net_depthwise_gradient_f32(const net_gradient_args *a) {
+int net_depthwise_gradient_f32(const net_gradient_args *a) {
     const net_conv_args *k = a->layer;
     uint32_t pixels = (uint32_t)k->h * k->w_in;
     for (uint32_t c = 0; c < k->cin; c++) {
@@ -285,7 +285,7 @@ static void move_f32(const net_update_rule *rule, float *w, uint32_t i, float gr
     *w = to;
 }
 
-static void net_bias_update_f32(const net_update_rule *rule, const int8_t *g, int32_t *bias,
+void net_bias_update_f32(const net_update_rule *rule, const int8_t *g, int32_t *bias,
     uint32_t pixels, uint32_t channels) {
     for (uint32_t c = 0; c < channels; c++) {
         float sum = 0;

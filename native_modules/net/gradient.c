@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Gradients of a layer's input in plain C, over net_spread where there is DSP. */
+ * Gradients of the input of layers and pools in plain C. */
 #include "net_block.h"
-#include "net_dot.h"
 #include "net_rows.h"
 
 int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step, int s, int8_t *g,
@@ -10,7 +9,7 @@ int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step, 
 }
 
 /* Whether output `at` (before division by the stride) exists; *index is its number. */
-static int has_output(int32_t at, uint32_t stride, uint32_t count, uint32_t *index) {
+int net_has_output(int32_t at, uint32_t stride, uint32_t count, uint32_t *index) {
     if (at < 0) {
         return 0;
     }
@@ -60,11 +59,11 @@ static void pixel(const net_gradient_args *a, int32_t row, int32_t column) {
         a->work[c] = 0;
     }
     for (int32_t i = 0; i < k->kh; i++) {
-        if (!has_output(row + k->pad_top - i, k->stride_h, k->oh, &r)) {
+        if (!net_has_output(row + k->pad_top - i, k->stride_h, k->oh, &r)) {
             continue;
         }
         for (int32_t j = 0; j < k->kw; j++) {
-            if (has_output(column + k->pad_left - j, k->stride_w, k->ow, &t)) {
+            if (net_has_output(column + k->pad_left - j, k->stride_w, k->ow, &t)) {
                 add_tap(a, a->g + (r * k->ow + t) * k->cout,
                     (uint32_t)(i * k->kw + j));
             }
@@ -72,101 +71,72 @@ static void pixel(const net_gradient_args *a, int32_t row, int32_t column) {
     }
 }
 
-#if NET_DSP
-/* Whether two pixels at a time go through net_spread. */
-static int takes_two(const net_conv_args *k) {
-    return k->groups == 1 && k->kh * k->kw == 1 && k->oh == k->h && k->ow == k->w_in
-        && k->stride_h == 1 && k->stride_w == 1 && !(k->cout & 1);
-}
-
-/* From n input channels, whose weights are w. */
-static void part_of_two(const net_gradient_args *a, const int8_t *w, uint32_t n, int32_t *sums) {
-    uint32_t apart = a->layer->cin + 3u;
-    if (n) {
-        net_spread(w, 2 * net_row_bytes(n), (int16_t *)(a->work + 2 * apart),
-            a->layer->cout >> 1, sums, (int32_t)((n + 3) >> 2), sums + apart);
-    }
-}
-
-/* Sums of two pixels at g, the second's behind the first's. */
-static void two_pixels(const net_gradient_args *a, const int8_t *g) {
+int net_input_gradient_plain(const net_gradient_args *a) {
     const net_conv_args *k = a->layer;
-    uint32_t apart = k->cin + 3u, cout = k->cout;
-    int16_t *to = (int16_t *)(a->work + 2 * apart);
-    const uint16_t *ratio = a->ratio;
-    for (const int8_t *end = g + cout; g != end; g += 2, ratio += 2, to += 4) {
-        to[0] = (int16_t)net_fold(g[0], ratio[0], a->fold);
-        to[1] = (int16_t)net_fold(g[1], ratio[1], a->fold);
-        to[2] = (int16_t)net_fold(g[cout], ratio[0], a->fold);
-        to[3] = (int16_t)net_fold(g[cout + 1], ratio[1], a->fold);
-    }
-    part_of_two(a, k->wt, k->split, a->work);
-    part_of_two(a, k->w, (uint32_t)k->cin - k->split, a->work + k->split);
-}
-#else
-#define takes_two(k) 0
-#define two_pixels(a, g)
-#endif
-
-int net_input_gradient_ref(const net_gradient_args *a) {
-    const net_conv_args *k = a->layer;
-    int s = 0, row = 0, column = 0, is_quick = takes_two(k);
     int8_t *at = a->gx;
-    for (uint32_t left = (uint32_t)k->h * k->w_in, n; left; left -= n) {
-        n = is_quick && left > 1 ? 2 : 1;
-        if (n == 2) {
-            two_pixels(a, a->g + (uint32_t)(row * k->ow + column) * k->cout);
-        } else {
+    int s = 0;
+    for (int32_t row = 0; row < k->h; row++) {
+        for (int32_t column = 0; column < k->w_in; column++, at += k->cin) {
             pixel(a, row, column);
-        }
-        const int32_t *sums = a->work;
-        for (uint32_t i = 0; i < n; i++, at += k->cin, sums += k->cin + 3u) {
-            s = net_store_block(sums, k->cin, at, 1, s, a->gx, 1, (uint32_t)(at - a->gx), 0);
-            if (++column == k->w_in) {
-                column = 0;
-                row++;
-            }
+            s = net_store_block(a->work, k->cin, at, 1, s, a->gx, 1, (uint32_t)(at - a->gx), 0);
         }
     }
     return s;
 }
 
-/* The sums of one channel over the whole input. */
+int net_lanes_shift(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
+    int32_t row, int s) {
+    const net_conv_args *k = a->layer;
+    int32_t most = net_most(sums, 4u * k->w_in);
+    for (; net_even_shift(most, s) > 127; s++) {
+        net_halve(a->gx, (uint32_t)k->h * k->w_in, c, k->cin);
+        net_halve(a->gx + c, (uint32_t)row * k->w_in, count, k->cin);
+    }
+    return s;
+}
+
+void net_store_lanes(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
+    int32_t row, int s) {
+    const net_conv_args *k = a->layer;
+    int8_t *at = a->gx + (uint32_t)row * k->w_in * k->cin + c;
+    for (uint32_t n = k->w_in; n; n--, at += k->cin, sums += 4) {
+        for (uint32_t i = 0; i < count; i++) {
+            at[i] = (int8_t)(s ? net_even_shift_some(sums[i], s) : sums[i]);
+        }
+    }
+}
+
+/* The sums of one channel of a pool over the whole input. */
 static void plane(const net_gradient_args *a, uint32_t c) {
     const net_conv_args *k = a->layer;
-    uint32_t taps = (uint32_t)k->kh * k->kw, pixels = (uint32_t)k->h * k->w_in, more;
-    const int8_t *g = a->g + c, *w = 0;
+    uint32_t pixels = (uint32_t)k->h * k->w_in, more;
+    const int8_t *g = a->g + c;
     for (uint32_t i = 0; i < pixels; i++) {
         a->work[i] = 0;
     }
     for (int32_t r = 0; r < k->oh; r++) {
         for (int32_t t = 0; t < k->ow; t++, g += k->cout) {
             int32_t h = *g;
-            if (a->pools) {
-                net_window(k, c, r, t, a->pools > 1, &more);
-                if (!more) {
-                    continue;
-                }
-                if (a->pools > 1) {
-                    a->work[more - 1] += h;
-                    continue;
-                }
-                h *= (int32_t)(((1u << (a->fold - 1)) + more / 2) / more);
-            } else {
-                w = c < k->split ? k->wt + c * taps : k->w + (c - k->split) * taps;
-                h = net_fold(h, a->ratio[c], a->fold);
+            net_window(k, c, r, t, a->pools > 1, &more);
+            if (!more) {
+                continue;
             }
+            if (a->pools > 1) {
+                a->work[more - 1] += h;
+                continue;
+            }
+            h *= (int32_t)(((1u << (a->fold - 1)) + more / 2) / more);
             int32_t top = r * k->stride_h - k->pad_top, left = t * k->stride_w - k->pad_left;
             for (int32_t i = top < 0 ? 0 : top; i < top + k->kh && i < k->h; i++) {
                 for (int32_t j = left < 0 ? 0 : left; j < left + k->kw && j < k->w_in; j++) {
-                    a->work[i * k->w_in + j] += w ? h * w[(i - top) * k->kw + j - left] : h;
+                    a->work[i * k->w_in + j] += h;
                 }
             }
         }
     }
 }
 
-int net_depthwise_gradient_ref(const net_gradient_args *a) {
+int net_pool_gradient(const net_gradient_args *a) {
     const net_conv_args *k = a->layer;
     uint32_t pixels = (uint32_t)k->h * k->w_in;
     int s = 0;
@@ -177,13 +147,13 @@ int net_depthwise_gradient_ref(const net_gradient_args *a) {
     return s;
 }
 
-void net_clamp_gradient_ref(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n) {
+void net_clamp_gradient(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         y[i] = mask[i >> 3] >> (i & 7) & 1 ? g[i] : 0;
     }
 }
 
-int32_t net_sum_gradients_ref(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,
+int32_t net_sum_gradients(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,
     int32_t eb) {
     int32_t apart = ea - eb, e = apart < 0 ? ea : eb, fa = 1, fb = 1;
     uint32_t most = 0;

@@ -20,6 +20,11 @@ static inline int32_t net_most(const int32_t *sums, uint32_t n) {
     return most;
 }
 
+/* Whether sums of these bits (net_bits) keep within 127 without a look at each. */
+static inline int net_is_small(uint32_t bits, int s) {
+    return net_even_shift((int32_t)bits, s) < 127;
+}
+
 /* Halve `runs` runs of `run` stored gradients, `pitch` apart. */
 static inline void net_halve(int8_t *g, uint32_t runs, uint32_t run, uint32_t pitch) {
     for (uint32_t i = 0; i < runs; i++, g += pitch) {

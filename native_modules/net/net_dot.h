@@ -72,6 +72,17 @@ static inline uint32_t net_even(uint32_t word, uint32_t add) {
 #endif
 }
 
+/* sum + both halves of x. */
+static inline int32_t net_add_halves(uint32_t x, int32_t sum) {
+#if defined(__ARM_FEATURE_DSP)
+    int32_t r;
+    __asm__("smlad %0, %1, %2, %3" : "=r"(r) : "r"(x), "r"(0x00010001), "r"(sum));
+    return r;
+#else
+    return sum + (int16_t)x + (int16_t)(x >> 16);
+#endif
+}
+
 static inline uint32_t net_odd(uint32_t word, uint32_t add) {
 #if defined(__ARM_FEATURE_DSP)
     uint32_t r;
@@ -101,7 +112,7 @@ void net_dot_2x2(const int8_t *w, const int16_t *x, int32_t words, int32_t *sums
 void net_taps(const int16_t *x, const int16_t *w, int32_t taps, int32_t *sums);
 
 #if NET_DSP
-/* The same, stored: for layers without mask and addition whose factors are all below one.
+/* The same, stored: for layers without addition whose factors are all below one.
  * net_dot_m4f.S knows where each field lies. */
 typedef struct {
     int32_t zero; /* 1 + 2 * zero_y */
@@ -121,8 +132,9 @@ typedef struct {
 } net_rows;
 
 typedef struct {
-    const int16_t *x, *w;
-    int32_t taps;
+    const void *x; /* of 16 bits for net_taps_row, of 8 bits for net_quads_row */
+    const int16_t *w;
+    int32_t taps; /* of a kernel row of net_quads_row: words of 4 bytes */
     int32_t bias[4];
     int32_t scales[4][2]; /* of each channel: 2 * multiplier, -shift - 1 */
     int8_t *y;
@@ -130,18 +142,22 @@ typedef struct {
     int32_t pixels; /* at least 1 */
     int32_t x_step; /* in bytes */
     net_range range;
+    uint8_t *mask; /* or NULL: the byte of the first pixel */
+    uint32_t mask_step, mask_shift; /* bytes to the next pixel's; 0 or 4, the bit of the first channel */
+    uint32_t mask_bits; /* NET_MASK_BITS */
+    int32_t segments, pitch; /* net_quads_row: kernel rows, bytes from the end of one to the next */
 } net_taps_args;
+
+#define NET_MASK_BITS 0x00040001u
 
 /* They change what they are given. */
 void net_rows_2x2(net_rows *r);
 void net_rows_2x1(net_rows *r);
 void net_taps_row(net_taps_args *t);
 
-/* sums[i] = h[0] * row 0 + h[1] * row 1 + h[4] * row 2 ..., over `pairs` >= 1 pairs of rows that
- * are `step` bytes apart, for 4 channels in each of `words` words; `others` likewise with h[2],
- * h[3], h[6] ... */
-void net_spread(const int8_t *w, uint32_t step, const int16_t *h, int32_t pairs, int32_t *sums,
-    int32_t words, int32_t *others);
+/* Four output channels: for each 4 bytes of x w has channels 0 2 1 3 in 16 bits of one output
+ * channel after the other. */
+void net_quads_row(net_taps_args *t);
 #endif
 
 #endif

@@ -3,6 +3,7 @@
  * (net_order.h), inputs 16-bit columns; contracts and the structures' fields: net_dot.h. */
     .syntax unified
     .cpu cortex-m4
+    .fpu fpv4-sp-d16
     .thumb
     .text
 
@@ -57,12 +58,12 @@
 /* A sum to an int8: \m is twice the multiplier, \s one less than the shift to the right, \zero
  * 1 + 2 * zero_y. SMMLAR gives (sum * multiplier + 2^30) >> 31; the rest rounds away from zero,
  * adds the zero point and limits. */
-    .macro scale sum, m, s, zero
+    .macro scale sum, m, s, zero, bits=8
     smmlar  \sum, \sum, \m, \sum
     add     \sum, \sum, \sum, asr #31
     asr     \sum, \sum, \s
     add     \sum, \sum, \zero
-    ssat    \sum, #8, \sum, asr #1
+    ssat    \sum, #\bits, \sum, asr #1
     .endm
 
 /* Four int8 to one word, bytes a b c d; changes the registers. */
@@ -207,6 +208,8 @@ function net_rows_2x1
     .equ TAPS_Y, 60
     .equ TAPS_Y_STEP, 64
     .equ TAPS_ZERO, 76
+    .equ TAPS_MASK, 92
+    .equ TAPS_SEGMENTS, 108
 
 /* One tap of 4 channels, x in \even and \odd. */
     .macro tap even, odd
@@ -219,7 +222,62 @@ function net_rows_2x1
 
     .macro scale_lane sum, lane
     ldrd    r4, r5, [r0, #TAPS_SCALES + 8 * \lane]
-    scale   \sum, r4, r5, r6
+    scale   \sum, r4, r5, r6, 16
+    .endm
+
+/* Four channels of a pixel, sums in r10 r11 r12 lr, to r3. r0: net_taps_args. A bit of the mask
+ * says that a value is within its limits: 16 bits of it equal what is stored. */
+    .macro store_lanes
+    ldrd    r6, r7, [r0, #TAPS_ZERO]
+    scale_lane r10, 0
+    scale_lane r11, 1
+    scale_lane r12, 2
+    scale_lane lr, 3
+    pkhbt   r4, r10, r12, lsl #16
+    pkhbt   r5, r11, lr, lsl #16
+    ssat16  r8, #8, r4
+    ssat16  r9, #8, r5
+    uxtb16  r10, r8
+    uxtb16  r11, r9
+    orr     r10, r10, r11, lsl #8
+    cbz     r7, 71f
+    ldrd    r6, r7, [r0, #TAPS_ZERO + 8]
+    limit   r10, r6, r7
+    sxtb16  r8, r10
+    sxtb16  r9, r10, ror #8
+71: ldr     r7, [r0, #TAPS_MASK]
+    str     r10, [r3]
+    cbz     r7, 72f
+    eors    r4, r4, r8
+    eor     r5, r5, r9
+    ldr     r8, [r0, #TAPS_MASK + 12]
+    movs    r6, #0
+    usub16  r4, r6, r4
+    sel     r4, r8, r6
+    usub16  r5, r6, r5
+    sel     r5, r8, r6
+    ldrb    r6, [r7]
+    orr     r4, r4, r5, lsl #1
+    ldrd    r8, r9, [r0, #TAPS_MASK + 4]
+    orr     r4, r4, r4, lsr #16
+    lsl     r4, r4, r9
+    orrs    r6, r6, r4
+    strb    r6, [r7]
+    add     r7, r7, r8
+    str     r7, [r0, #TAPS_MASK]
+72:
+    .endm
+
+/* On to the next pixel; the flags say whether there is one. */
+    .macro next_pixel
+    ldrd    r4, r5, [r0, #TAPS_Y_STEP]
+    ldr     r6, [r0, #TAPS_Y_STEP + 8]
+    ldr     r7, [r0]
+    add     r3, r3, r4
+    add     r7, r7, r6
+    subs    r5, r5, #1
+    str     r7, [r0]
+    str     r5, [r0, #TAPS_Y_STEP + 4]
     .endm
 
 function net_taps
@@ -247,77 +305,49 @@ function net_taps_row
     cbnz    r0, 6f
     stm     r3, {r10-r12, lr}
     pop     {r0, r3-r11, pc}
-6:  ldrd    r6, r7, [r0, #TAPS_ZERO]
-    scale_lane r10, 0
-    scale_lane r11, 1
-    scale_lane r12, 2
-    scale_lane lr, 3
-    pack    r10, r11, r12, lr
-    cbz     r7, 7f
-    ldrd    r4, r5, [r0, #TAPS_ZERO + 8]
-    limit   r10, r4, r5
-7:  str     r10, [r3]
-    ldrd    r4, r5, [r0, #TAPS_Y_STEP]
-    ldr     r6, [r0, #TAPS_Y_STEP + 8]
-    ldr     r7, [r0]
-    add     r3, r3, r4
-    add     r7, r7, r6
-    subs    r5, r5, #1
-    str     r7, [r0]
-    str     r5, [r0, #TAPS_Y_STEP + 4]
+6:  store_lanes
+    next_pixel
     bne     1b
     pop     {r0, r3-r11, pc}
     .size net_taps_row, . - net_taps_row
 
-/* Channels 0 and 2 (with ror #8: 1 and 3) of two rows at r8, with the pairs of two pixels at r9. */
-    .macro spread_pair turn:vararg
-    ldrd    r11, r12, [r8]
-    add     r8, r8, r1
-    ldm     r9!, {r2, r3}
-    sxtb16  r11, r11 \turn
-    sxtb16  r12, r12 \turn
-    pkhbt   r0, r11, r12, lsl #16
-    pkhtb   r12, r12, r11, asr #16
-    smlad   r4, r0, r2, r4
-    smlad   r5, r12, r2, r5
-    smlad   r6, r0, r3, r6
-    smlad   r7, r12, r3, r7
+/* 4 bytes of x with the weights of two output channels. */
+    .macro quad a, b
+    ldm     r1!, {r6-r9}
+    smlad   \a, r4, r6, \a
+    smlad   \b, r4, r8, \b
+    smlad   \a, r5, r7, \a
+    smlad   \b, r5, r9, \b
     .endm
 
-/* All pairs; sums to \at and \at + 8 of both. */
-    .macro spread_half at, turn:vararg
-    ldr     r8, [sp]
-    ldrd    r9, r10, [sp, #4]
-    movs    r4, #0
-    movs    r5, #0
-    movs    r6, #0
-    movs    r7, #0
-2:  spread_pair \turn
-    subs    r10, r10, #1
+function net_quads_row
+    push    {r3-r11, lr}
+    push    {r0}
+    vldr    s0, [r0, #TAPS_Y]
+    vldr    s1, [r0, #TAPS_SEGMENTS]
+    vldr    s2, [r0, #TAPS_SEGMENTS + 4]
+1:  ldm     r0, {r0-r2, r10-r12, lr}
+    vmov    r3, s1
+2:  ldr     r4, [r0], #4
+    subs    r2, r2, #1
+    sxtb16  r5, r4, ror #8
+    sxtb16  r4, r4
+    quad    r10, r11
+    quad    r12, lr
     bne     2b
-    ldr     r2, [sp, #48]
-    ldr     r3, [sp, #56]
-    str     r4, [r2, #\at]
-    str     r5, [r2, #\at + 8]
-    str     r6, [r3, #\at]
-    str     r7, [r3, #\at + 8]
-    .endm
-
-/* void net_spread(w, step, h, pairs, sums, words, others) */
-function net_spread
-    push    {r0, r2-r11, lr}    /* w, h, pairs at 0, 4, 8; sums, words, others at 48, 52, 56 */
-1:  spread_half 0
-    spread_half 4, , ror #8
+    subs    r3, r3, #1
+    beq     3f
+    vmov    r2, s2
+    ldr     r4, [sp]
+    add     r0, r0, r2
+    ldr     r2, [r4, #8]
+    b       2b
+3:  vmov    r3, s0
     ldr     r0, [sp]
-    ldr     r4, [sp, #52]
-    adds    r0, r0, #8
-    adds    r2, r2, #16
-    adds    r3, r3, #16
-    str     r0, [sp]
-    subs    r4, r4, #1
-    str     r2, [sp, #48]
-    str     r4, [sp, #52]
-    str     r3, [sp, #56]
+    store_lanes
+    next_pixel
+    vmov    s0, r3
     bne     1b
-    pop     {r0, r2-r11, pc}
-    .size net_spread, . - net_spread
+    str     r3, [r0, #TAPS_Y]
+    pop     {r0, r3-r11, pc}
+    .size net_quads_row, . - net_quads_row

@@ -23,6 +23,7 @@
 #define net_softmax_loss net_softmax_loss_f32
 #define net_input_gradient net_input_gradient_f32
 #define net_depthwise_gradient net_depthwise_gradient_f32
+#define net_pool_gradient net_depthwise_gradient_f32
 #define net_clamp_gradient net_clamp_gradient_f32
 #define net_sum_gradients net_sum_gradients_f32
 #define net_bias_update net_bias_update_f32

@@ -3,7 +3,7 @@
 #ifndef NET_FORMAT_H
 #define NET_FORMAT_H
 
-#define NET_FORMAT 3
+#define NET_FORMAT 4
 #define NET_P_MAGIC 0
 #define NET_P_FORMAT 4
 #define NET_P_DTYPE 5
@@ -28,8 +28,9 @@
 #define NET_P_NEEDS 59
 #define NET_P_INPUT_SCALE 60
 #define NET_P_OUTPUT_SCALE 64
-#define NET_P_CRC 68
-#define NET_P_BYTES 72
+#define NET_P_INPUT 68
+#define NET_P_CRC 72
+#define NET_P_BYTES 76
 #define NET_L_CIN 0
 #define NET_L_COUT 2
 #define NET_L_GROUPS 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The kernels of a network. Tensors lie as height, width, channels; weights as paired rows
- * (net_order.h) of kernel row, kernel column, input channel of the group. Names *_ref are the
+ * (net_order.h) of kernel row, kernel column, input channel of the group. Names *_plain are
  * plain C; boards run the fast kernels of net_fast.h in their place. */
 #ifndef NET_KERNELS_H
 #define NET_KERNELS_H
@@ -68,16 +68,16 @@ typedef struct {
 /* Output channels first <= c < end; y (and other) point at channel `first`. Where groups == cin
  * > 1, x points at the input channel of `first`. Bits of mask are set, never cleared: it must be
  * 0 before. Returns 0, or NET_BAD_PLACE where the fast kernel has too little work. */
-int net_conv_ref(const net_conv_args *k, uint32_t first, uint32_t end);
+int net_conv_plain(const net_conv_args *k, uint32_t first, uint32_t end);
 
 /* Depthwise with one output per channel, same contract: what net_conv calls for it. */
-int net_depthwise_ref(const net_conv_args *k, uint32_t first, uint32_t end);
+int net_depthwise_plain(const net_conv_args *k, uint32_t first, uint32_t end);
 
 /* One value of an addition. */
 int8_t net_add_one(const net_add_rule *rule, int32_t a, int32_t b);
 
 /* y = a + b over n elements; y may be a or b. */
-void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y, uint32_t n);
+void net_add(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y, uint32_t n);
 
 /* Pools and padding have of net_conv_args: x, y, the window, the kernel, cin = cout, low, high.
  *
@@ -87,14 +87,14 @@ int32_t net_window(const net_conv_args *k, uint32_t c, int32_t row, int32_t colu
     uint32_t *more);
 
 /* The average of each window, or its largest value. */
-void net_pool_ref(const net_conv_args *k, int is_max);
+void net_pool(const net_conv_args *k, int is_max);
 
 /* y (oh x ow) = fill, with x (h x w_in) from (pad_top, pad_left) on; fill is `low`. */
-void net_pad_ref(const net_conv_args *k);
+void net_pad(const net_conv_args *k);
 
 /* Section 4. By `table` (32 numbers): g = the shares less 1 at `label`, as int8 with the exponent returned through
  * *exponent; returns the label's share in 1/32768. work: 4 n bytes. */
-int32_t net_softmax_loss_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
+int32_t net_softmax_loss(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
     int8_t *g, int32_t *exponent, int32_t *work);
 
 /* ---- backward: sections 5 and 6 ---- */
@@ -105,27 +105,34 @@ typedef struct {
     const int8_t *g;
     int8_t *gx; /* for a depthwise layer it may be g itself */
     const uint16_t *ratio; /* of a layer */
-    int32_t *work; /* net_gradient_work bytes: sums of two pixels, and H of section 5 */
+    int32_t *work; /* net_gradient_work bytes */
     uint32_t work_bytes;
     uint8_t fold; /* of a pool: k of section 5, plus 1 */
     uint8_t pools; /* 0: a layer; 1: averages, 2: the largest, both as depthwise layers */
 } net_gradient_args;
 
-static inline uint32_t net_gradient_work(const net_conv_args *layer, int is_depthwise) {
-    if (is_depthwise) {
-        return 4u * layer->h * layer->w_in;
-    }
-    return 8u * (layer->cin + 3u) + 4u * layer->cout;
-}
-
 /* Each returns s of section 5. */
-int net_input_gradient_ref(const net_gradient_args *k);
-int net_depthwise_gradient_ref(const net_gradient_args *k);
+int net_input_gradient_plain(const net_gradient_args *k);
+int net_depthwise_gradient_plain(const net_gradient_args *k);
 
-void net_clamp_gradient_ref(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n);
+/* gx may be g where the strides are 1 and gx has no more rows and columns than g. */
+int net_depthwise_gradient(const net_gradient_args *k);
+int net_pool_gradient(const net_gradient_args *k);
+
+/* Whether an output exists at `at` (its number times the stride); *index is its number. */
+int net_has_output(int32_t at, uint32_t stride, uint32_t count, uint32_t *index);
+
+/* The sums of one row of the input, four lanes a pixel, of which `count` are channels from c on:
+ * s for them (what lies there already is halved), and their places. */
+int net_lanes_shift(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
+    int32_t row, int s);
+void net_store_lanes(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
+    int32_t row, int s);
+
+void net_clamp_gradient(const int8_t *g, const uint8_t *mask, int8_t *y, uint32_t n);
 
 /* y = a 2^ea + b 2^eb; returns the exponent of y, which may be a or b. */
-int32_t net_sum_gradients_ref(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,
+int32_t net_sum_gradients(const int8_t *a, const int8_t *b, int8_t *y, uint32_t n, int32_t ea,
     int32_t eb);
 
 typedef struct {
@@ -139,11 +146,11 @@ typedef struct {
     uint8_t move;
 } net_update_rule;
 
-void net_bias_update_ref(const net_update_rule *rule, const int8_t *g, int32_t *bias,
+void net_bias_update(const net_update_rule *rule, const int8_t *g, int32_t *bias,
     uint32_t pixels, uint32_t channels);
 
-/* x holds the trained channels only, layer->wt their weights, which change. work: 4 * split
- * bytes, for a depthwise layer 4. */
+/* x holds the trained channels only, layer->wt their weights, which change. work: at least
+ * 4 * split bytes, for a depthwise layer 4; fast kernels take net_weight_work. */
 typedef struct {
     const net_conv_args *layer;
     const int8_t *g, *x;
@@ -151,8 +158,10 @@ typedef struct {
     uint32_t work_bytes;
 } net_weight_args;
 
-void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *k);
-void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args *k);
+void net_weight_update_plain(const net_update_rule *rule, const net_weight_args *k);
+
+/* From channel c on. */
+void net_depthwise_update_plain(const net_update_rule *rule, const net_weight_args *k, uint32_t c);
 
 /* ---- which kernel runs: the plain C, or with NET_FAST its replacement (net_float.c: its own) ---- */
 #if defined(NET_FAST)
@@ -160,41 +169,17 @@ void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args
 #define net_conv net_conv_fast
 #define net_depthwise net_depthwise_fast
 #elif !defined(NET_FLOAT)
-#define net_conv net_conv_ref
-#define net_depthwise net_depthwise_ref
+#define net_conv net_conv_plain
+#define net_depthwise net_depthwise_plain
 #endif
-#if !defined(net_add)
-#define net_add net_add_ref
-#endif
-#if !defined(net_pool)
-#define net_pool net_pool_ref
-#endif
-#if !defined(net_pad)
-#define net_pad net_pad_ref
-#endif
-#if !defined(net_softmax_loss)
-#define net_softmax_loss net_softmax_loss_ref
-#endif
-#if !defined(net_input_gradient)
-#define net_input_gradient net_input_gradient_ref
-#endif
-#if !defined(net_depthwise_gradient)
-#define net_depthwise_gradient net_depthwise_gradient_ref
-#endif
-#if !defined(net_clamp_gradient)
-#define net_clamp_gradient net_clamp_gradient_ref
-#endif
-#if !defined(net_sum_gradients)
-#define net_sum_gradients net_sum_gradients_ref
-#endif
-#if !defined(net_bias_update)
-#define net_bias_update net_bias_update_ref
-#endif
-#if !defined(net_weight_update)
-#define net_weight_update net_weight_update_ref
-#endif
-#if !defined(net_depthwise_update)
-#define net_depthwise_update net_depthwise_update_ref
+#if defined(NET_FAST) && !defined(NET_SMALL)
+#define net_input_gradient net_input_gradient_fast
+#define net_weight_update net_weight_update_fast
+#define net_depthwise_update net_depthwise_update_fast
+#elif !defined(NET_FLOAT)
+#define net_input_gradient net_input_gradient_plain
+#define net_weight_update net_weight_update_plain
+#define net_depthwise_update(rule, k) net_depthwise_update_plain(rule, k, 0)
 #endif
 
 #endif

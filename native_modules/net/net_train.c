@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Instructions of loss, backward pass and updates. */
 #include "net_read.h"
+#include "net_work.h"
 
 #if defined(NET_SMALL)
 #define NET_IS_PLAIN(r) 1 /* net_run refuses all others */
@@ -77,11 +78,14 @@ static void train_input(net_reader *r, const net_layer *layer, uint32_t op) {
     }
     k.work = net_optional(r, more[2], more[3], 4);
     k.work_bytes = more[3];
-    if (!k.work || more[3] < net_gradient_work(&c, depthwise) || k.fold - 1u > 23u) {
+    uint32_t planes = NET_ELEMENT == 4 && depthwise ? 1 : (uint32_t)k.pools;
+    uint32_t needed = planes ? 4u * c.h * c.w_in : net_gradient_work(&c, depthwise);
+    if (!k.work || more[3] < needed || k.fold - 1u > 23u || c.pad_left < 0 || !c.ow) {
         r->fault = NET_BAD_PLACE;
     }
     if (!r->fault) {
-        int s = depthwise ? net_depthwise_gradient(&k) : net_input_gradient(&k);
+        int s = k.pools ? net_pool_gradient(&k)
+            : depthwise ? net_depthwise_gradient(&k) : net_input_gradient(&k);
         *to = (int16_t)(*from + e + s);
     }
 }

@@ -16,8 +16,14 @@ net_factor net_channel_factor(const net_update_rule *rule, uint32_t ratio, int b
 /* a * c * 2^e, rounded at random. */
 int32_t net_random_step(int32_t a, net_factor f, uint32_t *seed);
 
-/* old - step within +-most, and what is counted. */
+/* old - step within +-most (a step of 0 changes nothing), and what is counted. */
 int32_t net_moved_by(const net_update_rule *rule, int32_t old, int64_t step, int32_t most);
+
+/* Bits of a weight's step that the optimizer's state has. */
+int net_state_bits(const net_update_rule *rule);
+
+/* Weight number i of the layer, at w, has the gradient sum a. */
+void net_move_weight(const net_update_rule *rule, int8_t *w, uint32_t i, int32_t a, net_factor f);
 
 /* Whether the channel keeps its parameters; counted. */
 int net_is_dead(const net_update_rule *rule, uint32_t c);

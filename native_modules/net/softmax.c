@@ -18,7 +18,7 @@ static uint32_t exponentials(const int8_t *x, uint32_t n, const uint16_t *table,
     return sum;
 }
 
-int32_t net_softmax_loss_ref(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
+int32_t net_softmax_loss(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,
     int8_t *g, int32_t *exponent, int32_t *work) {
     uint32_t sum = exponentials(x, n, table, work);
     for (uint32_t i = 0; i < n; i++) {

@@ -39,6 +39,9 @@ int32_t net_random_step(int32_t a, net_factor f, uint32_t *seed) {
 
 /* old - step within +-most, and what is counted. */
 int32_t net_moved_by(const net_update_rule *rule, int32_t old, int64_t step, int32_t most) {
+    if (!step) {
+        return old;
+    }
     int64_t to = old - step;
     if (to > most || to < -most) {
         ++rule->state->rails;
@@ -67,7 +70,7 @@ int64_t net_decayed(int64_t v, int32_t mu) {
 }
 #endif
 
-void net_bias_update_ref(const net_update_rule *rule, const int8_t *g, int32_t *bias,
+void net_bias_update(const net_update_rule *rule, const int8_t *g, int32_t *bias,
     uint32_t pixels, uint32_t channels) {
     for (uint32_t c = 0; c < channels; c++) {
         if (net_is_dead(rule, c)) {

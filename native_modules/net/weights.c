@@ -7,7 +7,7 @@
 
 #if !defined(NET_SMALL)
 
-static int state_bits(const net_update_rule *rule) {
+int net_state_bits(const net_update_rule *rule) {
     return rule->optimizer == NET_OPT_PLAIN ? 0 : rule->optimizer == NET_OPT_MOMENTUM8 ? 4 : 8;
 }
 
@@ -19,15 +19,14 @@ static void move_wide(const net_update_rule *rule, int8_t *w, uint32_t i, int32_
     *rest = (int8_t)(to - 256 * w[0]);
 }
 
-/* Weight number i of the layer, at w, has the gradient sum a. */
-static void move_weight(const net_update_rule *rule, int8_t *w, uint32_t i, int32_t a, net_factor f) {
+void net_move_weight(const net_update_rule *rule, int8_t *w, uint32_t i, int32_t a, net_factor f) {
     int32_t step = net_random_step(a, f, &rule->state->seed);
     if (rule->optimizer == NET_OPT_WIDE) {
         move_wide(rule, w, i, step);
         return;
     }
     if (rule->optimizer != NET_OPT_PLAIN) {
-        int bits = state_bits(rule);
+        int bits = net_state_bits(rule);
         int16_t *wide = (int16_t *)rule->v + i;
         int8_t *narrow = (int8_t *)rule->v + i;
         int32_t v = bits == 8 ? *wide : *narrow;
@@ -70,7 +69,7 @@ static void tap_sums(const net_weight_args *a, uint32_t c, uint32_t tap, uint32_
     }
 }
 
-void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *a) {
+void net_weight_update_plain(const net_update_rule *rule, const net_weight_args *a) {
     const net_conv_args *k = a->layer;
     uint32_t taps = (uint32_t)k->kh * k->kw, per_group = (uint32_t)k->cout / k->groups, at = 0;
     for (uint32_t c = 0; c < k->cout; c++) {
@@ -78,31 +77,32 @@ void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *a
             at += taps * k->split;
             continue;
         }
-        net_factor f = net_channel_factor(rule, rule->ratio[c], state_bits(rule));
+        net_factor f = net_channel_factor(rule, rule->ratio[c], net_state_bits(rule));
         net_row row = net_row_of(k, k->wt, c, k->split);
         for (uint32_t tap = 0; tap < taps; tap++) {
             tap_sums(a, c, tap, c / per_group * k->split, k->split,
                 (uint32_t)k->split * k->groups);
             for (uint32_t i = 0; i < k->split; i++, at++) {
                 uint32_t in_row = net_in_row(row.step, tap * k->split + i);
-                move_weight(rule, (int8_t *)row.row + in_row, at, a->work[i], f);
+                net_move_weight(rule, (int8_t *)row.row + in_row, at, a->work[i], f);
             }
         }
     }
 }
 
-void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args *a) {
+void net_depthwise_update_plain(const net_update_rule *rule, const net_weight_args *a,
+    uint32_t c) {
     const net_conv_args *k = a->layer;
     uint32_t taps = (uint32_t)k->kh * k->kw;
-    for (uint32_t c = 0; c < k->split; c++) {
+    for (; c < k->split; c++) {
         if (net_is_dead(rule, c)) {
             continue;
         }
-        net_factor f = net_channel_factor(rule, rule->ratio[c], state_bits(rule));
+        net_factor f = net_channel_factor(rule, rule->ratio[c], net_state_bits(rule));
         for (uint32_t tap = 0; tap < taps; tap++) {
             uint32_t at = c * taps + tap;
             tap_sums(a, c, tap, c, 1, k->split);
-            move_weight(rule, (int8_t *)k->wt + at, at, a->work[0], f);
+            net_move_weight(rule, (int8_t *)k->wt + at, at, a->work[0], f);
         }
     }
 }
@@ -110,7 +110,7 @@ void net_depthwise_update_ref(const net_update_rule *rule, const net_weight_args
 #else
 
 /* Pixels and taps one by one, for modules that train dense layers only. */
-void net_weight_update_ref(const net_update_rule *rule, const net_weight_args *a) {
+void net_weight_update_plain(const net_update_rule *rule, const net_weight_args *a) {
     const net_conv_args *k = a->layer;
     for (uint32_t c = 0; c < k->cout; c++) {
         if (net_is_dead(rule, c)) {

@@ -171,12 +171,12 @@ int32_t svm_kernel(svm_problem *p, int32_t a, const void *x, int32_t x_bytes, in
     const void *row_b = (const uint8_t *)x + b * size;
 #if defined(SVM_FLOAT)
     if (p->is_float) {
-        *(float *)out = svm_float_value(p, row_a, row_b, svm_float_square(p, row_a));
+        *(float *)out = svm_float_value(p, row_a, row_b);
         return 0;
     }
 #endif
 #if defined(SVM_FIXED)
-    *(int32_t *)out = svm_fixed_value(p, row_a, row_b, svm_fixed_square(p, row_a));
+    *(int32_t *)out = svm_fixed_value(p, row_a, row_b);
 #endif
     return 0;
 }

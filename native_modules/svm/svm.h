@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * SVM solver core: no MicroPython header, no allocation, no libm, every call bounded.
- * The layouts of work, par and w are in docs/svm_numerics.md; acclimate/_svm_py.py is the twin. */
+ * The layouts of work, par and w are in docs/svm_numerics.md; acclimate/svm/solver.py is the twin. */
 #ifndef ACCLIMATE_SVM_H
 #define ACCLIMATE_SVM_H
 
@@ -82,16 +82,14 @@ int32_t svm_vote(int32_t *decisions, int32_t n_classes);
 int32_t svm_fixed_words(int32_t n, int32_t slots);
 int32_t svm_fixed_start(const svm_problem *p);
 int32_t svm_fixed_step(const svm_problem *p, int32_t iterations);
-/* Kernel of rows a and b; aa is what `square` says of row a (RBF only). */
-int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b, int64_t aa);
-int64_t svm_fixed_square(const svm_problem *p, const void *a);
+/* Kernel of rows a and b. */
+int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b);
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out);
 void svm_fixed_collapse(const svm_problem *p, int32_t *w);
 int32_t svm_float_words(int32_t n, int32_t slots);
 int32_t svm_float_start(const svm_problem *p);
 int32_t svm_float_step(const svm_problem *p, int32_t iterations);
-float svm_float_value(const svm_problem *p, const void *a, const void *b, float aa);
-float svm_float_square(const svm_problem *p, const void *a);
+float svm_float_value(const svm_problem *p, const void *a, const void *b);
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out);
 void svm_float_collapse(const svm_problem *p, float *w);
 

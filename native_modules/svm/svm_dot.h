@@ -25,6 +25,8 @@ static inline uint32_t svm_load4(const void *p) {
     }
 SVM_DSP_OP2(svm_even, "sxtb16 %0, %1")
 SVM_DSP_OP2(svm_odd, "sxtb16 %0, %1, ror #8")
+SVM_DSP_OP2(svm_even_u8, "uxtb16 %0, %1")
+SVM_DSP_OP2(svm_odd_u8, "uxtb16 %0, %1, ror #8")
 
 static inline int32_t svm_smlad(uint32_t a, uint32_t b, int32_t acc) {
     int32_t r;
@@ -37,6 +39,27 @@ static inline int32_t svm_smlad(uint32_t a, uint32_t b, int32_t acc) {
         acc = svm_smlad(svm_even(wa), svm_even(wb), acc); \
         acc = svm_smlad(svm_odd(wa), svm_odd(wb), acc); \
 } while (0)
+#define SVM_DOT4_U8(acc, a, b) do { \
+        uint32_t wa = svm_load4(a), wb = svm_load4(b); \
+        acc = svm_smlad(svm_even_u8(wa), svm_even_u8(wb), acc); \
+        acc = svm_smlad(svm_odd_u8(wa), svm_odd_u8(wb), acc); \
+} while (0)
+#define SVM_OP2(name, text) \
+    static inline uint32_t name(uint32_t a, uint32_t b) { \
+        uint32_t r; \
+        __asm__(text : "=r"(r) : "r"(a), "r"(b)); \
+        return r; \
+    }
+SVM_OP2(svm_sub2, "ssub16 %0, %1, %2")
+
+#define SVM_DIFF4_BY(acc, a, b, even, odd) do { \
+        uint32_t wa = svm_load4(a), wb = svm_load4(b); \
+        uint32_t e = svm_sub2(even(wa), even(wb)), o = svm_sub2(odd(wa), odd(wb)); \
+        acc = svm_smlad(e, e, acc); \
+        acc = svm_smlad(o, o, acc); \
+} while (0)
+#define SVM_DIFF4(acc, a, b) SVM_DIFF4_BY(acc, a, b, svm_even, svm_odd)
+#define SVM_DIFF4_U8(acc, a, b) SVM_DIFF4_BY(acc, a, b, svm_even_u8, svm_odd_u8)
 #define SVM_BY4(step, acc, a, b, d) \
     for (; d >= 4; d -= 4, a += 4, b += 4) { \
         step(acc, a, b); \
@@ -73,6 +96,7 @@ static inline int32_t svm_dot_rows(const int8_t *a, const int8_t *end, const int
 
 static inline int32_t svm_dot_u8(const uint8_t *a, const uint8_t *b, int32_t d) {
     int32_t acc = 0;
+    SVM_BY4(SVM_DOT4_U8, acc, a, b, d)
     for (int32_t k = 0; k < d; k++) {
         acc += a[k] * b[k];
     }
@@ -85,6 +109,50 @@ static inline int64_t svm_dot_s16(const int16_t *a, const int16_t *b, int32_t d)
         acc += (int32_t)a[k] * b[k];
     }
     return acc;
+}
+
+/* Squared distances; of bytes below 2^31, as d <= 32767. */
+static inline int32_t svm_distance_s8(const int8_t *a, const int8_t *b, int32_t d) {
+    int32_t acc = 0;
+    SVM_BY4(SVM_DIFF4, acc, a, b, d)
+    for (int32_t k = 0; k < d; k++) {
+        acc += (a[k] - b[k]) * (a[k] - b[k]);
+    }
+    return acc;
+}
+
+static inline int32_t svm_distance_u8(const uint8_t *a, const uint8_t *b, int32_t d) {
+    int32_t acc = 0;
+    SVM_BY4(SVM_DIFF4_U8, acc, a, b, d)
+    for (int32_t k = 0; k < d; k++) {
+        acc += (a[k] - b[k]) * (a[k] - b[k]);
+    }
+    return acc;
+}
+
+static inline int64_t svm_distance_s16(const int16_t *a, const int16_t *b, int32_t d) {
+    int64_t acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        uint32_t diff = (uint32_t)(a[k] - b[k]);
+        acc += diff * diff; /* below 2^32 */
+    }
+    return acc;
+}
+
+/* Of integer rows of the given storage type. */
+static inline int64_t svm_integer_dot(const void *a, const void *b, int32_t d, int32_t type) {
+    if (type == SVM_INT8) {
+        return svm_dot_s8(a, b, d);
+    }
+    return type == SVM_UINT8 ? svm_dot_u8(a, b, d) : svm_dot_s16(a, b, d);
+}
+
+static inline int64_t svm_integer_distance(const void *a, const void *b, int32_t d,
+    int32_t type) {
+    if (type == SVM_INT8) {
+        return svm_distance_s8(a, b, d);
+    }
+    return type == SVM_UINT8 ? svm_distance_u8(a, b, d) : svm_distance_s16(a, b, d);
 }
 
 #endif

@@ -8,7 +8,6 @@
 #define BIG (1 << 30)
 typedef int32_t num;
 typedef int64_t wide;
-typedef int64_t square;
 typedef int16_t kval;
 #define ROW_WORDS(n) (((n) + 1) >> 1)
 #define STATE(name) svm_fixed_##name
@@ -26,10 +25,7 @@ static int32_t clamp16(int32_t v) {
 }
 
 static int64_t raw(const svm_problem *p, const void *a, const void *b) {
-    if (p->type == SVM_INT8) {
-        return svm_dot_s8(a, b, p->d);
-    }
-    return p->type == SVM_UINT8 ? svm_dot_u8(a, b, p->d) : svm_dot_s16(a, b, p->d);
+    return svm_integer_dot(a, b, p->d, p->type);
 }
 
 /* 2^14 exp(-gamma squared) as 2^-z: z in Q12, fraction by a quartic in Q15. */
@@ -72,16 +68,12 @@ static int32_t narrow(int64_t v, int32_t shift) {
     return v > 32767 ? 32767 : v < -32767 ? -32767 : (int32_t)v;
 }
 
-int64_t svm_fixed_square(const svm_problem *p, const void *a) {
-    return p->kind == SVM_RBF ? raw(p, a, a) : 0;
-}
-
-int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b, int64_t aa) {
+int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b) {
     const int32_t *par = p->par;
-    int64_t v = raw(p, a, b);
     if (p->kind == SVM_RBF) {
-        return fixed_exp(par, aa + raw(p, b, b) - 2 * v);
+        return fixed_exp(par, svm_integer_distance(a, b, p->d, p->type));
     }
+    int64_t v = raw(p, a, b);
     if (p->kind == SVM_POLY) {
         return fixed_power(par, narrow(v + coefficient(par), par[P_K_SHIFT]));
     }
@@ -293,7 +285,7 @@ static int32_t is_trusted(int32_t gap, int32_t n) {
     return gap < (int32_t)svm_quotient(BIG, (uint32_t)n);
 }
 
-#define DIAGONAL(p, a) (kval)svm_fixed_value(p, a, a, svm_fixed_square(p, a))
+#define DIAGONAL(p, a) (kval)svm_fixed_value(p, a, a)
 
 #include "svm_run.h"
 #include "svm_fixed_model.h"

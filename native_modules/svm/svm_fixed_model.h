@@ -4,10 +4,10 @@
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out) {
     const int32_t *beta = p->work;
     const int32_t *par = p->par;
-    int64_t total = 0, rr = svm_fixed_square(p, row);
+    int64_t total = 0;
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k]) {
-            total += (int64_t)beta[k] * svm_fixed_value(p, row, sample(p, k), rr);
+            total += (int64_t)beta[k] * svm_fixed_value(p, row, sample(p, k));
         }
     }
     int32_t shift = par[P_SCALE] - 16 - par[P_K_EXP];

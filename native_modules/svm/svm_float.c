@@ -7,7 +7,6 @@
 
 typedef float num;
 typedef float wide;
-typedef float square;
 typedef float kval;
 #define ROW_WORDS(n) (n)
 #define STATE(name) svm_float_##name
@@ -62,13 +61,22 @@ static float wide_to_float(int64_t v) {
 }
 
 static float raw(const svm_problem *p, const void *a, const void *b) {
-    if (p->type == SVM_FLOAT32) {
-        return dot_f32(a, b, p->d);
+    return p->type == SVM_FLOAT32 ? dot_f32(a, b, p->d)
+           : wide_to_float(svm_integer_dot(a, b, p->d, p->type));
+}
+
+/* Squared distance: of float rows as a sum of squared differences, of integers exactly. */
+static float distance(const svm_problem *p, const void *a, const void *b) {
+    if (p->type != SVM_FLOAT32) {
+        return wide_to_float(svm_integer_distance(a, b, p->d, p->type));
     }
-    if (p->type == SVM_INT16) {
-        return wide_to_float(svm_dot_s16(a, b, p->d));
+    const float *u = a, *v = b;
+    float acc = 0;
+    for (int32_t k = 0; k < p->d; k++) {
+        float diff = u[k] - v[k];
+        acc += diff * diff;
     }
-    return (float)(p->type == SVM_INT8 ? svm_dot_s8(a, b, p->d) : svm_dot_u8(a, b, p->d));
+    return acc;
 }
 
 /* exp(-z) for z >= 0: 2^-n by the exponent field, the fraction by a polynomial. */
@@ -90,21 +98,12 @@ static float exp_minus(float z) {
     return r.f;
 }
 
-float svm_float_square(const svm_problem *p, const void *a) {
-    float v = 0;
-    if (p->kind == SVM_RBF) {
-        v = raw(p, a, a);
-    }
-    return v;
-}
-
-float svm_float_value(const svm_problem *p, const void *a, const void *b, float aa) {
+float svm_float_value(const svm_problem *p, const void *a, const void *b) {
     const float *par = p->par;
-    float v = raw(p, a, b);
     if (p->kind == SVM_RBF) {
-        v = aa + raw(p, b, b) - (v + v);
-        return exp_minus(par[P_GAMMA] * (v < 0 ? 0 : v));
+        return exp_minus(par[P_GAMMA] * distance(p, a, b));
     }
+    float v = raw(p, a, b);
     if (p->kind == SVM_POLY) {
         float base = par[P_GAMMA] * v + par[P_COEF0];
         v = 1.0f;
@@ -223,21 +222,16 @@ static int32_t is_trusted(float gap, int32_t n) {
     return gap < HIGHEST;
 }
 
-static float diagonal_of(const svm_problem *p, const void *a) {
-    float v = raw(p, a, a);
-    return p->kind == SVM_LINEAR ? v : svm_float_value(p, a, a, v);
-}
-#define DIAGONAL diagonal_of
+#define DIAGONAL(p, a) svm_float_value(p, a, a)
 
 #include "svm_run.h"
 
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out) {
     const float *beta = p->work;
     float total = *bias;
-    float rr = svm_float_square(p, row);
     for (int32_t k = 0; k < p->n; k++) {
         if (beta[k] != 0) {
-            total += beta[k] * svm_float_value(p, row, sample(p, k), rr);
+            total += beta[k] * svm_float_value(p, row, sample(p, k));
         }
     }
     *out = total;

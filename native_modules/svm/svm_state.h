@@ -44,9 +44,8 @@ static void fill_row(const svm_problem *p, int32_t k, kval *row) {
         fill_int8(p, a, row);
         return;
     }
-    square aa = STATE(square)(p, a);
     for (int32_t t = 0; t < p->n; t++) {
-        row[t] = (kval)STATE(value)(p, a, sample(p, t), aa);
+        row[t] = (kval)STATE(value)(p, a, sample(p, t));
     }
 }
 

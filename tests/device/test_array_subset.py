@@ -4,7 +4,7 @@
 from array import array
 
 
-def test_parts_are_replaced_by_as_many_items():
+def test_parts_are_replaced_by_as_many_items():  # case: K5
     data = bytearray(6)
     data[2:4] = b"ab"
     memoryview(data)[4:6] = b"cd"
@@ -14,7 +14,7 @@ def test_parts_are_replaced_by_as_many_items():
     assert list(numbers) == [1, -5, -6, 4]
 
 
-def test_items_are_added_at_the_end():
+def test_items_are_added_at_the_end():  # case: K5
     numbers = array("b", (1,))
     numbers.append(-2)
     numbers.extend(array("b", (3,)))
@@ -24,7 +24,7 @@ def test_items_are_added_at_the_end():
     assert list(numbers) == [1, -2, 3] and bytes(data) == b"1234"
 
 
-def test_parts_and_items_are_read():
+def test_parts_and_items_are_read():  # case: K5
     numbers = array("i", (7, -8, 9))
     assert list(numbers[1:]) == [-8, 9] and len(numbers) == 3 and max(numbers) == 9
     assert bytes(memoryview(b"12345")[1:3]) == b"23"

@@ -4,8 +4,8 @@
 # NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
 
 from capsule_vectors import BASE, KEY, TARGET, UPDATE
+from nor import NorFlash
 
-from acclimate.nor import NorFlash
 from acclimate.store import CapsuleError, Store, Updater
 from acclimate.store.capsule import Wanted
 

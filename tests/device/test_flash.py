@@ -3,8 +3,9 @@
 
 import os
 
+from nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
+
 from acclimate.flash import BlockFlash, FileFlash, FlashError
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 
 
 def raises(kind, call, *args):
@@ -83,7 +84,7 @@ class Device:
         return 4 if what == 4 else 256
 
 
-def test_block_device_is_used_from_its_first_block_on():
+def test_block_device_is_used_from_its_first_block_on():  # case: D8
     device = Device()
     flash = BlockFlash(device, first=1)
     assert flash.size == 768 and flash.erase_bytes == 256

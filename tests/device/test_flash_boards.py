@@ -96,7 +96,7 @@ class Application(Partition):
     kind = 0
 
 
-def test_partition_of_an_esp32():
+def test_partition_of_an_esp32():  # case: E4
     flash = open_esp32(partition=Partition)
     assert flash.size == 16384 and flash.erase_bytes == 4096
     works(flash)
@@ -105,7 +105,7 @@ def test_partition_of_an_esp32():
     assert "type 0" in raises(FlashError, open_esp32, partition=Application)
 
 
-def test_error_of_the_driver_reaches_the_caller():
+def test_error_of_the_driver_reaches_the_caller():  # case: D9
     flash = open_esp32(partition=Partition)
     flash._device.fails = OSError(-258)
     raises(OSError, flash.program, 0, b"1234")
@@ -272,7 +272,7 @@ class Card:
         return {4: len(self.data) // 512, 5: 512}.get(what)
 
 
-def test_card_of_whole_blocks():
+def test_card_of_whole_blocks():  # case: K6
     card = Card(40)
     flash = CardFlash(card, first=8)
     assert flash.size == 16384
@@ -286,7 +286,7 @@ def test_card_of_whole_blocks():
     raises(ValueError, CardFlash, card, 0, 0, 768)
 
 
-def test_region_of_romfs_that_is_missing_is_named():
+def test_region_of_romfs_that_is_missing_is_named():  # case: F4
     assert "0 bytes" in raises(FlashError, region, 0, lambda *args: 1 if args == (1,) else b"")
     assert "no number 2" in raises(FlashError, region, 2, lambda *args: 1)
     assert "no number 0 (-22)" in raises(FlashError, region, 0, lambda *args: args[0] - 2 or -22)

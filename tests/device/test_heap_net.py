@@ -4,14 +4,14 @@
 
 from heap_rounds import check
 from net_vectors_mlp import INPUTS, LABELS, PROGRAM, WEIGHTS
+from nor import NorFlash
 
 from acclimate.net import Net
-from acclimate.nor import NorFlash
 from acclimate.reservoir import Reservoir
 from acclimate.store import Store
 
 
-def test_net():
+def test_net():  # case: A18
     def use():
         net = Net(bytearray(PROGRAM), WEIGHTS)
         net.train_step(INPUTS[0], LABELS[0])
@@ -19,7 +19,7 @@ def test_net():
     check(use)
 
 
-def test_store_and_reservoir():
+def test_store_and_reservoir():  # case: A18
     def use():
         assert Store(NorFlash(8 * 256, 256)).active is None
         Reservoir(8, 4).offer(b"1234", 0, 0)

@@ -7,7 +7,7 @@ from heap_rounds import check
 from acclimate.svm import SVM
 
 
-def test_svm():
+def test_svm():  # case: A18
     def use():
         m = SVM(kernel="rbf", C=100, gamma=1.0)
         m.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])

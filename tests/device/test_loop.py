@@ -151,14 +151,128 @@ def test_a_truth_without_prediction_is_refused():
         assert "expect" in str(error)
 
 
-def test_the_oldest_waiting_prediction_is_forgotten_when_full():
+def test_the_truth_of_a_forgotten_prediction_is_dropped_not_given_to_another():
     feedback = Feedback(1, pending=2)
     for value in (1, 2, 3):
         feedback.expect(rows(value), 0)
-    feedback.truth(0)
-    assert list(feedback.row) == [2]
+    assert feedback.truth(0) is None and feedback.dropped == 1  # that of 1
+    assert feedback.truth(0) and list(feedback.row) == [2]
     feedback.skip()
     assert feedback.waiting == 0
+
+
+def test_truths_that_come_later_than_predictions_are_kept_teach_nothing_wrong():
+    loop = make(margin=-1)
+    late = []
+    for k in range(60):
+        late.append(k & 1)
+        assert loop.sense(rows((-8, 8)[k & 1])) == k & 1
+        if len(late) > 2:  # as many as are kept
+            assert loop.observe(late.pop(0)) is None
+            assert loop.run_idle() is None
+    assert loop.feedback.dropped == 58 and loop.trainer.kept == 0
+
+
+def test_a_ticket_names_its_prediction_in_any_order():
+    loop = make()
+    loop.sense(rows(-8))
+    first = loop.ticket
+    loop.sense(rows(8))
+    assert loop.observe(1, loop.ticket) and list(loop.feedback.row) == [8]
+    assert loop.observe(1, first) is False and list(loop.feedback.row) == [-8]
+    assert loop.observe(1, first) is None  # answered before
+    assert loop.observe(1, 99) is None and loop.observe(1, -1) is None
+    for _ in range(3):
+        loop.sense(rows(8))
+    assert loop.observe(1, loop.ticket)
+
+
+def test_an_open_ticket_survives_many_answered_ones():
+    feedback = Feedback(1, pending=3)
+    old = feedback.expect(rows(5), 1)
+    for value in range(20):
+        assert feedback.truth(0, feedback.expect(rows(value), 0))
+    assert feedback.truth(1, old) and list(feedback.row) == [5]
+
+
+def test_answers_of_a_replaced_model_do_not_count_against_the_new_one():
+    feedback = Feedback(1, pending=4)
+    feedback.expect(rows(1), 0)
+    feedback.truth(1)
+    feedback.expect(rows(1), 0)
+    feedback.new_model()
+    assert feedback.recent() == 1000
+    assert feedback.truth(1) is False  # a sample all the same
+    feedback.expect(rows(1), 0)
+    assert feedback.truth(0) and feedback.answered == 1 and feedback.recent() == 1000
+
+
+def refused(words, call, *arguments):
+    try:
+        call(*arguments)
+    except ValueError as error:
+        for word in words:
+            assert word in str(error), error
+    else:
+        raise AssertionError("no error")
+
+
+def test_numbers_that_the_store_would_cut_are_refused_with_its_limits():
+    nan, infinity = float("nan"), float("inf")
+    for typecode, low, high in (("b", -128, 127), ("B", 0, 255), ("h", -32768, 32767)):
+        feedback = Feedback(2, typecode=typecode)
+        store = Stitcher(2, classes=2, per_class=4, typecode=typecode)
+        for bad in (low - 1, high + 1, 600000, 0.5, nan, infinity):
+            limits = str(low), str(high)
+            refused(limits, feedback.expect, [1, bad], 0)
+            refused(limits, store.add, [1, bad], 0, 1)
+            refused(limits, store.fill, [1, bad], 1)
+        assert feedback.waiting == 0 and store.new == 0 and store.held_count == 0
+        feedback.expect([low, high], 0)
+        assert feedback.truth(0) and list(feedback.row) == [low, high]
+    feedback = Feedback(1, typecode="f")
+    for bad in (nan, infinity, -infinity):
+        refused(("finite",), feedback.expect, [bad], 0)
+    refused(("1 numbers",), feedback.expect, [1.0, 2.0], 0)
+
+
+def test_a_loop_refuses_a_window_before_it_predicts_and_acts():
+    acted = []
+    loop = make()
+    loop.io._action = acted.append
+    refused(("127", "600"), loop.sense, array("h", [600]))
+    assert not acted and loop.feedback.waiting == 0
+    loop.sense(array("h", [60]))
+    assert acted == [1]
+    for bad in (2, -1, 0.5, float("nan")):
+        refused(("truth", "0..1"), loop.observe, bad)
+    assert loop.feedback.waiting == 1 and loop.observe(1)
+
+
+def test_labels_that_a_byte_would_cut_are_refused():
+    refused(("label", "255"), Feedback(1).expect, rows(1), 256)
+    store = Stitcher(1, classes=2, per_class=2)
+    refused(("output", "255"), store.add, rows(1), 300, 1)
+    refused(("output",), store.add, rows(1), 0.5, 1)
+
+
+def test_held_back_samples_are_drawn_by_chance_so_that_no_rhythm_of_the_data_meets_them():
+    for hold_every in (2, 3, 4, 6):
+        store = Stitcher(1, classes=1, per_class=4, held=8, hold_every=hold_every)
+        held = [store.add(rows(0), 0, 0) for _ in range(720)]
+        assert held.count(True) == 720 // hold_every
+        for phase in range(12):
+            assert True in held[phase::12] and False in held[phase::12], (hold_every, phase)
+
+
+def test_the_seed_decides_which_samples_are_held_back():
+    def held(seed):
+        store = Stitcher(1, classes=2, per_class=4, hold_every=4, seed=seed)
+        return [store.add(rows(0), 0, k & 1) for k in range(80)]
+
+    assert held(1) == held(1) and held(1) != held(2)
+    for hold_every, seed in ((4, 0), (4, 30001), (1, 1), (1001, 1)):
+        refused(("hold_every, seed",), Stitcher, 1, 2, 4, 16, hold_every, "b", seed)
 
 
 def test_recent_forgets_old_answers():
@@ -204,7 +318,7 @@ def test_a_truth_out_of_range_is_refused_and_nothing_changes():
 def test_bytes_needed_counts_every_buffer():
     store = Stitcher(width=3, classes=2, per_class=5, held=4)
     sizes = len(store.X) + len(store.outputs) + len(store.held_X) + len(store.held_y)
-    assert Stitcher.bytes_needed(3, 2, 5, 4) == sizes + 12
+    assert Stitcher.bytes_needed(3, 2, 5, 4) == sizes + 16
 
 
 def test_a_sample_allocates_nothing():

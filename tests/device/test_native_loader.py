@@ -42,7 +42,7 @@ def load(content, version=acclimate.__version__):
             os.remove(PATH)
 
 
-def test_the_right_file_is_loaded_once_and_kept():
+def test_the_right_file_is_loaded_once_and_kept():  # case: A10
     module = load(PROBE)
     assert module.answer() == 42
     assert _native.reason("probe") == "loaded"
@@ -55,13 +55,13 @@ def test_the_right_file_is_loaded_once_and_kept():
     assert ask("probe").answer() == 42  # the file is gone: not read again
 
 
-def test_no_truncated_file_is_imported():
+def test_no_truncated_file_is_imported():  # case: A16
     for size in range(len(PROBE)):
         assert load(PROBE[:size]) is None, size
         assert "refused: %d bytes, not %d" % (size, len(PROBE)) == _native.reason("probe")
 
 
-def test_no_flipped_bit_is_imported():
+def test_no_flipped_bit_is_imported():  # case: A17
     for at in range(len(PROBE)):
         damaged = bytearray(PROBE)
         damaged[at] ^= 1 << at % 8

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # NOT_ON = {"samd21": "Python files fill 32 KB: test_net_on_32k.py freezes them"}
-# TIMEOUT_S = 120
 """A small MLP predicts and trains all its weights, on the 32 KB board too."""
 
 from acclimate import _native
@@ -11,11 +10,11 @@ import net_checks  # noqa: E402
 import net_vectors_mlp as v  # noqa: E402
 
 
-def test_predictions_are_the_reference_s():
+def test_predictions_are_the_reference_s():  # case: J10
     net_checks.check_predictions(v)
 
 
-def test_training_gives_the_reference_s_bytes():
+def test_training_gives_the_reference_s_bytes():  # case: J10
     net_checks.check_training(v)
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # NOT_ON = {"samd21": "Python files fill 32 KB: test_net_on_32k.py freezes them"}
-# TIMEOUT_S = 120
 """A gradient through max pooling, average pooling and padding, on every board."""
 
 from acclimate import _native

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # NOT_ON = {"samd21": "Python files fill 32 KB"}
-# TIMEOUT_S = 120
 """The report on dead and saturated layers, on every board."""
 
 import net_checks

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # NOT_ON = {"samd21": "its module trains biases and dense layers only"}
-# TIMEOUT_S = 120
 """Trained input channels of every kind of layer, with momentum."""
 
 import net_checks

@@ -39,7 +39,7 @@ class LateCard:
         return {4: 32, 5: 512}.get(what)
 
 
-def test_a_late_answer_is_waited_for():
+def test_a_late_answer_is_waited_for():  # case: K6
     card = LateCard()
     pager = Pager(Card(card, 2, 16))
     into = bytearray(700)
@@ -55,7 +55,7 @@ def test_a_late_answer_is_waited_for():
     raises(ValueError, RetryingDevice, card, 0)
 
 
-def test_a_card_that_is_gone_leaves_pages_in_ram():
+def test_a_card_that_is_gone_leaves_pages_in_ram():  # case: K6
     card = LateCard()
     spare = RamFallback(Pager(Card(card, 2, 16)), bytearray(96))
     views = [memoryview(bytearray([i] * 40)) for i in range(4)]
@@ -78,7 +78,7 @@ def test_a_card_that_is_gone_leaves_pages_in_ram():
     assert into == views[3] and "pages refused" in repr(spare)
 
 
-def test_without_a_card_all_pages_are_in_ram():
+def test_without_a_card_all_pages_are_in_ram():  # case: K6
     spare = RamFallback(None, bytearray(80))
     into = memoryview(bytearray(40))
     assert "not written" in raises(PagerError, spare.page_in, 7, into)

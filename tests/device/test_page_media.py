@@ -11,7 +11,7 @@ from acclimate.flash import BlockFlash, FileFlash, FlashError
 from acclimate.pager import Card, Files, Host, Pager, SpiRam
 
 
-def test_file():
+def test_file():  # case: D4
     path = "acclimate_pages_test.bin"
     try:
         flash = FileFlash(path, 2048, erase_bytes=256)

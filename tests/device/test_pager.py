@@ -2,9 +2,9 @@
 """The page store: what comes back, even wear and its budget, cuts and damage."""
 # NOT_ON = {"samd21": "the flash model and the test need more than its 32 KB"}
 
+from nor import NorFlash, PowerCut
 from page_cases import check_medium, page, raises
 
-from acclimate.nor import NorFlash, PowerCut
 from acclimate.pager import Pager, PagerError
 
 
@@ -31,7 +31,7 @@ def test_region_that_is_too_small_says_what_is_needed():
     pager.page_out(0, page(0))  # the next step
 
 
-def test_pages_that_were_not_written_or_are_damaged_are_refused():
+def test_pages_that_were_not_written_or_are_damaged_are_refused():  # case: D5
     flash = NorFlash(1024, 256)
     pager = Pager(flash)
     back = memoryview(bytearray(100))
@@ -48,7 +48,7 @@ def test_pages_that_were_not_written_or_are_damaged_are_refused():
     assert "not there" in raises(PagerError, pager.page_in, 0, back)
 
 
-def test_wear_stops_at_the_budget_and_goes_on_over_a_restart():
+def test_wear_stops_at_the_budget_and_goes_on_over_a_restart():  # case: D16
     flash = NorFlash(512, 256)
     pager = Pager(flash, endurance=3)
     assert pager.erases_left() == 6
@@ -64,7 +64,7 @@ def test_wear_stops_at_the_budget_and_goes_on_over_a_restart():
     assert Pager(NorFlash(512, 256), 3, erases=5).erases_left() == 1
 
 
-def test_after_a_cut_at_any_step_the_step_runs_again():
+def test_after_a_cut_at_any_step_the_step_runs_again():  # case: D4
     for torn in ("half", "none", "partial"):
         cut = 1
         while True:

@@ -15,12 +15,12 @@ VECTORS = (
 )
 
 
-def test_published_vectors():
+def test_published_vectors():  # case: K1, K2
     for message, digest in VECTORS:
         assert sha256(message).hexdigest() == digest, message
 
 
-def test_lengths_around_a_block():
+def test_lengths_around_a_block():  # case: K1
     zeros = {
         55: "02779466cdec163811d078815c633f21901413081449002f24aa3e80f0b88ef7",
         56: "d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb",

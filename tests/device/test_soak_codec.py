@@ -9,7 +9,7 @@ import soak
 from acclimate import _native
 
 
-def test_every_function_of_update():
+def test_every_function_of_update():  # case: A10, A11
     core = _native.load("codec")
     if core is None:
         return "no native module here"

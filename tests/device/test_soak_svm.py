@@ -14,7 +14,7 @@ from acclimate.svm import parameters as p
 from acclimate.svm import small as svm_small
 
 
-def test_every_function_of_svm():
+def test_every_function_of_svm():  # case: A10, A11
     core = _native.load("svm")
     if core is None:
         return "no native module here"
@@ -51,7 +51,7 @@ def problem(core, is_float, code):
     return par, array(code, [0] * core.work_words(4, is_float, 4))
 
 
-def test_a_small_machine_and_a_network():
+def test_a_small_machine_and_a_network():  # case: A10, A11
     if not svm_small.native or _native.load("net") is None:
         return "no native module here"
     X = bytearray([10, 1, 12, 2, 250, 200, 240, 220])

@@ -4,8 +4,8 @@
 # NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
 
 from capsule_vectors import BASE, KEY, TARGET
+from nor import NorFlash, PowerCut
 
-from acclimate.nor import NorFlash, PowerCut
 from acclimate.store import CapsuleError, Store
 from acclimate.store.capsule import WEIGHTS, Wanted
 
@@ -46,7 +46,7 @@ def test_swap_and_reset():
     assert buffer == BASE[111:116]
 
 
-def test_trial_ends_after_three_boots():
+def test_trial_ends_after_three_boots():  # case: E2
     store = new()
     store.stage(TARGET, len(TARGET))
     store.write(TARGET, len(TARGET))
@@ -72,7 +72,7 @@ def test_flipped_bits_are_refused():
     assert model(store) == BASE
 
 
-def test_cuts_leave_old_or_new():
+def test_cuts_leave_old_or_new():  # case: D1
     image = bytes(new().flash.data)
     step = 1
     while True:

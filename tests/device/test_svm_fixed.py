@@ -20,7 +20,7 @@ def both(options, X, y):
     return a, b
 
 
-def test_two_classes_agree():
+def test_two_classes_agree():  # case: H2, K9
     for options in OPTIONS:
         a, b = both(options, X, Y)
         assert a.converged and b.converged, (a, b)

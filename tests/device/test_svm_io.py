@@ -28,7 +28,7 @@ def remove():
         pass
 
 
-def test_loaded_model_decides_the_same_bits():
+def test_loaded_model_decides_the_same_bits():  # case: H4
     for kernel in ("linear", "poly", "rbf"):
         m = SVM(kernel=kernel, C=10, gamma=0.5, degree=2, coef0=1).fit(X, Y)
         m.save(PATH)

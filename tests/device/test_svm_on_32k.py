@@ -17,7 +17,7 @@ from acclimate.svm import SmallSVM  # noqa: E402
 from acclimate.svm import small as svm_small  # noqa: E402
 
 
-def test_digits_sized_training_fits():
+def test_digits_sized_training_fits():  # case: K9
     if not svm_small.native:
         return "takes too long in Python"
     y = fill(X, N, D)

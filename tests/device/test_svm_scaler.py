@@ -9,13 +9,13 @@ X = [[i * 1371 % 60000, 3 + (i & 1), 1000 + i * 37 % 300] for i in range(24)]
 Y = [i & 1 for i in range(24)]
 
 
-def test_wide_ranges_give_a_warning_that_says_what_to_do():
+def test_wide_ranges_give_a_warning_that_says_what_to_do():  # case: I3
     m = SVM(max_iter=50).fit(X, Y)
     assert "feature 0" in m.warning and "scale=True" in m.warning
     assert SVM().fit([[0, 5], [50, 0]], [0, 1]).warning is None
 
 
-def test_scaled_raw_counts_are_learned():
+def test_scaled_raw_counts_are_learned():  # case: I10
     for kernel in ("linear", "rbf"):
         m = SVM(kernel=kernel, C=10.0, gamma=0.3, scale=True).fit(X, Y)
         assert m.warning is None

@@ -8,7 +8,6 @@ is skipped with that text as reason. Comments at the head of the file may say wh
     # RUNTIMES = ("cpython", "desktop")         the only runtimes (or families of them)
     # NOT_ON = {"samd21": "needs 40 KB"}        runtimes or families that are left out, and why
     # MIN_HEAP = 60000                          bytes of heap that must be free before import
-    # TIMEOUT_S = 120                           for one function; 60 without it
 """
 
 import ast
@@ -22,9 +21,18 @@ import pytest
 
 from acclimate_host.connect import package
 from acclimate_host.errors import AcclimateError, BoardError
-from harness.runtimes import DEVICE_TESTS, LIMITED, ONLY_WITH_NATIVE, VARIANTS, WITH_FLOATS
+from harness.clock import HANG_S
+from harness.runtimes import (
+    ARCHS,
+    DEVICE_TESTS,
+    MODELS,
+    ONLY_WITH_NATIVE,
+    VARIANTS,
+    WITH_FLOATS,
+    twins,
+)
 
-_HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP|TIMEOUT_S) = (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^# (RUNTIMES|NOT_ON|MIN_HEAP) = (.*)$", re.MULTILINE)
 _CALL = """
 import gc
 gc.collect()
@@ -32,7 +40,7 @@ _skip = _test.%s()
 if _skip:
     print("SKIP", _skip)
 """
-_DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0, "TIMEOUT_S": 60}
+_DEFAULTS = {"RUNTIMES": (), "NOT_ON": {}, "MIN_HEAP": 0}
 
 
 class DeviceTestFile:
@@ -71,7 +79,7 @@ class DeviceTestFile:
 
 
 def _with_neighbours(path):
-    """Return the file and the files beside it that it imports, directly or not."""
+    """Return the file and what it imports of the tests' own files and models, directly or not."""
     done, todo = [], [path]
     while todo:
         current = todo.pop()
@@ -83,9 +91,8 @@ def _with_neighbours(path):
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
             for name in names:
-                beside = DEVICE_TESTS / (name + ".py")
-                if beside.exists() and beside not in done + todo:
-                    todo.append(beside)
+                beside = [folder / (name + ".py") for folder in (DEVICE_TESTS, MODELS)]
+                todo += [path for path in beside if path.exists() and path not in done + todo]
     return tuple(done)
 
 
@@ -97,8 +104,8 @@ class HostRun:
         self.name = file.path.stem
         self.saved = _take_package()
         if runtime.native:
-            for native in file.natives:
-                importlib.import_module("acclimate_host.twin." + native[1:])
+            for name in twins(file.natives):
+                importlib.import_module("acclimate_host.twin." + name)
         # By its path: a test of the host may have the same name, and is not it.
         spec = importlib.util.spec_from_file_location("device_" + self.name, file.path)
         self.module = importlib.util.module_from_spec(spec)
@@ -146,14 +153,12 @@ class BoardRun:
         free = int(self.board.exec("import gc\ngc.collect()\nprint(gc.mem_free())"))
         if free < need:
             pytest.skip(f"needs {need} bytes of heap, {self.runtime.name} has {free}")
-        if self.runtime.limited:
-            self.board.exec(LIMITED)
-        self.board.exec(f"import {self.file.path.stem} as _test", self.file.options["TIMEOUT_S"])
+        self.board.exec(f"import {self.file.path.stem} as _test", HANG_S)
 
     def _files(self):
-        from harness.runtimes import ARCHS
-
-        arch = ARCHS[self.runtime.board]
+        arch = ARCHS.get(self.runtime.board)
+        if self.runtime.board == "circuitpython":
+            return self._circuitpython_files()
         built = package.build(arch, sources=self.file.files, pure=not self.runtime.native)
         if not self.runtime.native:
             built.pop("_manifest.mpy", None)
@@ -164,11 +169,22 @@ class BoardRun:
             wanted[f"{root}/{path.stem}.mpy"] = data
         return wanted
 
+    def _circuitpython_files(self):
+        compiler = package.circuitpython_compiler()
+        built = package.build_circuitpython(sources=self.file.files, compiler=compiler)
+        wanted = {f"{self.board.lib}/acclimate/{name}": data for name, data in built.items()}
+        for path in self.file.files:
+            name, data = path.name, package.program_text(path)
+            if compiler:
+                name, data = path.stem + ".mpy", package.compile_source(data, name, None, compiler)
+            wanted[f"{self.board.root}/{name}"] = data
+        return wanted
+
     def call(self, function):
         if self.board is None:
             self._prepare()
         try:
-            output = self.board.exec(_CALL % function, self.file.options["TIMEOUT_S"])
+            output = self.board.exec(_CALL % function, HANG_S)
         except BoardError as error:
             pytest.fail(f"{self.runtime.name}: {error.output}{error.traceback}", pytrace=False)
         except AcclimateError as error:

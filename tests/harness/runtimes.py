@@ -7,35 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from acclimate_host.connect import open_board, package, why_not
+from acclimate_host.connect import DesktopBoard, open_board, package, why_not
 from acclimate_host.paths import built
+from acclimate_host.testing import nor
 
 EMULATED = ("nrf52840", "samd21", "esp32")
-# CircuitPython has no such modules, or not on every board; native code nowhere.
-_BLOCKED = (
-    "machine",
-    "uctypes",
-    "vfs",
-    "esp32",
-    "nrf",
-    "samd",
-    "qboard",
-    "hashlib",
-    "json",
-    "re",
-    "binascii",
-    "asyncio",
-    "deflate",
-)
-LIMITED = f"""
-import builtins
-_real_import = builtins.__import__
-def _limited_import(name, *rest):
-    if name in {_BLOCKED!r}:
-        raise ImportError("no module named '%s'" % name)
-    return _real_import(name, *rest)
-builtins.__import__ = _limited_import
-"""
 
 
 @dataclass(frozen=True)
@@ -44,13 +20,11 @@ class Runtime:
 
     :param board: what to open; None is this CPython.
     :param native: install native modules (CPython: use the twins).
-    :param limited: block what CircuitPython lacks.
     """
 
     name: str
     board: str | None
     native: bool
-    limited: bool = False
 
     @property
     def family(self):
@@ -68,7 +42,7 @@ RUNTIMES = (
     Runtime("desktop", "desktop", False),
     Runtime("desktop-native", "desktop", True),
     Runtime("desktop-f32", "desktop-f32", True),
-    Runtime("desktop-circuitpython", "desktop", False, limited=True),
+    Runtime("circuitpython", "circuitpython", False),
     Runtime("nrf52840", "nrf52840", True),
     Runtime("nrf52840-pure", "nrf52840", False),
     Runtime("nrf52840-f30", "nrf52840-f30", False),
@@ -107,6 +81,8 @@ def unavailable(runtime, natives=()):
     """Return why the runtime cannot be used on this machine, or None."""
     if runtime.board is None:
         return _no_twin(natives) if runtime.native else None
+    if runtime.board == "circuitpython":
+        return no_circuitpython()
     reason = why_not(VARIANTS.get(runtime.board, runtime.board))
     if reason is None and runtime.board in VARIANTS and not firmware(runtime.board).exists():
         reason = f"{runtime.board} is not built; run: make firmware"
@@ -120,18 +96,44 @@ def unavailable(runtime, natives=()):
     return reason
 
 
+def no_circuitpython():
+    """Return why there is no CircuitPython here, or None when there is."""
+    file = os.environ.get("CIRCUITPYTHON")
+    if not file:
+        return "CIRCUITPYTHON names no interpreter"
+    return None if os.access(file, os.X_OK) else f"CIRCUITPYTHON={file} is no program"
+
+
+def open_circuitpython(**options):
+    """Open a real CircuitPython interpreter as a board, with the heap of a large one."""
+    file = str(Path(os.environ["CIRCUITPYTHON"]).resolve())
+    return DesktopBoard("circuitpython", heap_bytes="4m", interpreter=file, **options)
+
+
+def _open(name):
+    if name == "circuitpython":
+        return open_circuitpython()
+    options = {"elf": firmware(name)} if name in VARIANTS else {}
+    return open_board(VARIANTS.get(name, name), **options)
+
+
 def firmware(variant):
     """Return the file of a variant's firmware."""
     return built("firmware", variant, "firmware.elf")
 
 
 def _no_twin(natives):
-    for name in natives:
-        if importlib.util.find_spec("acclimate_host.twin." + name[1:]) is None:
-            return f"no twin of {name}"
-        if not built("twin", f"libacclimate{name}.so").exists():
-            return f"twin of {name} is not built; run: make twin"
+    for name in twins(natives):
+        if importlib.util.find_spec("acclimate_host.twin." + name) is None:
+            return f"no twin of _{name}"
+        if not built("twin", f"libacclimate_{name}.so").exists():
+            return f"twin of _{name} is not built; run: make twin"
     return None
+
+
+def twins(natives):
+    """Return the names of the twins for native modules; one serves all variants of a module."""
+    return sorted({name.split("_")[1] for name in natives})
 
 
 def must_run():
@@ -152,8 +154,7 @@ class Boards:
     def get(self, name):
         """Return an open board and the dictionary of what was copied to it."""
         if name not in self._open:
-            options = {"elf": firmware(name)} if name in VARIANTS else {}
-            self._open[name] = (open_board(VARIANTS.get(name, name), **options), {})
+            self._open[name] = (_open(name), {})
         board, copied = self._open[name]
         if board.emulated:
             board.emulator.resume()
@@ -177,5 +178,14 @@ class Boards:
 
 
 DEVICE_TESTS = Path(__file__).resolve().parents[1] / "device"
-if str(DEVICE_TESTS) not in sys.path:
-    sys.path.insert(0, str(DEVICE_TESTS))
+MODELS = Path(nor.__file__).parent  # of hardware; a device test takes them along as its own files
+for _folder in (DEVICE_TESTS, MODELS):
+    if str(_folder) not in sys.path:
+        sys.path.insert(0, str(_folder))
+
+
+def copy_model(board, name="nor"):
+    """Copy a model of hardware to a board, as a module of that name beside the package."""
+    data = package.compile_file(MODELS / (name + ".py"), name + ".py")
+    board.mkdir(board.lib)
+    board.put_bytes(data, f"{board.lib}/{name}.mpy")

@@ -11,9 +11,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from acclimate.store.rangecoder_native import Decoder as NativeDecoder
-
-from acclimate.store.rangecoder import Decoder
+from acclimate.store.rangecoder import Decoder, NativeDecoder
 from acclimate_host.capsules.rangecoder import Encoder
 from acclimate_host.twin import codec as twin_codec
 

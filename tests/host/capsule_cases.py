@@ -3,10 +3,10 @@
 
 import random
 
-from acclimate.nor import NorFlash
 from acclimate.store import Store
 from acclimate.store.capsule import Wanted
 from acclimate_host.capsules.build import build
+from acclimate_host.testing.nor import NorFlash
 
 KEY = b"a key of the test, 32 bytes long"
 MODEL = 7

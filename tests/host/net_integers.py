@@ -229,7 +229,14 @@ class Step:
         sums = sums[:, pad[0] : pad[0] + shape[1], pad[1] : pad[1] + shape[2]]
         exponent = self.exponents[source] + ew - 15 + t
         if groups == shape[0] == len(weight) > 1:
-            self._store(name, list(sums), exponent, np.stack)
+            fours = range(0, len(sums), 4)
+            rows = [sums[c : c + 4, row] for c in fours for row in range(shape[1])]
+
+            def joined(all):
+                parts = [all[i : i + shape[1]] for i in range(0, len(all), shape[1])]
+                return np.concatenate([np.stack(part, 1) for part in parts])
+
+            self._store(name, rows, exponent, joined)
         else:
             pixels = list(sums.reshape(len(sums), -1).T)
             self._store(name, pixels, exponent, lambda all: np.stack(all, 1).reshape(x.shape))
@@ -253,6 +260,8 @@ class Step:
         return max(-INT32, min(INT32, step))
 
     def _limited(self, old, new, most):
+        if new == old:
+            return old
         if abs(new) > most:
             self.rails += 1
             new = most if new > 0 else -most

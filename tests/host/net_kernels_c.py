@@ -17,18 +17,33 @@ SOURCES = (
     "conv.c",
     "elements.c",
     "conv_fast.c",
+    "conv_quads.c",
     "depthwise_fast.c",
     "store.c",
     "dot.c",
     "dot_dsp.c",
     "gradient.c",
+    "gradient_fast.c",
+    "depthwise_gradient.c",
+    "depthwise_gradient_plain.c",
+    "sums.c",
+    "update.c",
+    "weights.c",
+    "weights_fast.c",
     "net_rows.c",
 )
 EXPORTS = """
 #include "net_work.h"
-uint32_t conv_work(const net_conv_args *k) { return net_conv_work(k); }
+uint32_t conv_work(const net_conv_args *k) {
+    uint32_t quads = net_quads_work(k), work = net_conv_work(k);
+    return quads > work ? quads : work;
+}
 uint32_t depthwise_work(const net_conv_args *k) { return net_depthwise_work(k); }
-uint32_t gradient_work(const net_conv_args *k) { return net_gradient_work(k, 0); }
+uint32_t gradient_work(const net_conv_args *k, int d) { return net_gradient_work(k, d); }
+uint32_t weight_work(const net_conv_args *k, int d) { return net_weight_work(k, d); }
+void net_depthwise_update_plain_all(const net_update_rule *r, const net_weight_args *a) {
+    net_depthwise_update_plain(r, a, 0);
+}
 """
 
 
@@ -251,7 +266,7 @@ def work_of(library, case):
 
 
 def run(library, case, which, in_place=False):
-    """Run "ref" or "fast"; return (y, mask or None, work behind what was asked for)."""
+    """Run "plain" or "fast"; return (y, mask or None, work behind what was asked for)."""
     size = work_of(library, case)
     args, a = args_of(case, size, in_place)
     name = "net_depthwise" if case.is_depthwise else "net_conv"
@@ -261,18 +276,88 @@ def run(library, case, which, in_place=False):
     return a["y"], a.get("mask"), a["work"][-(-size // 2) :]
 
 
-def input_gradient(library, case, seed):
+def input_gradient(library, case, seed, which, in_place=False):
     """Return (gradient of the input, its shift, work behind what was asked for)."""
     rng, n = np.random.default_rng(seed), case.numbers
     args, keep = args_of(case, 0)
-    size = library.gradient_work(ctypes.byref(args))
+    size = library.gradient_work(ctypes.byref(args), case.is_depthwise)
     work = np.full(-(-size // 4) + 2, 0x5A5A5A5A, np.int32)
     g = _int8(rng, n["oh"] * n["ow"] * n["cout"], rng.random() < 0.3)
     ratio = rng.integers(0, 32769, n["cout"]).astype(np.uint16)
-    gx = np.zeros(n["h"] * n["w_in"] * n["cin"], np.int8)
+    gx = g if in_place else np.zeros(n["h"] * n["w_in"] * n["cin"], np.int8)
     found = GradientArgs(ctypes.pointer(args), work_bytes=size, fold=int(rng.integers(9, 15)))
     kinds = dict(GradientArgs._fields_)
     for name, array in {"g": g, "gx": gx, "ratio": ratio, "work": work}.items():
         setattr(found, name, array.ctypes.data_as(kinds[name]))
-    shift = library.net_input_gradient_ref(ctypes.byref(found))
-    return gx, shift, work[-(-size // 4) :], keep
+    kind = "depthwise" if case.is_depthwise else "input"
+    which = "" if case.is_depthwise and which == "fast" else "_" + which
+    shift = getattr(library, f"net_{kind}_gradient{which}")(ctypes.byref(found))
+    return gx[: n["h"] * n["w_in"] * n["cin"]], shift, work[-(-size // 4) :], keep
+
+
+class State(Structure):
+    _fields_ = [("seed", c_uint32)] + [
+        (name, c_int32)
+        for name in ("rate", "exponent", "momentum", "move", "share", "rails", "moved", "dead")
+    ]
+
+
+class UpdateRule(Structure):
+    _fields_ = [
+        ("state", POINTER(State)),
+        ("ratio", POINTER(c_uint16)),
+        ("v", POINTER(c_int8)),
+        ("p", c_int32),
+        ("e", c_int32),
+        ("momentum", c_int32),
+        ("optimizer", c_uint8),
+        ("move", c_uint8),
+    ]
+
+
+class WeightArgs(Structure):
+    _fields_ = [
+        ("layer", POINTER(ConvArgs)),
+        ("g", POINTER(c_int8)),
+        ("x", POINTER(c_int8)),
+        ("work", POINTER(c_int32)),
+        ("work_bytes", c_uint32),
+    ]
+
+
+def weight_update(library, case, seed, which, optimizer=0, spare=0):
+    """Return (weights, optimizer's state, counters and seed, work behind what was asked for).
+
+    :param spare: bytes of work taken away from what the fast kernels ask for
+    """
+    rng, n = np.random.default_rng(seed), case.numbers
+    args, keep = args_of(case, 0)
+    size = library.weight_work(ctypes.byref(args), case.is_depthwise) - spare
+    work = np.full(-(-size // 4) + 2, 0x5A5A5A5A, np.int32)
+    channels = n["split"] * (1 if case.is_depthwise else n["groups"])
+    x = _int8(rng, n["h"] * n["w_in"] * channels, rng.random() < 0.3)
+    g = _int8(rng, n["oh"] * n["ow"] * n["cout"], rng.random() < 0.3)
+    ratio = rng.integers(0, 32769, n["cout"]).astype(np.uint16)
+    ratio[rng.random(n["cout"]) < 0.1] = 3
+    v = _int8(rng, 2 * max(1, keep["wt"].size) + 8, False)
+    state = State(seed=int(rng.integers(1, 1 << 32)))
+    rule = UpdateRule(
+        state=ctypes.pointer(state),
+        p=int(rng.integers(1 << 14, 1 << 16)),
+        e=-int(rng.integers(20, 68)),
+        momentum=int(rng.integers(0, 257)),
+        optimizer=optimizer,
+        move=int(rng.integers(0, 2)),
+    )
+    rule.ratio = ratio.ctypes.data_as(POINTER(c_uint16))
+    rule.v = v.ctypes.data_as(POINTER(c_int8))
+    found = WeightArgs(ctypes.pointer(args), work_bytes=size)
+    kinds = dict(WeightArgs._fields_)
+    for name, array in {"g": g, "x": x, "work": work}.items():
+        setattr(found, name, array.ctypes.data_as(kinds[name]))
+    kind = "depthwise" if case.is_depthwise else "weight"
+    name = f"net_{kind}_update_{which}"
+    name += "_all" if case.is_depthwise and which == "plain" else ""
+    getattr(library, name)(ctypes.byref(rule), ctypes.byref(found))
+    counted = (state.seed, state.rails, state.moved, state.dead)
+    return keep["wt"], v, counted, work[-(-size // 4) :]

@@ -108,6 +108,7 @@ def test_mistakes_are_named(data, text):
         boards.parse(data, "x.toml")
 
 
+@pytest.mark.case("A7")
 def test_one_unreadable_file_does_not_hide_the_others(tmp_path, monkeypatch):
     good = (boards.boards_folder() / "samd21.toml").read_text()
     (tmp_path / "samd21.toml").write_text(good)

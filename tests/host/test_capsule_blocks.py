@@ -6,12 +6,13 @@ import random
 import capsule_cases as cases
 import pytest
 
-from acclimate.nor import PowerCut
 from acclimate.pull import Receiver
 from acclimate.pull.blocks import READY, REFUSED
 from acclimate_host.capsules.blocks import Sender, block_bytes_for
 from acclimate_host.capsules.delta import update
 from acclimate_host.errors import AcclimateError, Refused
+from acclimate_host.testing.nor import PowerCut
+from harness.errors import naming
 
 
 class Line:
@@ -64,6 +65,7 @@ LINES = {
 }
 
 
+@pytest.mark.case("C5")
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("window,block", [(1, 11), (8, 40), (20, 200)])
 def test_a_capsule_arrives_whatever_the_line_does(name, window, block):
@@ -88,6 +90,7 @@ def test_an_update_arrives_too(name):
     assert cases.active(store) == new
 
 
+@pytest.mark.case("C8")
 def test_a_good_line_needs_no_block_twice():
     new = cases.capsule(2, cases.weights(1500, 2))
     line = Line(Receiver(kept(), 8, 64), 1)
@@ -165,6 +168,7 @@ def test_a_model_on_trial_is_not_overwritten():
     assert cases.active(store) == new
 
 
+@pytest.mark.case("E19")
 def test_damage_that_the_sender_itself_made_is_found_at_the_end():
     store = kept()
     bad = bytearray(cases.capsule(2))
@@ -192,19 +196,20 @@ def test_any_bytes_are_passed_over():
 
 
 def test_a_silent_device_is_an_error():
-    with pytest.raises(AcclimateError, match="no answer from the device in 3 x 0.5 s"):
+    with pytest.raises(AcclimateError, check=naming("3 x 0.5 s")):
         Sender(cases.capsule(2)).run(lambda packet: None, lambda wait: None, 0.5, 3)
 
 
+@pytest.mark.case("C7")
 def test_blocks_fit_the_line():
     assert block_bytes_for(51) == 42  # LoRa at its slowest
     assert block_bytes_for(247, is_ble=True) == 235
     assert block_bytes_for(2000, is_ble=True) == 503
     assert block_bytes_for(5000) == 1024
     assert block_bytes_for(23, is_ble=True) == 11  # the smallest ATT MTU: writes of 20 bytes
-    with pytest.raises(Refused, match="16 bytes"):
+    with pytest.raises(Refused, check=naming(16)):
         block_bytes_for(16)
     assert Sender(bytes(10000), 100).estimate_s(1000) == pytest.approx(10.9)
     for window, block in ((0, 64), (65, 64), (4, 7), (4, 2000)):
-        with pytest.raises(ValueError, match="1 to 64"):
+        with pytest.raises(ValueError, check=naming(1, 64)):
             Receiver(kept(), window, block)

@@ -13,6 +13,7 @@ from acclimate_host.capsules.keys import device_key
 from acclimate_host.cli import main
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.errors import Missing
+from harness.errors import because
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ def test_inspect_shows_the_header(files, capsys):
     assert shown["sections"] == {"PROGRAM": 20, "WEIGHTS": 600}
 
 
+@pytest.mark.case("E16")
 def test_verify_names_integrity_and_authenticity_apart(files, capsys):
     assert main(["capsule", "verify", str(files / "v1"), "--key", str(files / "key")]) == 0
     (files / "other").write_bytes(bytes(32))
@@ -83,7 +85,7 @@ def test_a_device_s_key_reaches_the_board_and_no_other(files, capsys):
     # What is signed for one device is refused by another, and by one with the master key.
     data = cases.capsule(3, key=key, device=9)
     for other in ((files / "key").read_bytes(), device_key((files / "key").read_bytes(), 18)):
-        with pytest.raises(CapsuleError, match="authenticity"):
+        with pytest.raises(CapsuleError, check=because("authenticity")):
             cases.store(cases.flash(), key=other).swap_capsule(data)
     cases.store(cases.flash(), key=key).swap_capsule(data)
 

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acclimate.nor import NorFlash
 from acclimate.store import CapsuleError, Updater
 from acclimate.store.rangecoder import Decoder
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import patch, smallest, update
 from acclimate_host.capsules.layout import UPDATE
 from acclimate_host.capsules.rangecoder import Encoder
+from acclimate_host.testing.nor import NorFlash
+from harness.errors import because
 
 BASE_WEIGHTS = cases.weights(700, 1)
 BASE = cases.capsule(1, BASE_WEIGHTS)
@@ -47,6 +48,7 @@ TARGETS = {
 }
 
 
+@pytest.mark.case("E13")
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("piece", [1, 37, 4000])
 def test_container_makes_the_target(name, piece):
@@ -55,6 +57,7 @@ def test_container_makes_the_target(name, piece):
     assert cases.active(cases.store(store.flash)) == TARGETS[name]
 
 
+@pytest.mark.case("E18")
 def test_tuned_weights_cost_much_less_than_the_capsule():
     assert len(update(BASE, TARGETS["tuned"])) < 0.75 * len(TARGETS["tuned"])
     assert smallest(BASE, TARGETS["tuned"]) != TARGETS["tuned"]
@@ -94,6 +97,7 @@ def test_differences_come_back_from_their_code(differences, shrink):
         assert decoder.at - before <= 23
 
 
+@pytest.mark.case("E13")
 def test_every_flipped_bit_of_a_container_is_refused_and_the_base_stays():
     store = fresh()
     container = update(BASE, TARGETS["tuned"])
@@ -122,6 +126,7 @@ def three(value):
     return value.to_bytes(3, "little")
 
 
+@pytest.mark.case("E12")
 @pytest.mark.parametrize(
     "code,reason",
     [
@@ -147,13 +152,15 @@ def test_crafted_instructions_are_refused_by_name(code, reason):
     assert cases.active(cases.store(store.flash)) == BASE
 
 
+@pytest.mark.case("E12")
 def test_bytes_after_the_last_instruction_are_refused():
     store = fresh()
-    with pytest.raises(CapsuleError, match="oversized"):
+    with pytest.raises(CapsuleError, check=because("oversized")):
         apply(store, update(BASE, TARGETS["tuned"]) + b"\0")
     assert cases.active(store) == BASE
 
 
+@pytest.mark.case("E12")
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_any_instructions_end_in_the_old_model(code):
@@ -203,7 +210,7 @@ def test_pages_that_a_reset_left_of_another_result_are_found_by_the_digest():
     store.write(target[:600], 600)
     store.flash.data[store.slots.start(1) + 300] ^= 1
     again = cases.store(store.flash)
-    with pytest.raises(CapsuleError, match="integrity"):
+    with pytest.raises(CapsuleError, check=because("integrity")):
         apply(again, update(BASE, target))
     assert cases.active(again) == BASE
     apply(again, update(BASE, target))

@@ -41,18 +41,19 @@ def kept():
     return store
 
 
+@pytest.mark.case("B10")
 def test_a_report_says_what_the_store_holds(kept):
-    said = parse(report.record(kept, 17, 5, report.REFUSED, "oversized and more"), cases.KEY)
+    said = parse(report.make_report(kept, 17, 5, report.REFUSED, "oversized and more"), cases.KEY)
     assert said["device"] == 17 and said["model"] == 7 and said["version"] == 1
     assert said["state"] == "confirmed" and said["outcome"] == "refused"
     assert said["reason"] == "oversized an" and said["is_authentic"]
     assert said["erases"] == kept.journal.erases and said["slot_bytes"] == kept.slots.bytes
     empty = cases.store(cases.flash())
-    assert parse(report.record(empty), cases.KEY)["digest"] == ""
+    assert parse(report.make_report(empty), cases.KEY)["digest"] == ""
 
 
 def test_every_flipped_bit_of_a_report_is_refused(kept):
-    data = report.record(kept, 17, 5)
+    data = report.make_report(kept, 17, 5)
     for at in range(len(data)):
         bad = bytearray(data)
         bad[at] ^= 1 << at % 8
@@ -65,11 +66,11 @@ def test_every_flipped_bit_of_a_report_is_refused(kept):
 
 def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
     reports = Reports(tmp_path / "reports", cases.KEY, clock=lambda: 1000)
-    reports.take(report.record(kept, 17, 5))
+    reports.take(report.make_report(kept, 17, 5))
     for count in (4, 5):
         with pytest.raises(Refused, match="not a new one"):
-            reports.take(report.record(kept, 17, count))
-    reports.take(report.record(kept, 17, 6))
+            reports.take(report.make_report(kept, 17, count))
+    reports.take(report.make_report(kept, 17, 6))
     (tmp_path / "reports" / "7-99.json").write_text("{")  # one bad file does not hide the rest
     assert [(r["device"], r["count"], r["seen"]) for r in reports.all()] == [(17, 6, 1000)]
 
@@ -156,9 +157,9 @@ def test_reports_travel_over_http_and_the_fleet_shows_them(repository, kept, cap
     url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     try:
         assert not Client(kept, url, device=17).pull()
-        assert report.send(url, report.record(kept, 17, 5, report.CURRENT))
-        assert not report.send(url, report.record(kept, 17, 5))
-        assert not report.send(url, bytes(2000))
+        assert report.send_report(url, report.make_report(kept, 17, 5, report.CURRENT))
+        assert not report.send_report(url, report.make_report(kept, 17, 5))
+        assert not report.send_report(url, bytes(2000))
         (tmp_path / "key").write_bytes(cases.KEY)
         folder = str(repository.folder)
         assert main(["fleet", folder]) == 0
@@ -169,7 +170,7 @@ def test_reports_travel_over_http_and_the_fleet_shows_them(repository, kept, cap
         assert "0 of 1 devices use" in capsys.readouterr().out
         assert Client(kept, url, device=17).pull()
         kept.confirm()
-        assert report.send(url, report.record(kept, 17, 6, report.TAKEN))
+        assert report.send_report(url, report.make_report(kept, 17, 6, report.TAKEN))
         assert main(["fleet", folder, "--json"]) == 0
         shown = json.loads(capsys.readouterr().out)
         assert [(r["version"], r["offered"], r["outcome"]) for r in shown] == [(2, 2, "taken")]
@@ -180,8 +181,8 @@ def test_reports_travel_over_http_and_the_fleet_shows_them(repository, kept, cap
 
 def test_a_server_that_takes_no_reports_does_no_harm(kept):
     with web.Server(lambda request: web.reply(b"", "405 Method Not Allowed")) as server:
-        assert not report.send(server.url, report.record(kept))
-    assert not report.send(server.url, report.record(kept), timeout_s=1)  # it is gone
+        assert not report.send_report(server.url, report.make_report(kept))
+    assert not report.send_report(server.url, report.make_report(kept), timeout_s=1)  # it is gone
 
 
 def test_a_rollout_is_near_its_percentage_and_only_grows():
@@ -233,7 +234,7 @@ def test_nginx_serves_the_repository(repository, kept, tmp_path):
             store.confirm()
             assert cases.active(store) == second
             assert not client.pull() and client.reason == "unchanged"
-        assert not report.send(url, report.record(store))
+        assert not report.send_report(url, report.make_report(store))
     finally:
         process.terminate()
         process.wait(10)

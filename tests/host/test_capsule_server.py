@@ -12,7 +12,6 @@ import urllib.request
 import capsule_cases as cases
 import pytest
 
-from acclimate.nor import NorFlash
 from acclimate.pull import Client
 from acclimate.store import Store
 from acclimate.store.capsule import WEIGHTS, Wanted
@@ -23,6 +22,8 @@ from acclimate_host.capsules.server import CapsuleServer
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Refused
+from acclimate_host.testing.nor import NorFlash
+from harness.runtimes import copy_model
 
 X = [[20, 0], [22, 1], [25, 0], [60, 9], [64, 8], [70, 9]]
 Y = [0, 0, 0, 1, 1, 1]
@@ -104,7 +105,7 @@ import json, sys
 sys.path.insert(0, {device!r})
 from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate.pull import Client
-from acclimate.nor import NorFlash
+from nor import NorFlash
 from acclimate.store import Store
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
 client = Client(store, {url!r}, wait_s=0)
@@ -129,9 +130,10 @@ def test_micropython_pulls_over_its_own_sockets(server, served, is_async, tmp_pa
     server.export()
     weights = dict(read(server.capsule).sections)["WEIGHTS"]
     with open_board("desktop", root=tmp_path / "board") as board:
-        install(board, only=["nor", "pull"], yes=True)
+        install(board, only=["pull"], yes=True)
+        copy_model(board)
         text = PULL.format(device="lib", key=cases.KEY, url=served, is_async=is_async)
-        found = json.loads(board.exec(text, 60))
+        found = json.loads(board.exec(text))
     assert found == [True, False, "unchanged", sum(weights)]
 
 

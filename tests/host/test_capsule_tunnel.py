@@ -51,7 +51,6 @@ def model(board):
         "_at, _n = store.slots.start(store.active), store.head.total\n"
         "for _i in range(0, _n, 4):\n store.flash.readinto(_at + _i, _page)\n"
         " print(hexlify(_page).decode(), end='')\nprint('', _n)",
-        60,
     )
     data, size = text.split()
     return bytes.fromhex(data)[: int(size)]
@@ -64,6 +63,7 @@ def start_again(board):
     set_up(board)
 
 
+@pytest.mark.case("B4")
 def test_a_board_pulls_a_capsule_and_then_an_update(board, repository):
     content = cases.weights(1500, 1)
     first = cases.capsule(1, content)

@@ -11,10 +11,11 @@ import pytest
 
 from acclimate.flash import FileFlash, FlashError
 from acclimate.flash import file as flash_module
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 from acclimate_host.capsules.build import head_bytes
+from acclimate_host.testing.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 
 
+@pytest.mark.case("D13")
 def test_a_thousand_resets_at_random_moments_never_lose_the_model():
     draw = random.Random(13)
     medium = cases.flash()
@@ -49,6 +50,7 @@ class FailsOnce(NorFlash):
         super()._program(at, buffer)
 
 
+@pytest.mark.case("D9", "E18")
 def test_failing_write_in_the_last_block_is_no_success():
     medium = FailsOnce(10 * 256, 256)
     store = cases.store(medium)
@@ -64,6 +66,7 @@ def test_failing_write_in_the_last_block_is_no_success():
     assert cases.active(cases.store(medium)) == data
 
 
+@pytest.mark.case("K4")
 @pytest.mark.parametrize("exists", [True, False])
 def test_read_only_drive_is_named_with_the_line_for_boot_py(tmp_path, monkeypatch, exists):
     path = tmp_path / "capsule.bin"
@@ -78,6 +81,7 @@ def test_read_only_drive_is_named_with_the_line_for_boot_py(tmp_path, monkeypatc
         FileFlash(str(path), 16384)
 
 
+@pytest.mark.case("D5")
 def test_full_volume_is_an_error_before_anything_is_used(tmp_path, monkeypatch):
     path = tmp_path / "capsule.bin"
 
@@ -129,6 +133,7 @@ def test_a_file_of_another_length_is_refused_and_left_alone(tmp_path, size):
     assert path.read_bytes() == b"x" * size
 
 
+@pytest.mark.case("D3")
 def test_every_program_of_a_file_is_synced_and_its_length_stays(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "sync", lambda: synced.append(1), raising=False)
@@ -147,6 +152,7 @@ def test_every_program_of_a_file_is_synced_and_its_length_stays(tmp_path, monkey
     assert (tmp_path / "capsule.bin").stat().st_size == 16384
 
 
+@pytest.mark.case("D3")
 def test_file_that_takes_less_than_was_written_raises(tmp_path):
     flash = FileFlash(str(tmp_path / "capsule.bin"), 16384)
     real = flash._file

@@ -52,6 +52,7 @@ def test_an_exception_brings_the_traceback_and_what_was_printed(runtime):
     assert runtime.exec("print(1)") == "1\n"
 
 
+@pytest.mark.case("G6")
 def test_output_is_given_as_it_comes(runtime):
     parts = []
     runtime.exec("for i in range(3):\n print(i)", consumer=parts.append)
@@ -102,6 +103,7 @@ def test_a_soft_reset_empties_the_heap_and_keeps_files(runtime):
     assert runtime.get_bytes(path_on(runtime, "kept")) == b"kept"
 
 
+@pytest.mark.case("G4")
 def test_endless_code_ends_at_the_deadline(runtime, monkeypatch):
     clock = timed(monkeypatch)
     skip = {True: HANG_S, False: 0}
@@ -113,6 +115,7 @@ def test_endless_code_ends_at_the_deadline(runtime, monkeypatch):
     assert runtime.exec("print(3)") == "3\n"
 
 
+@pytest.mark.case("G1")
 def test_every_failing_stage_of_the_raw_repl_is_named(monkeypatch):
     clock = timed(monkeypatch, runs=False)
     cases = (
@@ -126,6 +129,7 @@ def test_every_failing_stage_of_the_raw_repl_is_named(monkeypatch):
         assert caught.value.stage == stage
 
 
+@pytest.mark.case("G1", "G6")
 def test_a_raw_repl_that_runs_nothing_is_stage_three(monkeypatch):
     clock = timed(monkeypatch, runs=False)
     line = fake_line.FakeLine(fake_line.raw_repl_that_runs_nothing, clock)
@@ -134,6 +138,7 @@ def test_a_raw_repl_that_runs_nothing_is_stage_three(monkeypatch):
     assert caught.value.stage == "answer"
 
 
+@pytest.mark.case("G4")
 def test_a_reply_that_stops_in_the_middle_ends_at_the_deadline(monkeypatch):
     clock = timed(monkeypatch, runs=False)
     link = Link.over(fake_line.FakeLine(fake_line.stops_in_the_middle, clock))
@@ -194,6 +199,7 @@ def test_instruction_counts_repeat_exactly():
     assert counts[0] == counts[1] > 10000
 
 
+@pytest.mark.case("G9")
 @needs_nrf52840
 def test_a_board_behind_a_socket_is_the_same(tmp_path):
     emulator = Emulator("nrf52840")
@@ -231,6 +237,7 @@ def _pump(receive, pty):
         pass
 
 
+@pytest.mark.case("G3")
 @needs_nrf52840
 def test_a_port_that_comes_back_under_another_name_is_found_by_serial_number(monkeypatch):
     first, second = Emulator("nrf52840"), Emulator("nrf52840")

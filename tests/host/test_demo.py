@@ -12,6 +12,7 @@ from acclimate_host.demo import deploy, protocol, summary, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.paths import built, device_package, repository
 from harness.clock import HANG_S
+from harness.errors import naming
 
 needs_data = pytest.mark.skipif(
     watch.source_path() is None and not built("data", "watch.npz").exists(),
@@ -45,7 +46,7 @@ def test_unseen_windows_are_later_than_all_that_was_lived_through(session):
 @needs_data
 def test_a_user_that_does_not_exist_is_named():
     recordings = watch.load(built("data", "watch.npz"))
-    with pytest.raises(ValueError, match="1..10, got 11"):
+    with pytest.raises(ValueError, check=naming(11)):
         protocol.session(protocol.windows(recordings, SETTINGS), SETTINGS, 11)
 
 
@@ -86,6 +87,7 @@ def test_picture_is_written(session, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.case("J8")
 @pytest.mark.parametrize("name", ["desktop", "nrf52840"])
 def test_heating_controller_is_warmer_with_learning_than_without(name):
     if why_not(name):

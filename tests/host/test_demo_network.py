@@ -13,6 +13,7 @@ from acclimate_host.demo.network_task import user_task
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
 from acclimate_host.twin import net as twin_net
+from harness.errors import naming
 
 pytestmark = pytest.mark.skipif(
     watch.source_path() is None and not built("data", "watch.npz").exists(),
@@ -75,7 +76,7 @@ def test_no_part_of_a_users_samples_overlaps_another(recordings):
     sizes = [len(part[1]) for part in (task.tune, task.validate, task.test)]
     assert sizes == [74, 27, 105]
     assert len(np.unique(task.tune[1])) == len(np.unique(task.test[1])) == 7
-    with pytest.raises(ValueError, match="got 11"):
+    with pytest.raises(ValueError, check=naming(11)):
         user_task(recordings, 11)
 
 
@@ -90,6 +91,7 @@ def test_learned_weights_leave_as_a_small_delta(plan, tmp_path, monkeypatch):
     assert len(result.shares) == network.EPOCHS + 1
 
 
+@pytest.mark.case("J6")
 @pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 @pytest.mark.skipif(why_not("desktop") is not None, reason="no desktop binary")
 def test_the_board_learns_the_same_weights_as_the_host(plan, tmp_path, monkeypatch):

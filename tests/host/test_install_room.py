@@ -6,6 +6,7 @@ import pytest
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Refused
+from harness.errors import naming
 
 USES = {
     "nrf52840": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
@@ -24,7 +25,7 @@ def test_plain_install_fits_each_emulated_board_and_works(name):
     with open_board(name) as board:
         report = install(board)
         board.soft_reset()
-        assert board.exec(USES[name], 60) == "1\n"
+        assert board.exec(USES[name]) == "1\n"
         again = install(board)
     assert len(again.kept) == len(report.copied) and not again.copied
 
@@ -52,6 +53,6 @@ def test_what_was_left_out_for_room_is_named(desktop, monkeypatch):
 def test_names_that_were_asked_for_are_never_left_out(desktop, monkeypatch):
     monkeypatch.setattr(desktop, "free_bytes", lambda path: 16 * 4096)
     for only in (None, ["svm"]):
-        with pytest.raises(Refused, match="the board has 65536.*--only"):
+        with pytest.raises(Refused, check=naming(65536, "--only")):
             install(desktop, only)
     assert not desktop.ls(desktop.lib)

@@ -17,6 +17,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.case("G7")
 @pytest.mark.parametrize("name", EMULATED)
 def test_ctrl_c_stops_a_program_that_does_not_end(name, monkeypatch):
     clock = Clock().into(monkeypatch, "acclimate_host.connect.link", "acclimate_host.connect.port")

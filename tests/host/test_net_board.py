@@ -20,7 +20,7 @@ from acclimate_host.sparse.scheme import published
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 _STEP = """
 import gc
-import acclimate as _native
+from acclimate import _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net, bytes_needed
@@ -97,7 +97,7 @@ def on_board(case, board):
         flash.seek(RAW_IN_FILE)
         flash.write(blob)
     board.soft_reset()
-    return ast.literal_eval(board.exec(_STEP.format(**values), 200))
+    return ast.literal_eval(board.exec(_STEP.format(**values)))
 
 
 def test_a_step_of_mobilenet_on_the_board_equals_the_twin(case):

@@ -67,6 +67,7 @@ def test_a_step_that_is_too_large_is_planned_and_trains_to_the_same_bits(folder,
     onnx.save(_deep().finish(), "deep.onnx")
     np.save("d.npy", np.random.default_rng(1).normal(0, 1, (20, 3, 16, 16)))
     base = ["compile", "deep.onnx", "--samples", "d.npy", "--biases", "5"]
+    base += ["--loss", "cross-entropy"]
     for layer in ("c0:3", "c1:8", "c2:8", "c3:8", "c4:8"):
         base += ["--channels", layer]
     assert main([*base, "--out", "plain"]) == 0
@@ -102,7 +103,7 @@ def test_channels_and_optimizer_are_passed_on(tmp_path, monkeypatch, capsys):
     net = channels_last()
     onnx.save(net.finish(), "net.onnx")
     np.save("x.npy", np.random.default_rng(1).normal(0, 1, (20, 2, 9, 8)))
-    base = ["compile", "net.onnx", "--samples", "x.npy"]
+    base = ["compile", "net.onnx", "--samples", "x.npy", "--loss", "cross-entropy"]
     sizes = []
     for extra in (["--predict-only"], [], ["--optimizer", "momentum16"]):
         assert main(base + extra) == 0

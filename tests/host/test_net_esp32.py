@@ -80,7 +80,7 @@ def compared(board, kind, program, inputs, labels, rate):
         "labels": labels,
     }
     board.soft_reset()
-    found = ast.literal_eval(board.exec(_STEPS + _ON_BOARD.format(**values), 60))
+    found = ast.literal_eval(board.exec(_STEPS + _ON_BOARD.format(**values)))
     net = kind(bytearray(program.code), program.weights, seed=7)
     net.set_rate(*rate)
     wanted = names["steps"](net, inputs, labels)

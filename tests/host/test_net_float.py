@@ -86,6 +86,7 @@ def check_step(net_class, graph, scheme, seed):
     assert np.abs(logits - run_values["fc.y"].ravel()).max() < 1e-4
 
 
+@pytest.mark.case("H8")
 def test_a_loss_that_is_not_finite_keeps_the_weights(net_class):
     from acclimate.net import NetError
 

@@ -91,6 +91,7 @@ def mlp(scale):
     return opened(program), as_bytes(small.quantize_input(scale * x))
 
 
+@pytest.mark.case("J4")
 def test_784_inputs_that_nobody_scaled_are_named():
     net, inputs = mlp(1.0)
     assert troubles(net, report(net, inputs)) == []
@@ -104,6 +105,7 @@ def test_784_inputs_that_nobody_scaled_are_named():
     assert any("lower the rate" in line for line in lines)
 
 
+@pytest.mark.case("J4")
 def test_a_dead_layer_is_named_and_pure_python_says_the_same():
     graph = trained_net(31)
     network = values_for(graph, 1)

@@ -15,7 +15,7 @@ FILES = ("test_net_mlp", "test_net_conv", "test_net_pools")
 _START = """
 import gc
 import _net
-import acclimate as _native
+from acclimate import _native
 _native.register('net', _net)
 import {file}
 print({file}.{name}(), gc.mem_free())
@@ -43,7 +43,7 @@ def board():
 def test_networks_in_32_kb(board, file, name):
     board.soft_reset()
     try:
-        answer = board.exec(_START.format(file=file, name=name), 100)
+        answer = board.exec(_START.format(file=file, name=name))
     except BoardError as error:
         pytest.fail(f"{error.output}{error.traceback}", pytrace=False)
     assert answer.startswith("None")

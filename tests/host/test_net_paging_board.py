@@ -25,7 +25,7 @@ RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096
 BEGIN = """
 import gc
-import acclimate as _native
+from acclimate import _native
 import _net
 _native.register('net', _net)
 from acclimate.net import Net, bytes_needed
@@ -122,7 +122,7 @@ def on_board(board, program, x, store, script=_TRAIN, modules=("net", "pager", "
         "steps": STEPS,
         "rate": RATE,
     }
-    shown = board.exec(script.format(**values), 240)
+    shown = board.exec(script.format(**values))
     return ast.literal_eval(shown.strip().splitlines()[-1])
 
 
@@ -134,6 +134,7 @@ def require_board():
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
+@pytest.mark.case("B4")
 def test_training_that_needs_twice_the_ram_pages_to_flash(case):
     require_board()
     plain, found, x = case

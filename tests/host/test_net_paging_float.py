@@ -18,7 +18,7 @@ from acclimate_host.sparse.scheme import full
 
 _TRAIN = """
 import gc, _net_f32
-import acclimate as _native
+from acclimate import _native
 _native.register('net_f32', _net_f32)
 from acclimate.flash import BlockFlash
 from acclimate.net import FloatNet
@@ -73,7 +73,7 @@ def test_float_training_with_a_plan_is_equal_to_the_bit_on_the_board():
             board.put_bytes(program.weights, f"/{name}.weights")
         board.put_bytes(x, "/x.bin")
         board.soft_reset()
-        shown = board.exec(_TRAIN, 120)
+        shown = board.exec(_TRAIN)
     (shares, weights, none), (planned, same, written) = ast.literal_eval(shown.splitlines()[-1])
     assert planned == shares and same == weights
     assert np.isfinite(np.frombuffer(weights, "<f4")).all()

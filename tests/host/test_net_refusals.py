@@ -55,10 +55,11 @@ def core_with(tmp_path, old, new):
     return twin_net.load(tmp_path / "core.so")
 
 
+@pytest.mark.case("J7")
 @pytest.mark.parametrize(
     "old, new, where",
     [
-        ("#define NET_FORMAT 3\n", "#define NET_FORMAT 1\n", "open"),
+        ("#define NET_FORMAT 4\n", "#define NET_FORMAT 1\n", "open"),
         ("#define NET_OP_CONV 1\n", "#define NET_OP_CONV 30\n", "predict"),
     ],
 )
@@ -72,11 +73,12 @@ def test_a_native_module_of_another_release_is_named(case, tmp_path, old, new, w
     assert "native module" in text and "release: install again" in text
 
 
+@pytest.mark.case("J7")
 def test_a_program_of_another_release_is_named(case):
     program, _, _ = case
     old = bytearray(program.code)
     old[4] = 1
-    assert refused(Net, bytes(old), program.weights) == ("program: format 1; this release runs 3")
+    assert refused(Net, bytes(old), program.weights) == ("program: format 1; this release runs 4")
 
 
 @pytest.mark.parametrize("has_binascii", [True, False])
@@ -92,6 +94,7 @@ def test_any_flipped_bit_of_a_program_is_refused(case, monkeypatch, has_binascii
             refused(Net, bytes(changed), program.weights)
 
 
+@pytest.mark.case("J7")
 def test_programs_of_every_length_are_refused(case):
     program, _, _ = case
     for length in [*range(0, 200), *range(200, len(program.code), 37)]:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from acclimate_host.cli import main
+from acclimate_host.connect import why_not
 
 
 def test_show_names_the_arena_of_a_published_scheme(capsys):
@@ -83,3 +84,34 @@ def test_show_refuses_wrong_words_for_a_file(words, text, capsys):
     assert main(["show", str(file), *words]) == 2
     error = capsys.readouterr().err
     assert text in error and error.count("\n") == 1
+
+
+def _numbers(line):
+    return [int(word.replace(",", "")) for word in line.split()[1:]]
+
+
+@pytest.mark.parametrize(
+    "words", [["kws", "--ram", "16900"], ["autoencoder"], ["kws", "--core", "m4f"]]
+)
+def test_show_predicts_the_instructions_that_a_board_counts(words, capsys):
+    if why_not("nrf52840"):
+        pytest.skip(why_not("nrf52840"))
+    assert main(["show", *words, "--count"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("operation"))
+    rows = [_numbers(line) for line in lines[start + 1 :]]
+    assert lines[-1].startswith("all ") and len(rows) > 1
+    assert rows[-1][1] == sum(counted for _, counted in rows[:-1])
+    assert rows[-1][0] == pytest.approx(rows[-1][1], rel=0.05)
+
+
+def test_show_says_what_is_chosen_within_an_arena(capsys):
+    arenas = []
+    for ram in ("38200", "60000"):
+        assert main(["show", "vww", "--ram", ram]) == 0
+        shown = capsys.readouterr().out
+        assert "chosen: " in shown
+        arenas.append(int(shown.split()[-1].replace(",", "")))
+    assert arenas[0] <= 38200 < arenas[1] <= 60000
+    assert main(["show", "vww", "--ram", "9000"]) == 2
+    assert "the smallest found has" in capsys.readouterr().err

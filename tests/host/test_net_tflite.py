@@ -70,6 +70,7 @@ def test_wake_word_model_gives_every_tensor_as_tflite_micro_does(name):
     assert len(seen) > 1
 
 
+@pytest.mark.case("H7")
 def test_scales_and_sizes_are_those_of_the_file():
     network = import_tflite(MODELS / "okay_nabu.tflite")
     assert network.graph["x"].shape == (40, 3, 1)
@@ -251,6 +252,7 @@ def test_operators_equal_tflite_micro(name):
         assert apart <= (name in ONE_STEP), (name, i)
 
 
+@pytest.mark.case("J1")
 def test_unsupported_operators_are_all_named():
     net = Writer((1, 8, 8, 3))
     first = net.op("RESIZE_BILINEAR", (net.last, net.constant([16, 16])), (1, 16, 16, 3), 0.05, 3)

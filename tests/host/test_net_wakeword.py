@@ -107,6 +107,7 @@ def test_the_core_predicts_what_tflite_micro_predicts(name):
     assert len(set(wanted)) > 20
 
 
+@pytest.mark.case("J10")
 def test_a_cortex_m4_predicts_what_tflite_micro_predicts():
     reason = why_not("nrf52840")
     native = built("native", "armv7emsp", "_net.mpy")
@@ -132,6 +133,6 @@ def test_a_cortex_m4_predicts_what_tflite_micro_predicts():
             flash.seek(_RAW_IN_FILE)
             flash.write(data)
         board.soft_reset()
-        found = ast.literal_eval(board.exec(_PREDICT.format(**names), 100))
+        found = ast.literal_eval(board.exec(_PREDICT.format(**names)))
     found = [(value + 128) % 256 - 128 for value in found]
     assert found == by_tflite_micro("okay_nabu", inputs)

@@ -10,13 +10,18 @@ from operator_cases import KEY, WEIGHTS, capsule, compiled
 from acclimate_host.capsules.build import build, read
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.operators import fields_of
-from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect import merge, open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.paths import built
 from harness import runtimes
-from harness.runtimes import ARCHS
+from harness.runtimes import ARCHS, copy_model
 
 FROZEN = {"samd21": built("firmware", "samd21-capsules", "firmware.elf")}
+
+
+def on_board(program):
+    """Its imports as they are on a board; the frozen package is merged, too."""
+    return merge.layout().for_board(program)
 
 
 SETUP = f"""
@@ -24,8 +29,9 @@ import gc, sys
 from acclimate.store import operators
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import WEIGHTS, Wanted
-from acclimate.nor import NorFlash
+from nor import NorFlash
 from acclimate.store import Store
+load = operators.load_operators
 arch, abi = operators.here()
 flash = NorFlash(16 * 128, 128)
 def boot():
@@ -55,7 +61,8 @@ def board(request):
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name}: {reason}")
     with open_board(name, **({"elf": FROZEN[name]} if name in FROZEN else {})) as opened:
         if name not in FROZEN:
-            install(opened, ["store", "nor"], yes=True)
+            install(opened, ["store"], yes=True)
+        copy_model(opened)
         opened.arch = ARCHS[name]
         yield opened
 
@@ -63,7 +70,7 @@ def board(request):
 @pytest.fixture
 def fresh(board):
     board.soft_reset()
-    board.exec(SETUP, 60)
+    board.exec(on_board(SETUP), 60)
     return board
 
 
@@ -74,17 +81,16 @@ def test_an_operators_only_update_changes_them_without_a_reset(fresh, tmp_path, 
     difference = update(old, new)
     assert difference[5] == 3 and len(difference) < len(new) - 60  # operators only
     assert read(new).arch == (fields_of(read(new).sections[1][1])["arch"] if native else 0)
-    fresh.exec(f"store.swap_capsule({old!r})\nfirst = operators.load(store)", 60)
-    text = fresh.exec("print(first.scale(21), operators.load(store) is first, weights())")
+    fresh.exec(f"store.swap_capsule({old!r})\nfirst = load(store)", 60)
+    text = fresh.exec("print(first.scale(21), load(store) is first, weights())")
     assert text.split() == ["42", "True", "True"]
     text = fresh.exec(
-        f"store.swap_capsule({difference!r})\nnow = operators.load(store)\n"
+        f"store.swap_capsule({difference!r})\nnow = load(store)\n"
         "print(now.scale(21), now is first, weights(), first.scale(21), store.head.version)\n"
         "print(len([name for name in sys.modules if name.startswith('op_')]))",
-        60,
     )
     assert text.split() == ["63", "False", "True", "42", "2", "1"]
-    text = fresh.exec("store.rollback()\nprint(operators.load(store).scale(21))", 60)
+    text = fresh.exec("store.rollback()\nprint(load(store).scale(21))", 60)
     assert text.split() == ["42"]
 
 
@@ -102,28 +108,28 @@ store = boot()
 
 def test_operators_come_from_the_board_s_own_flash_also_after_a_reset(fresh, tmp_path):
     data = capsule(1, compiled(tmp_path, fresh.arch, 2))
-    fresh.exec(OWN_FLASH, 60)
+    fresh.exec(OWN_FLASH)
     text = fresh.exec(
-        f"store.swap_capsule({data!r}, True)\nprint(operators.load(store).scale(21), weights())",
+        f"store.swap_capsule({data!r}, True)\nprint(load(store).scale(21), weights())",
         60,
     )
     assert text.split() == ["42", "True"]
     fresh.soft_reset()
-    fresh.exec(SETUP + OWN_FLASH, 60)
-    assert fresh.exec("print(operators.load(store).scale(4))", 60) == "8\n"
+    fresh.exec(on_board(SETUP + OWN_FLASH), 60)
+    assert fresh.exec("print(load(store).scale(4))", 60) == "8\n"
 
 
+@pytest.mark.case("A18")
 def test_heap_after_twenty_swaps_is_that_after_twelve(fresh, tmp_path):
     pair = [capsule(1, compiled(tmp_path, fresh.arch, factor)) for factor in (2, 3)]
     fresh.exec(f"A = {pair[0]!r}\nB = {pair[1]!r}")
     text = fresh.exec(
         "def swap(data):\n    store.swap_capsule(data, True)\n"
-        "    factor = operators.load(store).scale(1)\n    gc.collect()\n    return factor\n"
+        "    factor = load(store).scale(1)\n    gc.collect()\n    return factor\n"
         "for _ in range(6):\n    swap(A), swap(B)\n"
         "before = gc.mem_free()\n"
         "for _ in range(4):\n    assert swap(A) == 2 and swap(B) == 3\n"
         "print(before - gc.mem_free())",
-        100,
     )
     # The desktop build keeps a list of all machine code that it ever loaded.
     assert int(text) <= (512 if fresh.arch == "x64" else 64)
@@ -136,11 +142,10 @@ def test_two_models_keep_their_operators_side_by_side(fresh, tmp_path):
     text = fresh.exec(
         "other = Store(NorFlash(16 * 128, 128), store.wanted, chunk_bytes=64)\n"
         f"store.swap_capsule({one!r})\nother.swap_capsule({two!r})\n"
-        "a, b = operators.load(store), operators.load(other)\n"
-        "print(a.scale(1), b.scale(1), operators.load(store) is a, operators.load(other) is b)\n"
-        f"other.swap_capsule({same!r}, True)\nprint(operators.load(other) is a)\n"
+        "a, b = load(store), load(other)\n"
+        "print(a.scale(1), b.scale(1), load(store) is a, load(other) is b)\n"
+        f"other.swap_capsule({same!r}, True)\nprint(load(other) is a)\n"
         "print(len([name for name in sys.modules if name.startswith('op_')]))",
-        60,
     )
     assert text.split() == ["2", "3", "True", "True", "True", "1"]
 
@@ -151,7 +156,7 @@ def test_native_code_of_another_board_is_refused_before_its_import(fresh, tmp_pa
     unmarked = build({"WEIGHTS": WEIGHTS, "OPERATORS": code}, "NETWORK", 7, 1, key=KEY)
     text = fresh.exec(
         f"refused(store.swap_capsule, {capsule(1, code)!r})\n"
-        f"store.swap_capsule({unmarked!r})\nrefused(operators.load, store)",
+        f"store.swap_capsule({unmarked!r})\nrefused(load, store)",
         60,
     )
     first, second = text.splitlines()
@@ -166,7 +171,7 @@ def test_damage_in_the_flash_after_the_boot_is_found_before_the_import(fresh, tm
     text = fresh.exec(
         f"store.swap_capsule({data!r})\n"
         f"flash.data[store.slots.start(store.active) + {at}] ^= 4\n"
-        "refused(operators.load, store)",
+        "refused(load, store)",
         60,
     )
     assert text.strip() == (
@@ -177,8 +182,7 @@ def test_damage_in_the_flash_after_the_boot_is_found_before_the_import(fresh, tm
 def test_a_model_without_operators_gives_none_and_no_model_an_error(fresh):
     plain = build({"WEIGHTS": WEIGHTS}, "NETWORK", 7, 1, key=KEY)
     text = fresh.exec(
-        f"refused(operators.load, store)\nstore.swap_capsule({plain!r})\n"
-        "print(operators.load(store))",
+        f"refused(load, store)\nstore.swap_capsule({plain!r})\nprint(load(store))",
         60,
     )
     assert text.splitlines()[0].startswith("operators: no model") and "None" in text
@@ -188,9 +192,8 @@ def test_operators_that_fail_leave_nothing_mounted(fresh, tmp_path):
     code = compiled(tmp_path, fresh.arch, 2, more="import nothing_of_this_name")
     text = fresh.exec(
         f"store.swap_capsule({capsule(1, code)!r})\n"
-        "refused(operators.load, store)\nrefused(operators.load, store)\n"
+        "refused(load, store)\nrefused(load, store)\n"
         "print('/_operators' in sys.path)",
-        60,
     )
     lines = text.splitlines()
     assert (
@@ -212,7 +215,7 @@ def test_a_handover_keeps_the_old_model_where_the_new_operators_are_refused(fres
         f"store.swap_capsule({good!r})\n"
         "class Model:\n"
         "    def __init__(self, kernels):\n        self.predict = kernels.scale\n"
-        "current = LiveModel(store, lambda store: Model(operators.load(store)))\n"
+        "current = LiveModel(store, lambda store: Model(load(store)))\n"
         "def bring(data):\n"
         "    store.stage(data, 128)\n    store.write(data, len(data))\n    store.finish()\n"
         "    current.switch(store.trial)\n"
@@ -220,7 +223,6 @@ def test_a_handover_keeps_the_old_model_where_the_new_operators_are_refused(fres
         f"try:\n    bring({bad!r})\nexcept RuntimeError as error:\n    print(error)\n"
         "print(current.predict(7), store.state, current.version)\n"
         f"bring({better!r})\nprint(current.predict(7), current.version)",
-        60,
     )
     lines = text.splitlines()
     assert lines[0] == "7" and lines[1].startswith("the new model cannot be loaded: operators: ")
@@ -246,7 +248,8 @@ def test_where_nothing_can_be_mounted_a_file_is_written_once():
     if reason:
         pytest.skip(reason)
     with open_board("desktop") as board:
-        install(board, ["store", "nor"], yes=True)
+        install(board, ["store"], yes=True)
+        copy_model(board)
         board.arch = ARCHS["desktop"]
         _check_files(board)
 
@@ -257,10 +260,10 @@ def _check_files(board):
 
     with tempfile.TemporaryDirectory() as folder:
         one, two = (capsule(1, compiled(Path(folder), "x64", n, native=False)) for n in (2, 3))
-    board.exec(SETUP + NO_VFS, 60)
+    board.exec(on_board(SETUP + NO_VFS), 60)
     text = board.exec(
-        f"store.swap_capsule({one!r})\nprint(operators.load(store).scale(4))\nold = files()\n"
-        f"store.swap_capsule({two!r}, True)\nprint(operators.load(store).scale(4))\n"
+        f"store.swap_capsule({one!r})\nprint(load(store).scale(4))\nold = files()\n"
+        f"store.swap_capsule({two!r}, True)\nprint(load(store).scale(4))\n"
         "print(len(old), len(files()), old != files())\n"
         # The next boot finds the file; a damaged one is written anew.
         "path = files()[0]\nwrites = []\n_open = open\n"
@@ -268,13 +271,12 @@ def _check_files(board):
         "operators.open = open\nfrom acclimate import flash\nflash.open = open\n"
         "def again():\n"
         "    operators._latest.clear()\n    sys.modules.pop(path[:-4], None)\n    writes.clear()\n"
-        "    return operators.load(store).scale(4)\n"
+        "    return load(store).scale(4)\n"
         "print(again(), writes.count('wb'))\n"
         "data = bytearray(_open(path, 'rb').read())\ndata[-1] ^= 1\n"
         "with _open(path, 'wb') as file:\n    file.write(data)\n"
         "print(again(), writes.count('wb'))\n"
         "for name in files():\n    os.remove(name)",
-        60,
     )
     assert text.split() == ["8", "12", "1", "1", "True", "12", "0", "12", "1"]
 
@@ -289,18 +291,19 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
     v = net_vectors_mlp
     sections = {"PROGRAM": v.PROGRAM, "WEIGHTS": v.WEIGHTS, "OPERATORS": kernels}
     data = build(sections, "NETWORK", 7, 1, key=KEY, **fields_of(kernels))
-    install(board, ["store", "nor", "net"], yes=True)
+    install(board, ["store", "net"], yes=True)
+    copy_model(board)
     board.soft_reset()
-    board.exec(SETUP.replace("16 * 128, 128", "18 * 4096, 4096") + "data = b''", 60)
+    larger = SETUP.replace("16 * 128, 128", "18 * 4096, 4096")
+    board.exec(on_board(larger) + "data = b''", 60)
     for at in range(0, len(data), 2048):
-        board.exec(f"data += {data[at : at + 2048]!r}", 60)
+        board.exec(f"data += {data[at : at + 2048]!r}")
     text = board.exec(
         "from acclimate.store.capsule import PROGRAM\nfrom acclimate.net import Net\n"
-        "store.swap_capsule(data)\ndata = None\nkernels = operators.load(store, native='net')\n"
+        "store.swap_capsule(data)\ndata = None\nkernels = load(store, native='net')\n"
         "def part(kind):\n    at, size = store.section(kind)\n    out = bytearray(size)\n"
         "    store.readinto(kind, 0, out)\n    return out\n"
         "net = Net(part(PROGRAM), part(WEIGHTS))\nprint(net._native is kernels)\n"
         f"net.predict({v.INPUTS[0]!r})\nprint(bytes(net.outputs()) == {v.OUTPUTS[0]!r})",
-        100,
     )
     assert text.split() == ["True", "True"]

@@ -73,6 +73,7 @@ def test_any_solver_of_pulp_takes_the_papers_formulation(solver, capsys):
     assert "Algorithm 2, executed step by step: " in shown
 
 
+@pytest.mark.case("L3")
 def test_a_plan_that_is_wrong_or_claims_too_much_is_refused(tmp_path, capsys):
     out = tmp_path / "plan.json"
     assert main(["plan", "linear", "--out", str(out)]) == 0

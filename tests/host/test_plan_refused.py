@@ -107,6 +107,7 @@ def test_a_bad_option_is_one_clear_line(words, text, capsys):
     assert text in refused(["linear", *words], capsys)
 
 
+@pytest.mark.case("L4")
 @pytest.mark.parametrize("text", ["not a program", ""])
 def test_a_solver_binary_that_cannot_run_is_one_clear_line(text, tmp_path, capsys, monkeypatch):
     pulp = pytest.importorskip("pulp")

@@ -17,6 +17,7 @@ from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 from bench.poet_random import compare, problem
 from harness.clock import Clock
+from harness.errors import naming
 
 GRAPHS = 500
 
@@ -26,6 +27,7 @@ def test_examples_in_the_docstrings(module):
     assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.case("L3")
 @pytest.mark.parametrize("share", range(5))
 def test_optimum_and_infeasibility_agree_with_exhaustive_search(share):
     count = GRAPHS // 5
@@ -52,6 +54,7 @@ def test_vgg16_is_proven_and_costs_more_with_less_ram(vgg):
     assert energies[0] == pytest.approx(sum(n.compute_energy for n in vgg.nodes))
 
 
+@pytest.mark.case("L6")
 def test_without_storage_only_recomputation_is_left(vgg):
     budget = Budget(int(0.75 * forward_bytes(vgg)), aux_bytes=0)
     answer = solve(vgg, budget)
@@ -59,6 +62,7 @@ def test_without_storage_only_recomputation_is_left(vgg):
     assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy
 
 
+@pytest.mark.case("L6")
 def test_paging_only_computes_each_node_once(vgg):
     answer = solve(vgg, Budget(int(0.75 * forward_bytes(vgg))), recompute=False)
     assert sum(kind == "compute" for kind, _ in answer.plan) == len(vgg.nodes)
@@ -94,7 +98,7 @@ def test_progress_names_incumbent_bound_and_gap(vgg):
 
 def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
     need, _ = operator_need(vgg)
-    with pytest.raises(Infeasible, match=f"the smallest feasible RAM is {need} bytes") as caught:
+    with pytest.raises(Infeasible, check=naming(need)) as caught:
         solve(vgg, Budget(need - 1))
     assert caught.value.smallest_ram == need
     assert solve(vgg, Budget(need)).verdict.peak_ram == need
@@ -138,7 +142,7 @@ def test_bad_arguments_are_one_clear_line(vgg, arguments, text):
 
 
 def test_an_impossible_deadline_is_one_clear_line(vgg):
-    with pytest.raises(Infeasible, match="deadline 1 s is impossible; computing every node once"):
+    with pytest.raises(Infeasible, check=naming("1 s")):
         solve(vgg, Budget(1 << 30, deadline=1.0))
 
 

@@ -9,10 +9,10 @@ import random
 import capsule_cases as cases
 import pytest
 
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, PowerCut
 from acclimate.pull import HttpError
 from acclimate.pull.exchange import Pull
 from acclimate_host.capsules.repository import Repository
+from acclimate_host.testing.nor import ERASE_TORN, PROGRAM_TORN, PowerCut
 from harness import web
 
 TRIES_MAX = 400

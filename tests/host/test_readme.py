@@ -21,6 +21,7 @@ def example():
     return code, shown
 
 
+@pytest.mark.case("J8")
 @pytest.mark.skipif(why_not("desktop") is not None, reason=str(why_not("desktop")))
 def test_ten_lines_print_what_is_shown_on_micropython():
     code, shown = example()

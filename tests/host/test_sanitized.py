@@ -36,7 +36,7 @@ def test_every_kind_of_model_trains_and_predicts_without_a_report(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_core_of_updates_gives_what_python_gives_without_a_report(seed):
-    run("update", str(seed))
+    run("codec", str(seed))
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -49,7 +49,7 @@ _LEFT_OUT = ("test_cuts_leave_old_or_new",)
 def test_store_in_32_kb(board, file, name):
     board.soft_reset()
     try:
-        answer = board.exec(f"import gc\nimport {file}\nprint({file}.{name}())", 200)
+        answer = board.exec(f"import gc\nimport {file}\nprint({file}.{name}())")
     except BoardError as error:
         pytest.fail(f"{error.output}{error.traceback}", pytrace=False)
     assert answer.startswith(("None", "hashlib"))
@@ -57,7 +57,7 @@ def test_store_in_32_kb(board, file, name):
 
 _ON_FLASH = """
 import _codec, qboard
-import acclimate as _native
+from acclimate import _native
 _native.register('codec', _codec)
 from acclimate.store.capsule import Wanted
 from acclimate.flash import BlockFlash
@@ -75,7 +75,7 @@ print(bytes(flash.mapped(store.slots.start(store.active), len(TARGET))) == TARGE
 
 def test_update_with_the_native_module_in_the_flash_of_the_32_kb_board(board):
     board.soft_reset()
-    assert board.exec(_ON_FLASH, 60) == "True\n"
+    assert board.exec(_ON_FLASH) == "True\n"
 
 
 def test_an_update_takes_no_more_than_1536_bytes_of_heap_on_the_32_kb_board(board):
@@ -97,13 +97,13 @@ def test_native_module_of_a_frozen_package_is_found_in_lib_and_hashed(board):
     )
     for name in ("_manifest.mpy", "_codec.mpy"):
         board.put_bytes(files[name], "/lib/acclimate/" + name)
-    load = "import acclimate as _native\n_native.load('codec')\nprint(_native.reason('codec'))"
+    load = "from acclimate import _native\n_native.load('codec')\nprint(_native.reason('codec'))"
     board.soft_reset()
-    assert board.exec(load, 60).strip() == "loaded"
+    assert board.exec(load).strip() == "loaded"
     damaged = bytearray(files["_codec.mpy"])
     damaged[len(damaged) // 2] ^= 4
     board.put_bytes(bytes(damaged), "/lib/acclimate/_codec.mpy")
     board.soft_reset()
-    assert "SHA-256 differs" in board.exec(load, 60)
+    assert "SHA-256 differs" in board.exec(load)
     for name in ("_manifest.mpy", "_codec.mpy"):
         board.exec(f"import os\nos.remove('/lib/acclimate/{name}')")

@@ -5,11 +5,11 @@ import capsule_cases as cases
 import pytest
 
 from acclimate.flash import FlashError
-from acclimate.nor import NorFlash
 from acclimate.store import CapsuleError, StoreError, journal
 from acclimate.store import core as store_core
 from acclimate.store.capsule import WEIGHTS, Head
 from acclimate_host.capsules.build import head_bytes
+from acclimate_host.testing.nor import NorFlash
 from bench import powercut_cases
 from bench.powercut_oracle import model_of, verdict
 from bench.powercut_rot import DriverFlash, WornFlash, campaign

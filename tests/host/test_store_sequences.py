@@ -10,10 +10,10 @@ import capsule_cases as cases
 import pytest
 
 from acclimate.flash import FlashError
-from acclimate.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 from acclimate.store import CapsuleError, StoreError, Updater
 from acclimate_host.capsules.build import head_bytes, read
 from acclimate_host.capsules.delta import update
+from acclimate_host.testing.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 from bench.powercut_oracle import model_of
 
 PAGE = 256

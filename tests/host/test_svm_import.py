@@ -11,12 +11,14 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from acclimate.svm import SVM  # noqa: E402
 from acclimate_host.model.import_sklearn import import_svm, largest_difference  # noqa: E402
 from acclimate_host.model.importing import ModelImportError  # noqa: E402
+from harness.errors import naming  # noqa: E402
 
 
 def plain(row):
     return [float(v) for v in row]
 
 
+@pytest.mark.case("I5")
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 @pytest.mark.parametrize("data", ["iris", "wine", "digits01"])
 def test_decisions_and_labels_are_those_of_scikit_learn(kernel, data, tmp_path):
@@ -39,6 +41,7 @@ def test_decisions_and_labels_are_those_of_scikit_learn(kernel, data, tmp_path):
     assert [again.predict(plain(r)) for r in X[1::2]] == want.tolist()
 
 
+@pytest.mark.case("I6")
 def test_unequal_support_vector_counts_reach_every_class():
     rng = np.random.default_rng(3)
     sizes = (61, 91, 9, 9)
@@ -52,6 +55,7 @@ def test_unequal_support_vector_counts_reach_every_class():
     assert set(got) == {4, 5, 9, 200}
 
 
+@pytest.mark.case("I12")
 def test_tied_votes_go_to_the_lowest_label_as_in_scikit_learn():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)  # noise: pairs contradict each other
@@ -64,6 +68,7 @@ def test_tied_votes_go_to_the_lowest_label_as_in_scikit_learn():
     assert [machine.predict(plain(r)) for r in grid] == fitted.predict(grid).tolist()
 
 
+@pytest.mark.case("I11")
 def test_linear_svc_is_imported():
     X, y = load_iris(return_X_y=True)
     X, y = X[50:], y[50:]
@@ -79,10 +84,11 @@ def test_integer_storage_takes_integer_rows():
     machine = import_svm(fitted, storage="uint8")
     row = bytearray(X[1].astype(np.uint8).tobytes())
     assert machine.predict(row) == y[1]
-    with pytest.raises(ValueError, match="feature [0-9]+: storage uint8 .*numbers 0..255"):
+    with pytest.raises(ValueError, check=naming("uint8", "0..255")):
         import_svm(sklearn_svm.SVC().fit(X / 3, y), storage="uint8")
 
 
+@pytest.mark.case("I11")
 @pytest.mark.parametrize(
     "make, words",
     [

@@ -10,7 +10,6 @@ import capsule_cases as cases
 import pytest
 from test_flash_capsule import MB, TABLE
 
-from acclimate.nor import NorFlash
 from acclimate.store import SavePolicy, Updater
 from acclimate_host import cli
 from acclimate_host.capsules import flash_map, flasher, partitions, region
@@ -19,6 +18,8 @@ from acclimate_host.capsules.partitions import Partition
 from acclimate_host.connect import open_board, package, romfs, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Missing, NoRegion, Refused
+from acclimate_host.testing.nor import NorFlash
+from harness.errors import naming
 
 PLACE = Partition("capsule", 1, 0x40, 0x400000, 0x8000)
 
@@ -41,6 +42,7 @@ def doctor(tmp_path, table, capsys, *options):
     return code, capsys.readouterr().out
 
 
+@pytest.mark.case("E8", "F3")
 @pytest.mark.parametrize(
     "extra, text",
     [
@@ -59,6 +61,7 @@ def test_doctor_prints_the_map_and_refuses_what_cannot_be(tmp_path, capsys, extr
     assert re.search(text, problem)
 
 
+@pytest.mark.case("E8")
 def test_a_slot_that_is_full_to_the_last_bytes_is_told(tmp_path, capsys):
     (tmp_path / "m").write_bytes(bytes(12288 - 32))
     code, out = doctor(tmp_path, [*TABLE, PLACE], capsys, "--capsule", str(tmp_path / "m"))
@@ -73,6 +76,7 @@ def test_a_slot_that_is_full_to_the_last_bytes_is_told(tmp_path, capsys):
     assert code == 9 and "in factory" in out
 
 
+@pytest.mark.case("F3")
 def test_an_image_larger_than_its_place_is_refused_with_the_map(tmp_path, capsys):
     rom = Partition("romfs", 1, 0x8F, 0x410000, 0x10000)
     (tmp_path / "r").write_bytes(bytes(0x10001))
@@ -104,6 +108,7 @@ def pretend_esp32(board, table, flash=4 * MB):
     board.exec(_ESP32.format(table=rows, flash=flash))
 
 
+@pytest.mark.case("E8")
 def test_the_map_of_a_board_is_read_at_its_prompt(desktop):
     assert flash_map.of_board(desktop) == ([], 0)
     pretend_esp32(desktop, TABLE)
@@ -113,6 +118,7 @@ def test_the_map_of_a_board_is_read_at_its_prompt(desktop):
     assert states == ["ok"] * 5 + ["problem"]
 
 
+@pytest.mark.case("E6")
 def test_a_missing_partition_is_explained_before_anything_is_sent(desktop, tmp_path, monkeypatch):
     pretend_esp32(desktop, TABLE)
     monkeypatch.setattr(region, "_kind", lambda board: "esp32")
@@ -124,6 +130,7 @@ def test_a_missing_partition_is_explained_before_anything_is_sent(desktop, tmp_p
     assert not (tmp_path / "lib").exists() and desktop.process.poll() is not None
 
 
+@pytest.mark.case("E6")
 def test_a_chip_without_the_partition_is_not_written(tmp_path):
     calls = []
 
@@ -139,6 +146,7 @@ def test_a_chip_without_the_partition_is_not_written(tmp_path):
 # ---- ROMFS ---------------------------------------------------------------------------------
 
 
+@pytest.mark.case("F1")
 def test_a_romfs_image_holds_bytecode_only_and_runs_from_there(desktop, tmp_path, capsys):
     path = tmp_path / "image.romfs"
     command = ["romfs", "-o", str(path), "--arch", "x64", "--only", "svm"]
@@ -151,7 +159,7 @@ def test_a_romfs_image_holds_bytecode_only_and_runs_from_there(desktop, tmp_path
         "vfs.mount(vfs.VfsRom(image), '/rom')\nsys.path.insert(0, '/rom/lib')\n"
         "print(sorted(os.listdir('/rom/lib/acclimate')))\n"
         "from acclimate.svm import SVM\nm = SVM().fit([[0], [4]], [0, 1])\n"
-        "import acclimate as _native\nprint(m.predict([3]), _native.reason('svm'))\n"
+        "from acclimate import _native\nprint(m.predict([3]), _native.reason('svm'))\n"
         "print(sys.modules['acclimate.svm.machine'].__file__)"
     ).splitlines()
     assert ".py'" not in answer[0] and "'svm.mpy'" in answer[0]
@@ -185,12 +193,13 @@ def pretend_rom(board, size=65536, count=1, has=True, least=8):
     board.exec(_ROM.format(size=size, count=count, has=has, least=least))
 
 
+@pytest.mark.case("F4")
 def test_no_romfs_and_no_region_are_two_messages_with_two_exit_codes(desktop):
     pretend_rom(desktop, has=False)
     with pytest.raises(Missing, match="this firmware has no ROMFS") as none:
         romfs.region(desktop)
     pretend_rom(desktop, size=0)
-    with pytest.raises(NoRegion, match="region 0 has 0 bytes on this board") as empty:
+    with pytest.raises(NoRegion, check=naming(0, 0)) as empty:
         romfs.region(desktop)
     pretend_rom(desktop, count=0)
     with pytest.raises(NoRegion, match="no region 0: its table has none"):
@@ -200,6 +209,7 @@ def test_no_romfs_and_no_region_are_two_messages_with_two_exit_codes(desktop):
     assert romfs.region(desktop)[:3] == (65536, 4096, False)
 
 
+@pytest.mark.case("F3")
 def test_an_image_is_written_to_a_board_and_read_back(desktop, monkeypatch):
     pretend_rom(desktop)
     image = romfs.build(None, ["svm"], pure=True)
@@ -211,11 +221,11 @@ def test_an_image_is_written_to_a_board_and_read_back(desktop, monkeypatch):
     with pytest.raises(Refused, match="no ROMFS image"):
         romfs.deploy(desktop, b"x" * 100)
     pretend_rom(desktop, size=4096)
-    with pytest.raises(Refused, match="the region has 4,096: use --only"):
+    with pytest.raises(Refused, check=naming("4,096", "--only")):
         romfs.deploy(desktop, image)
     assert desktop.exec("print(erased)") == "[]\n"
     pretend_rom(desktop, least=-5)
-    with pytest.raises(AcclimateError, match="cannot be erased: error -5"):
+    with pytest.raises(AcclimateError, check=naming("-5")):
         romfs.deploy(desktop, image)
     pretend_rom(desktop)
     desktop.exec(
@@ -231,6 +241,7 @@ def test_an_image_is_written_to_a_board_and_read_back(desktop, monkeypatch):
 # ---- saving, page writes, patches ----------------------------------------------------------
 
 
+@pytest.mark.case("D14")
 def test_the_save_policy_keeps_2880_samples_a_day_from_the_flash():
     now, day = [0], [0]
     store = cases.store(cases.flash(), day_pages=20, day=lambda: day[0])
@@ -247,6 +258,7 @@ def test_the_save_policy_keeps_2880_samples_a_day_from_the_flash():
     assert saver.save(cases.weights(301, 9999)) == "saved" and saver.warning == ""
 
 
+@pytest.mark.case("D15")
 def test_a_budget_is_visible_before_it_blocks():
     store = cases.store(cases.flash(), day_pages=10, day=lambda: 5)
     store.swap_capsule(cases.capsule(1))
@@ -263,6 +275,7 @@ def test_a_budget_is_visible_before_it_blocks():
     assert "0 left today, 10 erases in all" in repr(saver)
 
 
+@pytest.mark.case("D14")
 def test_nothing_is_written_when_nothing_changed_and_a_clock_may_go_back():
     now = [100]
     store = cases.store(cases.flash())
@@ -293,6 +306,7 @@ class Busy(NorFlash):
         super()._program(at, buffer)
 
 
+@pytest.mark.case("D7")
 @pytest.mark.parametrize("is_silent", [False, True])
 def test_a_page_write_that_stopped_half_way_is_tried_again(is_silent):
     store = cases.store(Busy(10 * 256, 256))
@@ -302,6 +316,7 @@ def test_a_page_write_that_stopped_half_way_is_tried_again(is_silent):
     assert cases.active(cases.store(store.flash)) == cases.capsule(2)
 
 
+@pytest.mark.case("D7")
 @pytest.mark.parametrize("is_silent", [False, True])
 def test_half_a_page_is_no_model(is_silent):
     store = cases.store(Busy(10 * 256, 256))
@@ -316,6 +331,7 @@ def test_half_a_page_is_no_model(is_silent):
     assert cases.active(again) == cases.capsule(2)
 
 
+@pytest.mark.case("E15")
 def test_a_patch_that_went_through_a_text_channel_is_refused(tmp_path):
     """Line ends and an end-of-file mark in it: binary files carry them, text modes do not."""
     for seed in range(200):

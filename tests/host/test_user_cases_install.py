@@ -9,10 +9,11 @@ import test_build
 
 from acclimate import __version__, _native
 from acclimate_host import boards, cli
-from acclimate_host.connect import mpy, open_board, package, why_not
+from acclimate_host.connect import merge, mpy, open_board, package, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install, install_drive
 from acclimate_host.errors import BoardError, Refused
+from harness.errors import naming
 from harness.runtimes import ARCHS
 
 FOLDER = "/acclimate"
@@ -36,36 +37,40 @@ def desktop():
         yield board
 
 
+@pytest.mark.case("A1")
 def test_old_bytecode_on_new_firmware_names_both_versions_and_the_command():
-    with pytest.raises(Refused, match="version 5, the board reads version 6.*pip install -U"):
+    with pytest.raises(Refused, check=naming("version 5", "version 6", "pip install -U")):
         mpy.check_fits(mpy.read_header(b"M\x05\x00\x1f"), mpy.MpyForm(6, 3, "armv6m"))
 
 
 # ---- one release, whole files --------------------------------------------------------------
 
 
+@pytest.mark.case("A8")
 def test_every_shipped_file_has_the_release_and_keeps_its_lines():
-    names = package.modules()
-    head = f'__import__("acclimate").release("{__version__}", __name__)  # SPDX'.encode()
-    for name in set(names) - {"__init__"}:
+    head = f'__import__("acclimate")._release("{__version__}", __name__)  # SPDX'.encode()
+    for name in set(package.files()) - {"__init__"}:
         made = package.stamped(name)
         assert made.startswith(head), name
-        assert made.count(b"\n") == names[name].read_bytes().count(b"\n")
+        assert made.count(b"\n") == merge.layout().merged(name).count("\n")
     assert b'__version__ = "%s"' % __version__.encode() in package.stamped("__init__")
 
 
+@pytest.mark.case("A8")
 def test_a_file_of_another_release_is_one_clear_error(runtime):
     install(runtime, ["_buffers"])
     other = package.compile_source(package.stamped("_buffers", "0.0.9"), "acclimate/_buffers.py")
     runtime.put_bytes(other, runtime.lib + FOLDER + "/_buffers.mpy")
-    with pytest.raises(BoardError, match="acclimate._buffers is of release 0.0.9, acclimate of"):
+    with pytest.raises(BoardError, check=naming("0.0.9")):
         runtime.exec("from acclimate import _buffers")
 
 
-def test_sources_on_a_drive_carry_the_release_too(tmp_path, desktop):
+@pytest.mark.case("A8")
+def test_sources_on_a_drive_carry_the_release_too(tmp_path, desktop, monkeypatch):
+    monkeypatch.setattr(package, "circuitpython_compiler", lambda: None)
     (tmp_path / "boot_out.txt").write_text("Adafruit CircuitPython 10.0.0")
     install_drive(tmp_path, ["_sha256"])
-    text = (tmp_path / "lib" / "acclimate" / "sha256.py").read_bytes()
+    text = (tmp_path / "lib" / "acclimate" / "_sha256.py").read_bytes()
     assert text == package.stamped("_sha256")
     desktop.mkdir(desktop.lib + FOLDER)
     desktop.put_bytes(package.stamped("__init__"), desktop.lib + FOLDER + "/__init__.py")
@@ -78,22 +83,23 @@ def findings(board):
     return check_package(board, board.info())
 
 
+@pytest.mark.case("A7")
 def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
     folder = desktop.lib + FOLDER
     assert findings(desktop) == []
-    install(desktop, ["svm", "loop"])
+    install(desktop, ["svm", "loop", "store"])
     assert all(fine for fine, _ in findings(desktop))
     desktop.put_bytes(b"not bytecode at all", folder + "/loop.mpy")
-    desktop.put_bytes(b"", folder + "/svm_data.mpy")
-    desktop.put_bytes(b"C\x06\x00\x1frest", folder + "/svm_io.mpy")
+    desktop.put_bytes(b"", folder + "/_svm_train.mpy")
+    desktop.put_bytes(b"C\x06\x00\x1frest", folder + "/flash.mpy")
     desktop.put_bytes(desktop.get_bytes(folder + "/svm.mpy")[:-20], folder + "/svm.mpy")
-    desktop.put_bytes(b"x = 1", folder + "/svm_train.py")
+    desktop.put_bytes(b"x = 1", folder + "/loop.py")
     desktop.put_bytes(b"", folder + "/teapot.mpy")
-    desktop.rm(folder + "/svm_model.mpy")
+    desktop.rm(folder + "/_buffers.mpy")
     real = desktop.sha256
 
     def sha256(path):
-        if path.endswith("svm_scaler.mpy"):
+        if path.endswith("_svm_solver.mpy"):
             raise BoardError("OSError: 5")
         return real(path)
 
@@ -101,18 +107,19 @@ def test_one_unreadable_file_never_hides_the_others(desktop, monkeypatch):
     bad = "\n".join(text for fine, text in findings(desktop) if not fine)
     for wanted in (
         "loop.mpy: it: not a .mpy file",
-        "svm_data.mpy: it: not a .mpy file",
-        "svm_io.mpy: it is for CircuitPython",
+        "_svm_train.mpy: it: not a .mpy file",
+        "flash.mpy: it is for CircuitPython",
         f"svm.mpy: differs from that of {__version__}",
-        "svm_train.py hides newer bytecode",
+        "loop.py hides newer bytecode",
         "teapot.mpy: not of this release",
-        "svm_scaler.mpy: cannot be read",
-        "imported by what is: svm_model",
+        "_svm_solver.mpy: cannot be read",
+        "imported by what is: _buffers",
     ):
         assert wanted in bad
     assert len(bad.splitlines()) == 8
 
 
+@pytest.mark.case("A7")
 def test_a_damaged_first_file_is_found_without_importing_it(desktop):
     install(desktop, ["_sha256"])
     path = desktop.lib + FOLDER + "/__init__.mpy"
@@ -128,6 +135,7 @@ def test_a_damaged_first_file_is_found_without_importing_it(desktop):
 # ---- native code ---------------------------------------------------------------------------
 
 
+@pytest.mark.case("A4", "A9")
 def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     needs_native(ARCHS[runtime.name])
     report = install(runtime, ["_buffers"])
@@ -136,10 +144,11 @@ def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     assert report.arch == arch and report.natives == ("_codec",)
     file = package.natives(arch)["_codec"].read_bytes()
     assert runtime.get_bytes(runtime.lib + FOLDER + "/_codec.mpy") == file
-    code = "import acclimate as _native\n_native.load('codec')\nprint(_native.reason('codec'))"
+    code = "from acclimate import _native\n_native.load('codec')\nprint(_native.reason('codec'))"
     assert runtime.exec(code, 60) == "loaded\n"
 
 
+@pytest.mark.case("A10")
 def test_firmware_that_may_collect_native_code_is_named(desktop, monkeypatch):
     real = desktop.info()
     monkeypatch.setattr(desktop, "info", lambda: dataclasses.replace(real, version=(1, 23, 0)))
@@ -147,12 +156,13 @@ def test_firmware_that_may_collect_native_code_is_named(desktop, monkeypatch):
     assert any("1.23.0 may collect native code; 1.24 or newer" in n for n in report.notes)
 
 
+@pytest.mark.case("A14")
 def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     """As where a chip keeps its heap in memory that holds no code: import raises each time."""
     needs_native("x64")
     install(desktop, ["svm", "_buffers"])
     desktop.exec(
-        "import acclimate as _native\n"
+        "from acclimate import _native\n"
         "def refuse(*_): raise MemoryError('no executable memory')\n"
         "real = __import__\nimport builtins\n"
         "def limited(name, *rest):\n"
@@ -161,7 +171,7 @@ def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     )
     code = "from acclimate.svm import SVM\nm = SVM().fit([[0], [4]], [0, 1])\n"
     code += "from acclimate import _buffers\n"
-    code += "print(octets.common_prefix(b'ab', 0, b'ac', 0, 2), m.predict([3]))"
+    code += "print(_buffers.common_prefix(b'ab', 0, b'ac', 0, 2), m.predict([3]))"
     lines = desktop.exec(code).splitlines()
     assert lines == [
         "acclimate: _svm.mpy refused (MemoryError: no executable memory); pure Python is used",
@@ -169,6 +179,7 @@ def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     ]
 
 
+@pytest.mark.case("A14")
 def test_the_list_of_boards_says_who_loads_native_code(capsys):
     known, errors = boards.load_all()
     assert not errors
@@ -180,6 +191,7 @@ def test_the_list_of_boards_says_who_loads_native_code(capsys):
     assert "micropython: native modules: custom build" in capsys.readouterr().out
 
 
+@pytest.mark.case("A15")
 def test_without_native_code_nothing_is_printed_and_results_are_the_same(desktop):
     code = (
         "from acclimate.svm import SVM\nX = [[3, 7], [1, 2], [9, 1], [8, 8], [2, 9], [7, 3]]\n"
@@ -197,6 +209,7 @@ def test_without_native_code_nothing_is_printed_and_results_are_the_same(desktop
     assert answers[0] == answers[1] and len(answers[0].splitlines()) == 1
 
 
+@pytest.mark.case("A16", "A17")
 @pytest.mark.parametrize("arch, name", NATIVES, ids=[f"{a}-{n}" for a, n in NATIVES])
 def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name, monkeypatch):
     """The board's own check, here: the same code, and time for all bytes of all modules."""
@@ -216,6 +229,7 @@ def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name,
         assert _native._check("x", *wanted) == "its SHA-256 differs", at
 
 
+@pytest.mark.case("A13")
 @pytest.mark.parametrize("use", ["nobody_has_this((float)v)", "expf((float)v)", "(float)v / w"])
 def test_what_cannot_be_linked_for_the_smallest_core_fails_the_build(tmp_path, use):
     """Not the import. Float products are linked there: see test_build, which runs them."""

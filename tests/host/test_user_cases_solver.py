@@ -19,6 +19,7 @@ from acclimate_host.poet.solve import solve
 from harness.clock import HANG_S
 
 
+@pytest.mark.case("L4")
 def test_doctor_lets_each_solver_do_a_model_of_two_variables(capsys):
     for name in ("highs", "cbc", "cpsat"):
         assert solver_check.try_solver(name) == (True, "runs and answers right")
@@ -26,6 +27,7 @@ def test_doctor_lets_each_solver_do_a_model_of_two_variables(capsys):
     assert "ok      solver highs: runs and answers right" in capsys.readouterr().out
 
 
+@pytest.mark.case("L4")
 @pytest.mark.parametrize("content", ["not a program", "#!/bin/sh\nexit 1\n", None])
 def test_a_solver_binary_that_cannot_run_is_named_with_what_is_used(
     content, tmp_path, monkeypatch, capsys
@@ -43,11 +45,13 @@ def test_a_solver_binary_that_cannot_run_is_named_with_what_is_used(
     assert line.startswith("note") and line.endswith(": use highs")
 
 
+@pytest.mark.case("L4")
 def test_a_wrong_answer_is_no_answer(monkeypatch):
     monkeypatch.setattr(solver_check, "_highs", lambda: 3)
     assert solver_check.try_solver("highs") == (False, "runs, but answers 3 where 2 is right")
 
 
+@pytest.mark.case("L4")
 def test_without_highs_the_heuristic_plans_and_says_so(monkeypatch, capsys):
     graph = network_graph("linear", "m4")
     budget = Budget(0.5 * forward_bytes(graph))
@@ -71,6 +75,7 @@ def test_without_highs_the_heuristic_plans_and_says_so(monkeypatch, capsys):
     assert line in capsys.readouterr().out
 
 
+@pytest.mark.case("L5")
 def test_the_reference_is_the_same_with_numpy_1(tmp_path):
     """numpy 2 is what the other tests run with."""
     folder = built("numpy1")
@@ -122,6 +127,7 @@ OPTIONAL = {
 }
 
 
+@pytest.mark.case("L7")
 def test_what_is_optional_is_never_imported_at_the_head_of_the_planner():
     """But for guarded imports; and nothing commercial anywhere."""
     folder = repository() / "host" / "acclimate_host"

@@ -16,12 +16,13 @@ from acclimate.net import Net
 from acclimate.svm import SVM
 from acclimate.svm import kernels as _svm_kernel
 from acclimate.svm import ulab as _ulab
-from acclimate_host import boards
 from acclimate_host.commands import doctor
-from acclimate_host.connect import install, open_board, package, why_not
+from acclimate_host.connect import install, merge, open_board, why_not
+from acclimate_host.figures import tomllib
 from acclimate_host.paths import device_package, repository
 from harness.device_file import DeviceTestFile
 from harness.runtimes import DEVICE_TESTS
+from tools import house
 
 HERE = Path(__file__).parent
 
@@ -50,12 +51,13 @@ def odd_operations(path):
     return found
 
 
+@pytest.mark.case("K5")
 def test_only_operations_on_arrays_that_both_runtimes_have_are_used(tmp_path):
     """tests/device/test_array_subset.py runs them everywhere."""
-    odd = [line for path in device_package().glob("*.py") for line in odd_operations(path)]
+    odd = [line for path in device_package().rglob("*.py") for line in odd_operations(path)]
     # CPython and the desktop binary alone have cast, and are asked for it first.
     assert [line for line in odd if ".cast(" not in line] == []
-    for path in device_package().glob("*.py"):
+    for path in device_package().rglob("*.py"):
         if ".cast(" in path.read_text():
             assert 'hasattr(view, "cast")' in path.read_text(), path
     (tmp_path / "x.py").write_text("del a[1:2]\nb = a[::2]\na.tobytes()\n")
@@ -64,8 +66,9 @@ def test_only_operations_on_arrays_that_both_runtimes_have_are_used(tmp_path):
     assert file.functions and not file.options["RUNTIMES"] and not file.options["NOT_ON"]
 
 
+@pytest.mark.case("K7")
 def test_no_mount_point_is_assumed(tmp_path):
-    for path in package.modules().values():
+    for path in merge.modules().values():
         assert '"/sd' not in path.read_text() and "'/sd" not in path.read_text(), path.name
     folder = tmp_path / "media" / "card0"
     folder.mkdir(parents=True)
@@ -104,6 +107,7 @@ def task():
     return X.tolist(), (X[:, 0] + X[:, 1] ** 2 > 0.8).astype(int).tolist()
 
 
+@pytest.mark.case("K10")
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 def test_ulab_is_used_where_it_is_and_changes_no_answer(kernel, ulab, monkeypatch):
     from acclimate.svm import model as svm_model
@@ -126,6 +130,7 @@ def test_ulab_is_used_where_it_is_and_changes_no_answer(kernel, ulab, monkeypatc
     assert FakeUlab.calls == used  # sums of integers stay exact
 
 
+@pytest.mark.case("K10")
 @pytest.mark.parametrize("missing", ["frombuffer", "dot", "float"])
 def test_another_ulab_costs_nothing_but_speed(missing, ulab, monkeypatch):
     assert _ulab.load() is not None
@@ -133,6 +138,7 @@ def test_another_ulab_costs_nothing_but_speed(missing, ulab, monkeypatch):
     assert _ulab.load() is None
 
 
+@pytest.mark.case("K10")
 def test_a_ulab_with_other_floats_or_none_at_all_is_not_used(ulab, monkeypatch):
     monkeypatch.setattr(FakeUlab, "float", np.float64)
     assert _ulab.load() is None
@@ -161,6 +167,7 @@ def lines_of(work):
     return lines.count("line")
 
 
+@pytest.mark.case("J12")
 def test_no_piece_of_work_with_six_thousand_rows_looks_at_all_and_it_can_be_left():
     draw = np.random.default_rng(1)
     X = draw.integers(0, 200, (6000, 2)).astype(np.uint8)
@@ -175,6 +182,7 @@ def test_no_piece_of_work_with_six_thousand_rows_looks_at_all_and_it_can_be_left
     assert m.predict([0, 0]) in (0, 1) and isinstance(m.decision([90, 90]), float), before
 
 
+@pytest.mark.case("J12")
 def test_training_of_a_network_shows_a_sign_of_life_after_each_layer():
     net = Net(bytearray(PROGRAM), WEIGHTS)
     samples = list(zip(INPUTS, LABELS, strict=True))
@@ -189,26 +197,17 @@ def test_training_of_a_network_shows_a_sign_of_life_after_each_layer():
 # ---- names and examples --------------------------------------------------------------------
 
 
-def public_names():
-    """Return {module: public names} of the device package."""
-    found = {}
-    for name, path in package.modules().items():
-        if not name.startswith("_") or name == "__init__":
-            kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-            names = [n.name for n in ast.parse(path.read_text()).body if isinstance(n, kinds)]
-            found[name] = sorted(n for n in names if not n.startswith("_"))
-    return {name: names for name, names in found.items() if names}
-
-
+@pytest.mark.case("J8")
 def test_a_public_name_is_not_dropped_without_a_release_in_between():
     """tests/public_names.toml is what was released; see its head."""
-    known = boards.tomllib.loads((HERE.parent / "public_names.toml").read_text())
-    there = public_names()
+    known = tomllib.loads((HERE.parent / "public_names.toml").read_text())
+    there = house.public_names(device_package())
     gone = [f"{m}.{n}" for m, names in known.items() for n in names if n not in there.get(m, ())]
     assert gone == [], "keep the old name for one release, with a warning"
-    assert len(known) > 50
+    assert known == there, "a new name needs a line there"
 
 
+@pytest.mark.case("J8")
 def test_every_example_is_run_by_a_test():
     texts = "".join(path.read_text() for path in HERE.glob("test_*.py"))
     examples = list((repository() / "examples").glob("*.py"))
@@ -237,14 +236,15 @@ import acclimate.{name}
 gc.collect()
 print(gc.mem_alloc() - a, gc.mem_free())
 """
-SMALL = ("features", "reservoir", "handover", "saver")
+SMALL = ("features", "reservoir", "store.live_model", "store.save_policy")
 
 
+@pytest.mark.case("B6")
 def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
     if why_not("samd21"):
         pytest.skip(why_not("samd21"))
     table = published()
-    assert set(table) >= {*SMALL, "svm_small", "loop", "net", "store"}
+    assert set(table) >= {*SMALL, "svm.small", "loop", "net", "store"}
     with open_board("samd21") as board:
         install.install(board, SMALL, pure=True, yes=True)
         board.soft_reset()
@@ -255,10 +255,11 @@ def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
         assert int(cost) < 900  # the package itself imports nothing
         for name in SMALL:
             board.soft_reset()
-            cost = int(board.exec(_COST.format(name=name), 60).split()[0])
+            cost = int(board.exec(_COST.format(name=name.replace(".", "_")), 60).split()[0])
             assert cost <= table[name], (name, cost)
 
 
+@pytest.mark.case("B7")
 def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
     if why_not("samd21"):
         pytest.skip(why_not("samd21"))
@@ -269,7 +270,6 @@ def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
             "import gc\nfrom acclimate.svm import SmallSVM\nm = SmallSVM()\n"
             "X = bytearray((0, 1, 2, 7, 8, 9))\nm.fit(X, bytes((3, 3, 3, 5, 5, 5)))\n"
             "print(m.predict(bytearray((8,))))\ngc.collect()\nprint(gc.mem_free())",
-            120,
         ).split()
         assert free[0] == "5" and int(free[1]) >= 8192
 
@@ -301,6 +301,7 @@ def board_with(lines):
     )
 
 
+@pytest.mark.case("G8")
 def test_doctor_toggles_the_control_lines_and_reports_them():
     lines = Lines()
     [finding] = doctor._line_state(board_with(lines))

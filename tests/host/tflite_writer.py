@@ -6,7 +6,7 @@ import numpy as np
 from tflite_micro.python.tflite_micro import runtime
 
 schema = runtime.schema_fb
-_TYPES = {"int8": 9, "int32": 2}
+_TYPES = {"int8": 9, "int32": 2, "float32": 0}
 
 
 class Writer:
@@ -81,6 +81,21 @@ class Writer:
         w = self._tensor(weight_shape, "int8", scales, np.zeros(len(scales)), weight, axis)
         b = self._tensor((count,), "int32", scales * self.scale_of(x), np.zeros(len(scales)), bias)
         return self.op(name, (x, w, b), shape, scale, zero_point, options, **fields)
+
+    def from_float(self):
+        """Let the model begin with float32, as the converter makes it by default."""
+        first = self._tensor(self.shape_of(self.first), "float32", None, None)
+        made = self.first
+        self.op("QUANTIZE", (first,), (1,), 1.0, 0)
+        self.graph.operators[-1].outputs = [made]
+        self.first, self.last = first, made
+
+    def to_float(self):
+        """Let the last value become float32."""
+        last = self._tensor(self.shape_of(self.last), "float32", None, None)
+        self.op("DEQUANTIZE", (self.last,), (1,), 1.0, 0)
+        self.graph.operators[-1].outputs = [last]
+        self.last = last
 
     def finish(self):
         """Return the bytes of the model."""

@@ -17,7 +17,7 @@ int net_depthwise_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     return 0;
 }
 
-void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+void net_add(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
     uint32_t n) {
     (void)rule;
     (void)a;
@@ -26,12 +26,12 @@ void net_add_ref(const net_add_rule *rule, const int8_t *a, const int8_t *b, int
     (void)n;
 }
 
-void net_pool_ref(const net_conv_args *k, int is_max) {
+void net_pool(const net_conv_args *k, int is_max) {
     (void)k;
     (void)is_max;
 }
 
-void net_pad_ref(const net_conv_args *k) {
+void net_pad(const net_conv_args *k) {
     (void)k;
 }
 

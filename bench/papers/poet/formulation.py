@@ -218,6 +218,9 @@ def answer(graph, budget, solver="highs", time_limit=None):
         found.seconds,
         solver,
         "the paper's Algorithm 1",
+        class_bound=bound,
+        class_proven=done,
+        ended="proof" if done else "time_limit",
     )
 
 

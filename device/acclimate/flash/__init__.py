@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Flash regions with one interface: raw flash, partitions, cards, files."""
 
-from acclimate import face
+from acclimate import _face
 
 _NAMES = {
     "Flash": "acclimate.flash.base",
@@ -17,4 +17,4 @@ _NAMES = {
     "open_nrf": "acclimate.flash.nrf",
     "open_romfs": "acclimate.flash.romfs",
 }
-__getattr__ = face("acclimate.flash", _NAMES)
+__getattr__ = _face("acclimate.flash", _NAMES)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Networks that predict, and go on learning, in int8 on the board; float32 beside it."""
 
-from acclimate import face
+from acclimate import _face
 
 _NAMES = {
     "Net": "acclimate.net.network",
@@ -11,4 +11,4 @@ _NAMES = {
     "report": "acclimate.net.diagnosis",
     "troubles": "acclimate.net.diagnosis",
 }
-__getattr__ = face("acclimate.net", _NAMES)
+__getattr__ = _face("acclimate.net", _NAMES)

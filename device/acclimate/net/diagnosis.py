@@ -23,7 +23,7 @@ except ImportError:
 
 # program: begin
 _P_CONSTANTS = const(12)
-_P_BYTES = const(72)
+_P_BYTES = const(76)
 _L_COUT = const(2)
 _L_LOW = const(14)
 _L_HIGH = const(15)

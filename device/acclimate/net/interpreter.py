@@ -17,7 +17,7 @@ except ImportError:
 # program: begin
 _P_CONSTANTS = const(12)
 _P_STATE = const(36)
-_P_BYTES = const(72)
+_P_BYTES = const(76)
 _L_ZERO_Y = const(13)
 _L_LOW = const(14)
 _L_HIGH = const(15)

@@ -29,7 +29,7 @@ except ImportError:
 
 
 # program: begin
-_FORMAT = const(3)
+_FORMAT = const(4)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
 _P_INPUT_ZERO = const(7)
@@ -49,8 +49,9 @@ _P_WINDOWS = const(56)
 _P_OUTPUT_ZERO = const(58)
 _P_INPUT_SCALE = const(60)
 _P_OUTPUT_SCALE = const(64)
-_P_CRC = const(68)
-_P_BYTES = const(72)
+_P_INPUT = const(68)
+_P_CRC = const(72)
+_P_BYTES = const(76)
 _S_SEED = const(0)
 _S_RATE_MANTISSA = const(4)
 _S_RATE_EXPONENT = const(8)
@@ -140,6 +141,9 @@ class Net:
     :raises NetError: names what was expected and what came
     """
 
+    # Where a program compiled with --input-in-arena reads: a view that the camera fills, and that
+    # a pass writes over. None: the caller's own buffer.
+    input = None
     _dtype = 0
     bytes_needed = staticmethod(bytes_needed)
 
@@ -162,6 +166,8 @@ class Net:
         self._state = _number(program, _P_STATE)
         self._output, self._classes = _number(program, _P_OUTPUT), _number(program, _P_OUTPUTS, 2)
         self.input_bytes = _number(program, _P_INPUT_BYTES)
+        at = _number(program, _P_INPUT)
+        self.input = self._arena[at - 1 : at - 1 + self.input_bytes] if at else None
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
         if program[_P_DTYPE] != self._dtype:
@@ -259,7 +265,10 @@ class Net:
     # ---- running ---------------------------------------------------------------------------
 
     def predict(self, x):
-        """Return the number of the largest output for one input of `input_bytes`."""
+        """Return the number of the largest output for one input of `input_bytes`.
+
+        :param x: the input; `net.input` where that is a view: another one is copied there
+        """
         self._begin(x, 0, self._until, 0)
         while self._run(x, _ALL):
             pass
@@ -337,6 +346,8 @@ class Net:
     def _begin(self, x, label, until, training):
         if len(x) != self.input_bytes:
             raise NetError("x: expected %d bytes, got %d" % (self.input_bytes, len(x)))
+        if self.input is not None and x is not self.input:
+            self.input[:] = x
         par = self._par
         par[_AT] = 0
         par[_UNTIL] = until

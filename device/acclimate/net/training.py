@@ -163,7 +163,8 @@ def _input(run, v):
         return (value + (1 << (fold - 1))) >> fold
 
     if layer.depthwise:
-        for c in range(layer.cin):
+        for first in range(0, layer.cin, 4):
+            lanes = range(first, min(first + 4, layer.cin))
             sums = [
                 sum(
                     [
@@ -172,8 +173,12 @@ def _input(run, v):
                     ]
                 )
                 for i in range(pixels)
+                for c in lanes
             ]
-            block.store(sums, range(gx + c, gx + c + pixels * layer.cin, layer.cin))
+            places = [gx + i * layer.cin + c for i in range(pixels) for c in lanes]
+            row = layer.w * len(lanes)
+            for at in range(0, len(sums), row):  # gx may be g: not before all are known
+                block.store(sums[at : at + row], places[at : at + row])
     else:
         for i in range(pixels):
             sums = [0] * layer.cin
@@ -282,6 +287,8 @@ class Rule:
         return clamp(t, -_MOST, _MOST)
 
     def moved(self, old, step, most):
+        if step == 0:
+            return old
         to = old - step
         if abs(to) > most:
             _count(self.run, _S_RAILS, 1)

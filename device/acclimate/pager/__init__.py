@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Keep tensors outside RAM while a training step does not need them."""
 
-from acclimate import face
+from acclimate import _face
 
 _NAMES = {
     "Pager": "acclimate.pager.core",
@@ -12,4 +12,4 @@ _NAMES = {
     "Files": "acclimate.pager.files",
     "RamFallback": "acclimate.pager.fallback",
 }
-__getattr__ = face("acclimate.pager", _NAMES)
+__getattr__ = _face("acclimate.pager", _NAMES)

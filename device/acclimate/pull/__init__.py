@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pull a newer model from a repository: HTTP, MQTT, a serial line or blocks by radio."""
 
-from acclimate import face
+from acclimate import _face
 
 _NAMES = {
     "Client": "acclimate.pull.client",
@@ -12,8 +12,8 @@ _NAMES = {
     "MqttError": "acclimate.pull.mqtt",
     "receive": "acclimate.pull.mqtt",
     "SerialPull": "acclimate.pull.serial",
-    "record": "acclimate.pull.reports",
-    "send": "acclimate.pull.reports",
+    "make_report": "acclimate.pull.reports",
+    "send_report": "acclimate.pull.reports",
     "outcome_of": "acclimate.pull.reports",
 }
-__getattr__ = face("acclimate.pull", _NAMES)
+__getattr__ = _face("acclimate.pull", _NAMES)

@@ -53,7 +53,7 @@ def outcome_of(error):
     return FAILED, type(error).__name__
 
 
-def record(store, device=0, count=0, outcome=NONE, reason=""):
+def make_report(store, device=0, count=0, outcome=NONE, reason=""):
     """Return the report of a Store as a bytearray.
 
     :param count: rises with each report, so that an old one cannot pass for a new one; a clock
@@ -98,7 +98,7 @@ class _Status:
         pass
 
 
-def send(url, data, timeout_s=20, context=None):
+def send_report(url, data, timeout_s=20, context=None):
     """Post a report to the server of a repository; return whether it was taken."""
     tls, host, port, path = http.split(url.rstrip("/") + "/reports")
     if tls and context is None:

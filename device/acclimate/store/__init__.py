@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Keep one model in flash, replace it by a better one, and never lose it."""
 
-from acclimate import face
+from acclimate import _face
 
 _NAMES = {
     "Store": "acclimate.store.core",
     "StoreError": "acclimate.store.core",
+    "Wanted": "acclimate.store.capsule",
+    "PROGRAM": "acclimate.store.capsule",
+    "WEIGHTS": "acclimate.store.capsule",
     "CapsuleError": "acclimate.store.capsule",
     "LiveModel": "acclimate.store.live_model",
     "LiveModelError": "acclimate.store.live_model",
@@ -14,4 +17,4 @@ _NAMES = {
     "OperatorsError": "acclimate.store.operators",
     "load_operators": "acclimate.store.operators",
 }
-__getattr__ = face("acclimate.store", _NAMES)
+__getattr__ = _face("acclimate.store", _NAMES)

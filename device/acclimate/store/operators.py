@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Operators of the model in use: a ``.mpy`` in its capsule, bytecode or native, as a module.
 
-    kernels = operators.load(store)           # None where the capsule has none
+    kernels = load_operators(store)           # None where the capsule has none
     y = kernels.filter(x)
 
-    operators.load(store, native="net")       # or: kernels that acclimate.net uses from now on
+    load_operators(store, native="net")       # or: kernels that acclimate.net uses from now on
 
 The capsule is hashed once more and the file's header compared with this runtime before
 anything is imported. The module is imported under a name made of its hash, once as long as the
@@ -34,7 +34,7 @@ class OperatorsError(ValueError):
     """The operators of the model in use cannot be imported here."""
 
 
-def load(store, native=None, folder=""):
+def load_operators(store, native=None, folder=""):
     """Return the operators of the model in use as a module, or None where it has none.
 
     :param native: register them as this native module of acclimate, such as "net"; objects

@@ -11,10 +11,10 @@ SVM(linear, C=1): 2 classes, 2 features, 2 support vectors, 3 steps, converged
 (0, 1)
 """
 
-from acclimate import face
+from acclimate import _face
 
 _NAMES = {
     "SVM": "acclimate.svm.machine",
     "SmallSVM": "acclimate.svm.small",
 }
-__getattr__ = face("acclimate.svm", _NAMES)
+__getattr__ = _face("acclimate.svm", _NAMES)

@@ -7,8 +7,10 @@ Generators that yield often and return their result; `parameters.run` runs one t
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.model import LINEAR, Model, Pair, integer_weights
+from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
 
+_ALONE = 0.1  # what other rows add to a decision, against the row's own weight
+_IMPRECISE = 0.02
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
 
 
@@ -46,6 +48,67 @@ def collect(job):
         pair.rounded = integer_weights(w, job.shape[1], job.shape[3])
         yield
     return pair
+
+
+def trouble(job, status):
+    """What is wrong with the present pair, with the next step, or None; in pieces."""
+    n = len(job.rows)
+    share = _share_of(job)
+    sums = [0, 0, 0]  # answers with the larger sign, own weights, and what others add to them
+    count = square = 0
+    bias = job.word(P.BIAS)
+    unit = 1.0 / 65536 if job.fixed else 1.0
+    for at in range(0, n, SAMPLES_AT_ONCE):
+        end = min(at + SAMPLES_AT_ONCE, n)
+        alphas = job.words(P.HEAD + at, P.HEAD + end)
+        lefts = job.words(P.HEAD + n + at, P.HEAD + n + end)
+        for t in range(end - at):
+            b, v = alphas[t], lefts[t]
+            positive = job.rows[at] >= 0
+            f = (1.0 if positive else -1.0) - v * unit  # decision without the bias
+            sums[0] += f + bias * unit > 0
+            own = b * share
+            if job.wrong and (f + bias * unit > 0) != positive:
+                r = job.rows[at]
+                job.wrong[r if positive else ~r] = 1
+            count += b != 0
+            square += own * own
+            sums[1] += abs(own)
+            sums[2] += abs(f - own)
+            at += 1
+        yield
+    if status == P.CAPPED:
+        return "max_iter: stopped after %d steps: scale features, lower C or raise max_iter" % (
+            job.m.max_iter
+        )
+    rbf = job.kind == RBF
+    if sums[0] in (0, n):
+        if rbf and count == n and sums[2] < _ALONE * sums[1]:
+            return "gamma: rows know only themselves, one class is answered: lower gamma"
+        return "C: one class is answered for every row: raise C%s or use class_weight" % (
+            " or gamma" if job.kind != LINEAR else ""
+        )
+    if rbf and n >= 8 and count == n and sums[2] < _ALONE * sums[1]:
+        return "gamma: all %d rows are support vectors that know only themselves: lower gamma" % n
+    if job.fixed:
+        return _imprecise(job, square)
+    return None
+
+
+def _share_of(job):
+    """Real value of an alpha's last bit times the kernel value of a row with itself (RBF: 1)."""
+    return 2.0 ** -job.par[P.SCALE] if job.fixed else 1.0
+
+
+def _imprecise(job, square):
+    """Text when the 16 bits of kernel values in the fixed state decide nothing surely."""
+    par = job.par
+    if job.kind != RBF and par[P.K_SHIFT] == 0 and not job.kind == POLY:
+        return None  # exact
+    error = square**0.5 * 2.0 ** par[P.K_EXP]
+    if error <= _IMPRECISE:
+        return None
+    return "C: decisions may be off by %.2g in fixed point: lower C or use state='float'" % error
 
 
 def _weights(job):

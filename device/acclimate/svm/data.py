@@ -7,11 +7,13 @@ is a generator that yields in between and returns its result.
 """
 
 from array import array
+from math import floor
 
 from acclimate.svm.parameters import PIECE, rows_at_once
 
 _RANGE = {"B": (0, 255), "b": (-128, 127), "h": (-32768, 32767)}
 _CODE = {"uint8": "B", "int8": "b", "int16": "h", "float32": "f"}
+_FAR = 16  # middles of features, squared, against their spans: from here on rows are moved
 _F32_MAX = 3.4028234e38
 
 
@@ -193,11 +195,37 @@ def store_into(buf, at, row, code, shift):
         at += 1
 
 
-def prepare_pieces(X, y, storage=None, scale=False, floats=True):
+def _check_products(code, top, d):
+    if code == "f" and not top * 1.0 * top * d < _F32_MAX / 4:
+        raise ValueError("X: expected products inside float32, got %s: use SVM(scale=True)" % top)
+
+
+def _centre(low, high, whole, code, floats):
+    """What subtracts the middles of the features, or None where the data lie near 0."""
+    from acclimate.svm.scaler import Centre, far_from_zero
+
+    d = len(low)
+    if not far_from_zero(low, high, _FAR if floats or whole else 1):
+        return None
+    middle = [low[j] * 0.5 + high[j] * 0.5 for j in range(d)]
+    if whole:
+        middle = [floor(v + 0.5) for v in middle]
+    if whole and (code == "h" or not floats) and max(-min(low), max(high)) < 1 << 30:
+        top = max(max(high[j] - middle[j], middle[j] - low[j]) for j in range(d))
+        if top <= 32767:
+            return Centre("h", array("i", middle))
+    middle = array("f", middle)
+    top = max(max(high[j] - middle[j], middle[j] - low[j]) for j in range(d))
+    _check_products(code, top, d)
+    shift = shift_for(code, -top, top, False, d)
+    return Centre(code, middle, shift)
+
+
+def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True):
     """Check everything, in pieces; (buffer, code, shift, n, d, classes, scaler, warning).
 
     Nothing is changed when an exception leaves. `floats` tells whether a float32 store is
-    welcome (a board with an FPU, or the pure Python path).
+    welcome (a board with an FPU, or the pure Python path), `centre` whether rows may be moved.
     """
     n, d, flat = shape_of(X, y)
     classes = yield from classes_of(y)
@@ -207,20 +235,26 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True):
         from acclimate.svm.scaler import fit_pieces
 
         yield
-        scaler = yield from fit_pieces(X, n, d, flat, whole)
+        scaler = yield from fit_pieces(X, n, d, flat, whole, floats)
         buf = yield from scaler.rows_pieces(X, n, flat)
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
-    shift = shift_for(code, lo, hi, whole, d)
-    if code == "f" and not max(hi, -lo) * 1.0 * max(hi, -lo) * d < _F32_MAX / 4:
-        raise ValueError("X: expected products inside float32, got %s: use SVM(scale=True)" % hi)
     warning = None
-    if not whole or hi - lo > 100:
-        from acclimate.svm.scaler import range_warning
+    if code in "hf" or hi - lo > 100:
+        from acclimate.svm.scaler import range_warning, ranges
 
         yield
-        warning = yield from range_warning(X, n, d, flat)
+        low, high = yield from ranges(X, n, d, flat)
+        warning = range_warning(low, high)
+        yield
+        if centre and code in "hf":
+            made = _centre(low, high, whole, code, floats)
+            if made is not None:
+                buf = yield from made.rows_pieces(X, n, flat)
+                return buf, made.code, made.shift, n, d, classes, made, warning
+    shift = shift_for(code, lo, hi, whole, d)
+    _check_products(code, max(hi, -lo), d)
     if flat and not shift and same_items(X, code):
         return X, code, 0, n, d, classes, None, warning
     yield

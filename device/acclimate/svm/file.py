@@ -14,6 +14,7 @@ from acclimate.svm.parameters import PAR_COUNT
 
 MAGIC = b"ACSV"
 VERSION = 1
+_NEW = ".new"  # what a file is called until it is whole
 # The names of the fields are in the table of docs/svm.md, which a test compares with these.
 FILE_HEAD = "<4sBBBbHHIBBBBffffIHH"
 HEAD_BYTES = 44
@@ -21,6 +22,7 @@ PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear w
 CONVERGED_FLAG, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
 # Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
 _LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
+_ENOENT = 2
 _NIBBLES = None
 
 
@@ -152,7 +154,7 @@ def save(m, path):
         from acclimate.svm.collect import compact
 
         model = compact(model)
-    fresh = path + ".new"
+    fresh = path + _NEW
     with open(fresh, "wb") as stream:
         _write(m, model, stream)
     with open(fresh, "rb") as stream:
@@ -278,7 +280,7 @@ def _read(stream, f):
     if f[10] & SCALED:
         from acclimate.svm.scaler import read
 
-        scaler = read(reader, d)
+        scaler = read(reader, d, code, shift)
     model = Model(classes, d, kind, code, shift, scaler is not None, bool(f[10] & FIXED))
     if n:
         model.x = reader.get(code, n * d)
@@ -298,9 +300,22 @@ def _read(stream, f):
     return model, scaler, labels
 
 
+def _open(path):
+    """The file, or the new one where power was lost between removing the old and renaming it."""
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        if error.args[0] != _ENOENT:
+            raise
+        try:
+            return open(path + _NEW, "rb")
+        except OSError:
+            raise error from None
+
+
 def load(cls, path):
     """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
-    stream = path if hasattr(path, "seek") else open(path, "rb")
+    stream = path if hasattr(path, "seek") else _open(path)
     try:
         f = check(stream, path)
         model, scaler, labels = _read(stream, f)
@@ -314,7 +329,7 @@ def load(cls, path):
         degree=f[9],
         coef0=f[14],
         budget=f[18],
-        scale=scaler is not None,
+        scale=hasattr(scaler, "divisor"),
         state="fixed" if model.fixed else "float",
     )
     m._take(model)

@@ -3,8 +3,9 @@
 
 At most `budget` samples are kept. When a new one finds no room, the kept sample that matters
 least gives way: first the one farthest from all margins among those that support nothing, else
-the one with the smallest coefficients. Training then goes on from the former coefficients,
-whose balance the solver repairs.
+the one with the smallest coefficients. Where the model answers more than a quarter of the kept
+rows wrong, their labels are suspected: the one that it contradicts most gives way first.
+Training then goes on from the former coefficients, whose balance the solver repairs.
 """
 
 from array import array
@@ -13,17 +14,21 @@ from acclimate.svm.data import check_row, storage_code, store_into
 from acclimate.svm.model import uses_fixed
 from acclimate.svm.train import Job
 
+_FAR = 64
+_WRONG_SHARE = 4  # more than a quarter of the kept rows answered wrong: such rows go first
+
 
 class Samples:
     """The kept samples: rows in the units of the store, and their labels."""
 
-    def __init__(self, x, labels, d, code, shift, scaled):
+    def __init__(self, x, labels, d, code, shift, scaled, wrong=None):
         self.x = x
         self.labels = labels
         self.d = d
         self.code = code
         self.shift = shift
         self.scaled = scaled
+        self.wrong = wrong  # 1 for rows that the last training answers wrong, or None
 
     def put(self, at, row, label):
         """Store a row at index `at`, which may be the end."""
@@ -50,9 +55,11 @@ class Samples:
             self.labels[at] = label
 
 
-def samples_of(model, labels):
+def samples_of(model, labels, wrong=None):
     """Samples that share the store of `model`."""
-    return Samples(model.x, bytearray(labels), model.d, model.code, model.shift, model.scaled)
+    return Samples(
+        model.x, bytearray(labels), model.d, model.code, model.shift, model.scaled, wrong
+    )
 
 
 def _coefficients(model):
@@ -81,6 +88,8 @@ def _least_useful(model, samples, known):
     counts = {}
     for label in samples.labels:
         counts[label] = counts.get(label, 0) + 1
+    wrong = samples.wrong
+    hoarded = wrong is not None and sum(wrong) * _WRONG_SHARE > len(samples.labels)
     for at in range(len(samples.labels)):
         label = samples.labels[at]
         if counts[label] < 2:
@@ -89,7 +98,9 @@ def _least_useful(model, samples, known):
         for pair in known.values():
             weight += abs(pair.get(at, 0))
         # Support vectors rank behind all others, and among themselves by their weight.
-        if weight:
+        if hoarded and wrong[at]:
+            key = (-1, -_distance(model, samples, at, label, values))
+        elif weight:
             key = (1, weight)
         else:
             key = (0, -_distance(model, samples, at, label, values))
@@ -128,7 +139,10 @@ def _silence(model, at):
 
 
 def first_sample(m, row, label):
-    """Begin a store from the first sample of a model that was never fitted."""
+    """Begin a store from the first sample of a model that was never fitted.
+
+    Where that lies far from 0, rows are stored as differences from it.
+    """
     code = "f"
     if m.storage is not None:
         code = storage_code(m.storage)
@@ -138,7 +152,13 @@ def first_sample(m, row, label):
             code = "h"
         elif uses_fixed(m.state):
             raise ValueError("storage: expected a fitted model or whole numbers, got fractions")
-    return Samples(array(code), bytearray(), len(row), code, 0, False)
+    far = code in "hf" and m.kernel_name != "poly" and max(-min(row), max(row)) > _FAR
+    m.scaler = None
+    if far:
+        from acclimate.svm.scaler import Centre
+
+        m.scaler = Centre(code, array("i" if code == "h" else "f", row))
+    return Samples(array(code), bytearray(), len(row), code, 0, far)
 
 
 def _checked(m, row, label):
@@ -182,6 +202,7 @@ def add_pieces(m, row, label, steps=None):
         samples.put(at, row, int(label))
         if len(set(samples.labels)) > 1:
             yield from _train(m, samples, known, steps)
+            samples.wrong = m.samples.wrong
         m.samples = samples
         learned = True
     finally:  # a generator that is closed passes here too

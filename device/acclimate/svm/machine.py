@@ -46,7 +46,6 @@ class SVM:
     :param int max_iter: cap on solver steps per pair of classes, 1..2**30
     :param str storage: ``"uint8"``, ``"int8"``, ``"int16"``, ``"float32"``; None: by the data
     :param class_weight: dict label -> factor of C, or ``"balanced"``, or None
-    :param str solver: ``"smo"`` or ``"algorithm1"`` (the reference that speed is measured by)
     :param gram: True/False: keep the kernel matrix; None: when it fits in the arena
     :param arena: ``bytearray`` of at least `bytes_needed` bytes for the solver's state
     :param bool scale: bring features to mean 0 and deviation 1 first
@@ -67,7 +66,6 @@ class SVM:
         max_iter=10000,
         storage=None,
         class_weight=None,
-        solver="smo",
         gram=None,
         arena=None,
         scale=False,
@@ -76,8 +74,6 @@ class SVM:
     ):
         if kernel not in _KERNELS:
             raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
-        if solver not in ("smo", "algorithm1"):
-            raise ValueError("solver: expected smo or algorithm1, got " + repr(solver))
         if state not in (None, "float", "fixed"):
             raise ValueError("state: expected float, fixed or None, got " + repr(state))
         if gamma is not None:
@@ -100,7 +96,6 @@ class SVM:
         self.max_iter = int(max_iter)
         self.storage = storage
         self.class_weight = class_weight
-        self.solver = solver
         self.gram = gram
         self.arena = arena
         self.budget = budget
@@ -161,10 +156,14 @@ class SVM:
         if self.budget:
             from acclimate.svm.incremental import samples_of
 
-            self.samples = samples_of(model, job.y)
+            self.samples = samples_of(model, job.y, job.wrong)
         self._take(model)
         self.scaler = job.scaler
         self._job = None
+        warning = "; ".join(job.notes) or None
+        if warning and warning != self.warning:
+            print("SVM:", warning)
+        self.warning = warning
 
     def _take(self, model):
         """Use `model` from now on, and show its state."""

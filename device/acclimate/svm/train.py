@@ -6,10 +6,19 @@ import struct
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.collect import SAMPLES_AT_ONCE, collect, compact_pieces, unreached
+from acclimate.svm.collect import (
+    SAMPLES_AT_ONCE,
+    collect,
+    compact_pieces,
+    trouble,
+    unreached,
+)
 from acclimate.svm.data import check_budget, prepare_pieces
-from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, python_core, uses_fixed
+from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, uses_fixed
 
+_RESTARTS = 3  # most times that the gradient of a pair is computed anew
+_LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
+_FLOAT_STEP = 2.0**-24
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
 # What a step of training may take, as instructions of native code: 50 ms are 2.5 million or
 # more on the boards with an FPU and 1.5 million on those without, garbage collection included.
@@ -77,12 +86,10 @@ class Job:
         self.in_place = False  # the store is the caller's buffer
         self.fixed = uses_fixed(m.state)
         self.core = core_for(self.fixed)
-        self.solver = self.core
-        if m.solver == "algorithm1":
-            self._reference()
         self.n_iter = self.ticks = 0
         self.gap = 0.0
         self.good = True
+        self.notes = []  # what the user should know before the model is used
         self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
         self.counts = [sum(1 for v in y if v == c) for c in classes]  # rows of each class
         self.costs = _costs(m, self.counts, classes)
@@ -96,17 +103,8 @@ class Job:
         self.pairs = []
         self.open = False  # the solver has a state that a model can be made of
         self.used = bytearray(n)
+        self.wrong = bytearray(n) if m.budget else None  # rows at their bound, answered wrong
         self._reserve(classes)
-
-    def _reference(self):
-        """Train by the paper's algorithm, which is in Python and float only."""
-        if self.fixed and self.m.state is not None:
-            raise ValueError("solver: expected smo for the fixed state, got algorithm1")
-        from acclimate.svm import algorithm1 as svm_algorithm1
-
-        self.fixed = False
-        self.core = python_core()
-        self.solver = svm_algorithm1
 
     def _reserve(self, classes):
         """Get the solver state for the largest pair, before anything is changed."""
@@ -180,8 +178,6 @@ class Job:
 
     def _steps_at_once(self):
         """Solver steps that stay below the limit even if each computes two kernel rows."""
-        if self.solver is not self.core:
-            return 1  # the paper's algorithm visits one sample, in pieces
         if hasattr(self.core, "step_pieces"):
             return 8  # its pieces are shorter
         value = (2 if self.kind == RBF else 1) * 8 * self.shape[1] + 40
@@ -205,11 +201,17 @@ class Job:
         """Kernel factor for stored values by scikit-learn's "scale" rule, in pieces."""
         x, d = self.x, self.shape[1]
         count = self.n * d
-        total = square = 0
+        # The rule counts how far features lie apart, which the solver does not see.
+        apart = self.scaler.apart() if hasattr(self.scaler, "apart") else (0,) * d
+        total = square = column = 0
         for at in range(0, count, 4 * SAMPLES_AT_ONCE):
             for v in x[at : at + 4 * SAMPLES_AT_ONCE]:
+                v += apart[column]
                 total += v
                 square += v * v
+                column += 1
+                if column == d:
+                    column = 0
             yield
         variance = square / count - (total / count) ** 2
         self.gamma = 1.0 / (d * variance) if variance > 0 else 1.0
@@ -259,9 +261,9 @@ class Job:
 
     def _solver(self, name, *arguments):
         """Call a function of the solver; the one in Python goes in pieces."""
-        pieces = getattr(self.solver, name + "_pieces", None)
+        pieces = getattr(self.core, name + "_pieces", None)
         if pieces is None:
-            return getattr(self.solver, name)(*arguments)
+            return getattr(self.core, name)(*arguments)
         return (yield from pieces(*arguments))
 
     def _too_large(self):
@@ -288,8 +290,9 @@ class Job:
     def _train(self, steps):
         """Steps of the present pair in pieces; the solver's status at the end."""
         at_once = steps or self._steps_at_once()
-        solver = self.solver
+        solver = self.core
         in_pieces = hasattr(solver, "step_pieces")
+        again = 0
         while True:
             if in_pieces:
                 status = yield from solver.step_pieces(
@@ -299,16 +302,35 @@ class Job:
                 status = solver.step(self.work, self.x, self.rows, self.par, at_once)
             self.ticks += at_once
             yield
+            if status == P.CONVERGED and self._drifted(again):
+                again += 1
+                self.n_iter += int(self.word(P.N_ITER))
+                self.par[P.WARM] = 1
+                status = yield from self._solver("start", self.work, self.x, self.rows, self.par)
+                yield
             if status != P.RUNNING:
                 return status
 
+    def _drifted(self, again):
+        """True when float32 updates of the gradient may have lost more than the tolerance: it is
+        then computed anew from the coefficients, and training goes on from there."""
+        if self.fixed or self.solver is not self.core or again >= _RESTARTS:
+            return False
+        steps = self.word(P.N_ITER)
+        size = max(self.par[P.C_POS], self.par[P.C_NEG]) * self.word(_LARGEST)
+        return steps > (0 if not again else 1) and size * steps**0.5 * _FLOAT_STEP > self.m.tol
+
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
-        lost = self.word(P.N_SUPPORT if self.solver is self.core else P.N_ITER) == 0
+        lost = self.word(P.N_SUPPORT) == 0
         if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
             self._too_large()
         pair = yield from collect(self)
         self.pairs.append(pair)
+        if self.solver is self.core:
+            note = yield from trouble(self, status)
+            if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
+                self.notes.append(note)  # one of each kind, for however many pairs
         self.good = self.good and status == P.CONVERGED
         self.n_iter += int(self.word(P.N_ITER))
         self.gap = max(self.gap, self._gap())
@@ -328,8 +350,8 @@ class Job:
         out.gap = self.gap
         out.n_iter = self.n_iter
         if self.open:
-            if hasattr(self.solver, "finish"):  # the solver in Python stops inside a step too
-                self.solver.finish(self.work, self.rows, self.par)
+            if hasattr(self.core, "finish"):  # the solver in Python stops inside a step too
+                self.core.finish(self.work, self.rows, self.par)
             out.pairs.append(P.run(collect(self)))
             out.gap = max(self.gap, self._gap())
             out.n_iter += int(self.word(P.N_ITER))
@@ -351,14 +373,14 @@ class Job:
 
 def start_pieces(m, X, y):
     """Check the data in pieces; the last thing yielded is a job that has not touched the model."""
-    data = yield from prepare_pieces(X, y, m.storage, m._scale, not uses_fixed(m.state))
+    data = yield from prepare_pieces(
+        X, y, m.storage, m._scale, not uses_fixed(m.state), m.kernel_name != "poly"
+    )
     yield
-    warning = data[7]
     if m.budget:
         check_budget(m, data[3])
     job = Job(m, data, y)
     job.in_place = job.x is X
-    if warning and not m.warning:
-        m.warning = warning
-        print("SVM:", warning)
+    if data[7]:
+        job.notes.append(data[7])
     yield job

@@ -7,12 +7,12 @@ journal is written down twice.
 
 from dataclasses import dataclass
 
-from acclimate.nor import NorFlash
 from acclimate.store import Store
 from acclimate.store.capsule import Wanted
 from acclimate.store.slots import JOURNAL_PAGES
 from acclimate_host.capsules.build import read
 from acclimate_host.errors import Refused
+from acclimate_host.testing.nor import NorFlash
 
 
 def slot_bytes(region_bytes, page_bytes):

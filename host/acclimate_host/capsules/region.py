@@ -17,7 +17,7 @@ _REGISTER = """
 import gc
 gc.threshold(512)
 import _codec
-import acclimate as _native
+from acclimate import _native
 _native.register('codec', _codec)
 """
 _DEVICES = {

@@ -8,8 +8,9 @@ from acclimate_host.commands.model_files import array, channels_of, imported, st
 from acclimate_host.compile.choose import TooSmall, choose, described
 from acclimate_host.compile.cost_model import CORES
 from acclimate_host.compile.program_format import OPTIMIZERS
+from acclimate_host.compile.step import Options
 from acclimate_host.errors import AcclimateError
-from acclimate_host.model.network import with_loss
+from acclimate_host.model.network import LOSSES, SOFTMAX_NOTE, with_loss
 from acclimate_host.model.zoo import convolutions
 from acclimate_host.poet.inputs import amount, cost_table
 from acclimate_host.sparse.permute import channels_by_size
@@ -26,6 +27,11 @@ def add_arguments(parser):
     parser.add_argument("--percentile", type=float, default=100.0, help="of each range (100)")
     parser.add_argument("--headroom", type=float, default=0.0, help="for weights to grow (0)")
     parser.add_argument("--predict-only", action="store_true", help="no training")
+    parser.add_argument(
+        "--loss",
+        choices=LOSSES,
+        help="what training lowers; taken from the file where its output is a softmax",
+    )
     parser.add_argument(
         "--biases",
         type=int,
@@ -51,6 +57,11 @@ def add_arguments(parser):
         help="most bytes of the arena, as 100k: the fastest program within; a training step that "
         "no choice fits computes again or pages, for the least energy (the knee of the table)",
     )
+    add(
+        "--input-in-arena",
+        action="store_true",
+        help="the input lies in the arena (net.input), where later layers write over it",
+    )
     add("--core", default="m4f", choices=CORES, help="whose instructions count (m4f)")
     add = parser.add_argument_group("a step that needs more RAM than any choice").add_argument
     add("--board", default="m4", metavar="B", help="cost table or board, as for plan (m4)")
@@ -68,9 +79,10 @@ def run(args):
         scheme = Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
         if scheme.channels:
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
-        network = with_loss(network)
+        network = with_loss(network, _loss(args, network))
+    options = Options(input_in_arena=args.input_in_arena)
     try:
-        found = choose(network, scheme, ram, args.optimizer, args.core)
+        found = choose(network, scheme, ram, args.optimizer, args.core, options)
         program, rows = found.program, _chosen(found, args)
     except TooSmall as error:
         if scheme is None:
@@ -83,6 +95,16 @@ def run(args):
     layers = ", ".join(node.attrs["layer"] for node in convolutions(network.graph))
     print(f"convolutions, first to last: {layers}")
     table(_sizes(network, program, folder) + rows, ("what", "bytes"))
+
+
+def _loss(args, network):
+    """Return the loss that was asked for, or that the file has: never a guess."""
+    if args.loss is None and SOFTMAX_NOTE not in network.notes:
+        raise AcclimateError(
+            f"{args.model}: no softmax in the file says what its outputs are; --loss "
+            "cross-entropy where they are classes, --predict-only without training"
+        )
+    return args.loss or "cross-entropy"
 
 
 def _chosen(found, args):

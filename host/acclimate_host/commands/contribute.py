@@ -177,7 +177,7 @@ def _choose(case, network, gains, parts, memory, executor, args):
         channels = "".join(f" --channels {layer}:{count}" for layer, count in scheme.channels)
         lines.append(
             f"{budget:,} bytes: acclimate compile {args.model} "
-            f"--biases {scheme.bias_layers}{channels}"
+            f"--loss cross-entropy --biases {scheme.bias_layers}{channels}"
         )
     print(f"\nright on the {name} samples after a whole fine-tune ({whole.epochs} passes):")
     table(rows, ("arena", "chosen by", "arena used", "extra", "gains", "right", "trains"))

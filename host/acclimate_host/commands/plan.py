@@ -13,6 +13,7 @@ from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import paper_code
 from acclimate_host.poet import methods, networks
+from acclimate_host.poet.answer import optimality
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
 from acclimate_host.poet.inputs import Task, cost_table, whole
@@ -75,7 +76,8 @@ def add_arguments(parser):
         help="length of an open dimension of an .onnx file; may be repeated",
     )
     add("--check", action="store_true", help="judge the plan in a .json file instead of planning")
-    add("--time-limit", type=float, metavar="S", help="of an exact solve, in seconds")
+    add("--time-limit", type=float, metavar="S", help="of a solve, in seconds")
+    add("--cpu-limit", type=float, metavar="S", help="of a solve, in seconds of all processors")
     add("--out", metavar="FILE", help="write problem, plan and claim (or the sweep) as JSON")
     add("--picture", metavar="FILE", help="draw the schedule (or the sweep), .svg or .png")
     add(
@@ -131,8 +133,9 @@ def _refuse(args):
             raise AcclimateError(f"--{option} {name}: expected a name in .svg or .png")
     if args.bars and not args.sweep:
         raise AcclimateError("--bars draws a sweep; give --sweep method=A,B")
-    if args.time_limit is not None and not args.time_limit > 0:
-        raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
+    for option, limit in (("time", args.time_limit), ("cpu", args.cpu_limit)):
+        if limit is not None and not limit > 0:
+            raise AcclimateError(f"--{option}-limit {limit}: expected more than 0 seconds")
     if args.erases is not None and args.erases < 0:
         raise AcclimateError(f"--erases {args.erases}: expected 0 or more")
 
@@ -178,6 +181,8 @@ def _options(args):
             raise AcclimateError(begin + why)
     if args.time_limit:
         found["time_limit"] = args.time_limit
+    if args.cpu_limit:
+        found["cpu_limit"] = args.cpu_limit
     return found
 
 
@@ -253,7 +258,9 @@ def _by_method(args, task, problem, budget):
         of = "costs of the file"
     rows = _rows(graph, budget, found) + _wear(budget, found.verdict, costs)
     rows.append(("optimality", _bound(found), ""))
-    proof = {"lower_bound": found.lower_bound, "proven": found.proven}
+    proof = {
+        name: getattr(found, name) for name in ("lower_bound", "proven", "class_proven", "space")
+    }
     said = (f"{args.model} on {of}, {len(graph.nodes)} tensors",)
     return Made(said, tuple(rows), found.plan, {**_claim(found.verdict), **proof})
 
@@ -297,9 +304,7 @@ def _rows(graph, budget, found):
 def _bound(found):
     if found.lower_bound is None:
         return "-"
-    energy = found.verdict.energy
-    gap = max(0.0, 1 - found.lower_bound / energy) if energy else 0.0
-    return "proven optimal" if found.proven else f"at most {100 * gap:.2g} % above optimum"
+    return optimality(found.verdict.energy, found)
 
 
 def _wear(budget, verdict, costs):

@@ -77,7 +77,8 @@ def _line(row):
     if "fault" in row:
         return (row["board"], row["method"], f"{row['ram_bytes']:,}", "-", "-", row["fault"])
     over = 100 * (row["energy"] / row["full_energy"] - 1) if row["full_energy"] else 0.0
-    note = f"{over:+.2f} % energy" + (", proven" if row["proven"] else "")
+    words = ", proven" if row["proven"] else ", best of its class" if row["class_proven"] else ""
+    note = f"{over:+.2f} % energy{words}"
     return (
         row["board"],
         row["method"],

@@ -15,6 +15,7 @@ from acclimate_host.commands import (
 )
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError
+from acclimate_host.figures import tomllib
 from acclimate_host.poet import costs
 from acclimate_host.poet.inputs import cost_table
 from acclimate_host.poet.measure import (
@@ -149,5 +150,5 @@ def _table(args, rows, pages, power, how):
     kind = "estimated" if "estimate" in how else "measured"
     title = found.title if found else (args.port or "board")
     text = table_text(_name(args), title, found.core if found else "", kind, 1, figures)
-    costs.parse(costs.tomllib.loads(text), "the new table")
+    costs.parse(tomllib.loads(text), "the new table")
     return text

@@ -1,25 +1,37 @@
 # SPDX-License-Identifier: MIT
 """``acclimate show``: a network's training step as text and drawing, its memory, its arena."""
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from acclimate_host.commands import table
 from acclimate_host.commands.model_files import channels_of, imported
 from acclimate_host.compile.arena import live_bytes
+from acclimate_host.compile.choose import choose, described
+from acclimate_host.compile.cost_model import CORES, CostModel
+from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
-from acclimate_host.model import text, zoo
+from acclimate_host.model import mlperf_tiny, text, zoo
 from acclimate_host.model.network import with_loss
+from acclimate_host.model.seeded import seeded_network
 from acclimate_host.plots.graph import graph_picture
+from acclimate_host.poet.inputs import amount
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.scheme import Scheme, full, last_layers, published
 
+BOARDS = {"m4f": "nrf52840", "m0": "samd21"}  # emulated ones of a core
 MOST_CLASSES = 65535
 MOST_PATCHES = 100  # along an edge; a larger input than these boards hold
 
 
 def add_arguments(parser):
-    parser.add_argument("net", help="a .onnx or .tflite file, or one of " + ", ".join(zoo.names()))
+    parser.add_argument(
+        "net",
+        help="a .onnx or .tflite file, or one of "
+        + ", ".join((*zoo.names(), *mlperf_tiny.names())),
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--published", type=float, metavar="KIB", help="train by the scheme of this extra memory"
@@ -36,6 +48,15 @@ def add_arguments(parser):
     )
     parser.add_argument("--classes", type=int, default=10, help="of the classifier (10)")
     parser.add_argument("--patches", type=int, default=2, help="per edge above 32x32 (2)")
+    parser.add_argument(
+        "--ram", metavar="BYTES", help="show the fastest program within an arena of so many bytes"
+    )
+    parser.add_argument(
+        "--core", choices=CORES, help="predict the instructions of this core, by operation"
+    )
+    parser.add_argument(
+        "--count", action="store_true", help="and count them on the emulated board of the core"
+    )
     parser.add_argument("--nodes", action="store_true", help="print every node")
     parser.add_argument("--out", metavar="FILE", help="draw the graph, as .svg")
     parser.add_argument("--arena", metavar="FILE", help="draw the arena, as .svg or .png")
@@ -47,15 +68,14 @@ def run(args):
             f"--classes {args.classes}, --patches {args.patches}: expected 1 or more, at most "
             f"{MOST_CLASSES} classes and {MOST_PATCHES} patches"
         )
-    graph = _graph(args)
+    network = _network(args)
+    graph = network.graph
     scheme = _scheme(args, graph)
-    options = Options(patch_grid=args.patches)
-    if scheme is None:
-        step = inference_step(graph, options)
-    else:
-        step = training_step(graph, scheme, options)
+    step = _step(args, network, scheme)
     print(text.dump(step.graph, None if args.nodes else 0))
     table(_memory(graph, scheme, step), ("memory", "bytes"))
+    if args.core or args.count:
+        table(*_instructions(args, network, step, scheme is not None))
     if args.out:
         graph_picture(Path(args.out), step.graph, f"{Path(args.net).name}: one step")
         print(f"drawn in {args.out}")
@@ -66,13 +86,60 @@ def run(args):
         print(f"drawn in {args.arena}")
 
 
-def _graph(args):
-    """Return the forward graph of a file or a known net; with a loss where something trains."""
-    if Path(args.net).suffix not in (".onnx", ".tflite"):
-        return zoo.backbone(args.net, args.classes)
-    network = imported(args.net)
+def _network(args):
+    """Return the network of a file, or a known net with values of its own.
+
+    It has a loss where something trains.
+    """
+    if Path(args.net).suffix in (".onnx", ".tflite"):
+        network = imported(args.net)
+        if not network.quantized:
+            network = replace(seeded_network(network.graph), notes=network.notes)
+    elif args.net in mlperf_tiny.names():
+        network = seeded_network(mlperf_tiny.network_graph(args.net))
+    else:
+        network = seeded_network(zoo.backbone(args.net, args.classes))
     trains = args.full or args.last is not None or args.biases is not None
-    return with_loss(network).graph if trains else network.graph
+    return with_loss(network) if trains else network
+
+
+def _step(args, network, scheme):
+    """Return the Step that is shown: the choice within --ram, or whole patches as asked for."""
+    if args.ram is not None:
+        found = choose(network, scheme, amount(args.ram), core=args.core or "m4f")
+        print(described(found.step))
+        return found.step
+    options = Options(patch_grid=args.patches)
+    if scheme is None:
+        return inference_step(network.graph, options)
+    return training_step(network.graph, scheme, options)
+
+
+def _instructions(args, network, step, trains):
+    """Return (rows, heads): instructions by operation, as predicted and as a board counts."""
+    core = args.core or "m4f"
+    program = encode(step, network)
+    predicted, counted = Counter(), Counter()
+    names = {}
+    for instruction, count in CostModel.load(core).program(program, trains):
+        names[instruction.at] = instruction.op
+        predicted[instruction.op] += count
+    if args.count:
+        from acclimate_host.connect.count_network import instructions
+
+        for at, count in instructions(BOARDS[core], program, trains)[0]:
+            # What PITCH prepares is counted with it.
+            at = at if names[at] != "PITCH" else min(n for n in names if n > at)
+            counted[names[at]] += count
+    heads = ("operation", f"predicted, {core}") + (("counted",) if args.count else ())
+    rows = [_row(op, count, counted, args.count) for op, count in predicted.most_common()]
+    rows = [row for row in rows if row[0] != "PITCH"]
+    return [*rows, _row("all", sum(predicted.values()), counted, args.count, True)], heads
+
+
+def _row(op, predicted, counted, shown, is_sum=False):
+    real = sum(counted.values()) if is_sum else counted[op]
+    return (op, f"{round(predicted):,}") + ((f"{real:,}",) if shown else ())
 
 
 def _scheme(args, graph):

@@ -18,6 +18,8 @@ from .rows import pack_rows, rows_bytes
 from .storage import aligned
 
 SUM_LIMIT = 1 << 31
+MANY = 4  # from how many output pixels on four channels go at a time: net_work.h
+GATHERED = 64  # pixels whose gradients an update gathers at once: net_work.h
 # Signed fields of the records; all others are unsigned.
 _SIGNED = {
     "zero_x",
@@ -175,7 +177,36 @@ def forward_work(layer):
         columns = (layer.window[3] - 1) * layer.stride[1] + layer.kernel[1]
         return 8 * layer.kernel[0] * (columns + layer.kernel[1])
     row = taps * layer.cin // layer.groups + 8  # filled twice, trained and frozen part
-    return aligned(2 * 2 * row + row)
+    quads = 9 * layer.kernel[0] * aligned(layer.kernel[1] * layer.cin) + 4 + 4 * layer.window[3]
+    return aligned(max(5 * row, quads if layer.groups == 1 and _has_many(layer) else 0))
+
+
+def _has_many(layer):
+    return layer.window[2] * layer.window[3] >= MANY
+
+
+def gradient_work(layer):
+    """Return the bytes that the gradient of a layer's input needs: net_gradient_work."""
+    (kh, kw), ow = layer.kernel, layer.window[3]
+    if not layer.depthwise:
+        return 8 * (layer.cin + 3) + 4 * layer.cout
+    reached = max((ow - 1) * layer.stride[1] + kw, layer.window[5] + layer.window[1])
+    return 8 * kh * (kw + ow) + 16 * reached
+
+
+def weight_work(layer, split):
+    """Return the bytes that an update of `split` channels takes to be fast: net_weight_work."""
+    taps = math.prod(layer.kernel)
+    if layer.depthwise:
+        return 16 * taps
+    pixels = layer.window[2] * layer.window[3]
+    if taps * pixels == 1:
+        return 4 * split
+    return 4 * split * (taps + 1) + 4 * min(_up_even(pixels), GATHERED)
+
+
+def _up_even(count):
+    return count + count % 2
 
 
 def check_sums(layer, bias):

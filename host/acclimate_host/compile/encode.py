@@ -112,6 +112,7 @@ def _header(placement, constants, code, body_bytes):
         "weights": offsets.get("weights", 0),
         "weights_bytes": len(constants.trained),
         "input_bytes": x.elements * placement.element_bytes,
+        "input": placement.at(x.name) + 1 if placement.has(x.name) else 0,
         "output": placement.at(y.name),
         "outputs": y.elements,
         "slots": code.slots,

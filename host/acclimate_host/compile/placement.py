@@ -7,7 +7,7 @@ from functools import cached_property
 
 from ..model.graph import GraphError
 from .arena import lay_out, live_bytes
-from .blob import LayerShape, forward_work, matrix_bytes
+from .blob import LayerShape, forward_work, gradient_work, matrix_bytes, weight_work
 from .patches import convs_of, front_workspace
 from .program_format import STATE
 from .storage import Buffer, aligned, buffers, owner
@@ -29,7 +29,7 @@ class Placement:
             raise GraphError("optimizer wide: float32 weights have all their bits; take plain")
         self.element_bytes = 4 if self.is_float else 1
         self.graph = _as_float(step.graph) if self.is_float else step.graph
-        self.taken = step.taken
+        self.taken, self._with_input = step.taken, step.input_in_arena
         self.layers = {
             node.attrs["layer"]: LayerShape(network.graph, node)
             for node in network.graph.nodes
@@ -121,7 +121,7 @@ class Placement:
 
     def _buffers(self):
         found, end = [], max(0, len(self.graph.nodes) - 1)
-        for buffer in buffers(self.graph, self.taken):
+        for buffer in buffers(self.graph, self.taken, self._with_input):
             tensor = self.graph.tensors.get(buffer.name)
             if tensor is not None and tensor.kind not in ("trained", "loss"):
                 found.append(buffer)
@@ -151,13 +151,13 @@ class Placement:
             yield "work", 4 * self.graph[node.inputs[0]].elements
         layer = self.layers.get(node.attrs.get("layer"))
         if node.op == "input_gradient":
-            yield "work", self._gradient_work(layer)
+            is_plane = self.is_float and layer.depthwise
+            yield "work", self._plane_work(node) if is_plane else gradient_work(layer)
         elif node.op in POOL_GRADIENTS:
-            _, height, width = self.graph[node.outputs[0]].shape
-            yield "work", 4 * height * width
+            yield "work", self._plane_work(node)
         elif node.op == "weight_update":
             count = node.attrs.get("split", layer.cin // layer.groups)
-            yield "work", 4 if layer.depthwise else 4 * count
+            yield "work", 4 * count if self.is_float else weight_work(layer, count)
         elif node.phase == "forward" and not self.is_float:
             steps = node.attrs["steps"] if node.op == "patches" else (node,)
             found = [attrs.get("layer") for step in steps for attrs in convs_of(step)]
@@ -165,12 +165,10 @@ class Placement:
             if works:
                 yield "work", max(works)
 
-    @staticmethod
-    def _gradient_work(layer):
-        """Sums of two pixels (depthwise: of one channel), and their gradients in 16 bits."""
-        if layer.depthwise:
-            return 4 * layer.x.shape[1] * layer.x.shape[2]
-        return 8 * (layer.cin + 3) + 4 * layer.cout
+    def _plane_work(self, node):
+        """Sums of one channel of the input."""
+        _, height, width = self.graph[node.outputs[0]].shape
+        return 4 * height * width
 
 
 def _named(parts, name):

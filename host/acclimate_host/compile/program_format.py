@@ -19,7 +19,7 @@ HEADER = Record(
     "P",
     (
         Field("magic", 4, "`ANET`"),
-        Field("format", 1, "version of this table: 3"),
+        Field("format", 1, "version of this table: 4"),
         Field("dtype", 1, "0 int8, 1 float32"),
         Field("optimizer", 1, "see Optimizers"),
         Field("input_zero", 1, "zero point of the input (int8)"),
@@ -42,6 +42,7 @@ HEADER = Record(
         Field("needs", 1, "1: it trains more than biases and dense layers, or with an optimizer"),
         Field("input_scale", 4, "scale of the input (float32)"),
         Field("output_scale", 4, "scale of the outputs (float32)"),
+        Field("input", 4, "arena offset + 1 of the input, 0 for the caller's buffer"),
         Field("crc", 4, "CRC-32 of the header before it and of all bytes behind it"),
     ),
 )
@@ -166,7 +167,7 @@ STATUS = {
     "NOT_FINITE": -3,
     "NO_KERNEL": -4,
 }
-FORMAT = 3
+FORMAT = 4
 
 
 def code(name):

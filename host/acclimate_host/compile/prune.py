@@ -10,14 +10,35 @@ from ..model.graph import GraphError, Node
 def prune(graph, scheme):
     """Return the training step that updates only what `scheme` names, and the classifier.
 
+    The classifier is the dense layers, or the last convolution where there is none.
+
     A weight trained in part is split: `L.wt` holds the first input channels, in RAM, `L.w` the
     others, in flash; of the layer's input those channels alone are kept, as `L.keep`.
     """
-    cut = _Cut(graph, scheme)
+    cut = _Cut(graph, with_classifier(graph, scheme))
     cut.check_reach()
     nodes = [cut.forward_or_backward(node) for node in graph.nodes if cut.wanted(node)]
     nodes = [node for group in nodes for node in group]
-    return drop_dead(graph.with_nodes(nodes, cut.tensors.values()))
+    pruned = drop_dead(graph.with_nodes(nodes, cut.tensors.values()))
+    if not any(node.writes for node in pruned.nodes):
+        raise GraphError(f"{graph.name}: nothing would be trained: it has no layer with weights")
+    return pruned
+
+
+def with_classifier(graph, scheme):
+    """Return the scheme; without a dense layer the last convolution is its classifier.
+
+    A network that ends with a convolution (and a pool) then trains it whole, as a dense layer.
+    """
+    forward = [node for node in graph.nodes if node.phase == "forward"]
+    convs = [node for node in forward if node.op == "conv"]
+    if any(node.op == "dense" for node in forward) or not convs:
+        return scheme
+    layer, depth = convs[-1].attrs["layer"], graph[convs[-1].inputs[0]].shape[0]
+    channels = tuple((name, count) for name, count in scheme.channels if name != layer)
+    return replace(
+        scheme, bias_layers=max(1, scheme.bias_layers), channels=(*channels, (layer, depth))
+    )
 
 
 def inference(graph):

@@ -19,7 +19,7 @@ class Options:
     `planes`: channels that a convolution hands at once to the depthwise layer fused with it.
     `choice`: a Choice for single layers, in place of `fuse_forward`, `planes`, `patch_grid`.
     `patch_grid` patches along each edge for layers above 32x32 (1: whole tensors);
-    `input_in_arena` counts the caller's input buffer too.
+    `input_in_arena`: the input lies in the arena, where others lie when it is dead.
     """
 
     gradient_dtype: str = "int8"
@@ -63,6 +63,7 @@ class Step:
     taken: dict
     buffers: tuple
     layout: Layout
+    input_in_arena: bool = False
 
 
 def training_step(forward, scheme, options=None, tries=400):
@@ -106,4 +107,4 @@ def finish(graph, options, tries=400):
     check(graph)
     found = tuple(buffers(graph, taken, options.input_in_arena))
     layout = Layout({}, 0, 0) if tries is None else lay_out(found, tries)
-    return Step(graph, taken, found, layout)
+    return Step(graph, taken, found, layout, options.input_in_arena)

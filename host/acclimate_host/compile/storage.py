@@ -61,10 +61,15 @@ def _candidates(graph, node):
     if node.op == "conv" and is_depthwise(graph, node):
         return (0,) if _runs_in_place(graph, node) else ()
     if node.op == "input_gradient" and node.attrs.get("groups", 1) > 1:
-        # Channel by channel: depthwise only.
+        # Four channels at a time, row by row: depthwise only.
         g, gx = (graph[name].shape[0] for name in (node.inputs[0], node.outputs[0]))
-        return (0,) if node.attrs["groups"] == g == gx else ()
+        # A row of g is read before the row of gx that lies over it is written.
+        return (0,) if node.attrs["groups"] == g == gx and _has_no_stride(node) else ()
     return ()
+
+
+def _has_no_stride(node):
+    return max(geometry(node.attrs).stride) == 1
 
 
 def _runs_in_place(graph, node):

@@ -8,7 +8,7 @@ from acclimate_host.connect import mpy, package
 from acclimate_host.errors import AcclimateError, BoardError, Refused
 
 _LOAD = (
-    "import acclimate as _native\nprint(_native.load({name!r}) is not None, "
+    "from acclimate import _native\nprint(_native.load({name!r}) is not None, "
     "_native.reason({name!r}))"
 )
 _HEADER = "with open({path!r}, 'rb') as f: print(list(f.read(4)))"

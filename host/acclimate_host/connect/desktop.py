@@ -15,6 +15,7 @@ from acclimate_host.paths import built, program
 
 _AGENT = Path(__file__).with_name("desktop_agent.py")
 NAMES = ("desktop", "desktop-f32")
+_CALL_S = 600  # other programs may need this computer too
 
 
 def binary(name="desktop"):
@@ -40,12 +41,14 @@ class DesktopBoard(Board):
     :param root: its file system; a temporary folder is made and removed without it.
     :param path: folders that come before the board's own on the module path.
     :param heap_bytes: size of the heap.
+    :param interpreter: another interpreter that is started as this one is.
     """
 
-    def __init__(self, name="desktop", root=None, path=(), heap_bytes=None):
-        if missing(name):
+    def __init__(self, name="desktop", root=None, path=(), heap_bytes=None, interpreter=None):
+        if interpreter is None and missing(name):
             raise Missing(f"{name}: {missing(name)}")
         self.name = name
+        self._interpreter = interpreter or binary(name)
         self._own_root = root is None
         self.root = str(root) if root else tempfile.mkdtemp(prefix="acclimate-")
         self.lib = self.root + "/lib"
@@ -56,7 +59,7 @@ class DesktopBoard(Board):
         self._start()
 
     def _start(self):
-        command = [binary(self.name)]
+        command = [self._interpreter]
         if self.heap_bytes:
             command += ["-X", f"heapsize={self.heap_bytes}"]
         search = ":".join([*self.path, self.root, ".frozen", self.lib])
@@ -69,7 +72,7 @@ class DesktopBoard(Board):
             env={**os.environ, "MICROPYPATH": search},
         )
 
-    def exec(self, code, timeout_s=10, consumer=None):
+    def exec(self, code, timeout_s=_CALL_S, consumer=None):
         if isinstance(code, str):
             code = code.encode()
         deadline = time.monotonic() + timeout_s

@@ -8,6 +8,13 @@ if there is one, 0x04.
 import io
 import sys
 
+
+def print_exception(error, file):
+    """What an interpreter without sys.print_exception can tell."""
+    file.write("%s: %s\n" % (type(error).__name__, error))
+
+
+print_exception = getattr(sys, "print_exception", print_exception)
 scope = {"__name__": "__main__"}
 while True:
     line = sys.stdin.buffer.readline()
@@ -24,6 +31,6 @@ while True:
         pass
     except BaseException as error:
         text = io.StringIO()
-        sys.print_exception(error, text)
+        print_exception(error, text)
         traceback = text.getvalue()
     sys.stdout.write("\x04" + traceback + "\x04")

@@ -2,6 +2,7 @@
 """Copy the device package to a board: choose, check, copy what differs, verify, tidy up."""
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -172,21 +173,24 @@ def _copy_verified(board, path, data):
 
 
 def install_drive(folder, only=None):
-    """Copy the sources to a mounted CIRCUITPY drive; return a InstallReport.
+    """Copy the package to a mounted CIRCUITPY drive; return a InstallReport.
 
-    CircuitPython reads its own kind of .mpy only, and no native code: sources fit always.
+    CircuitPython reads its own kind of .mpy only, and no native code. With its compiler (see
+    `package.circuitpython_compiler`) bytecode is copied, else the sources.
     """
     drive = Path(folder)
     if not drive.is_dir():
         raise Missing(f"no folder {folder}")
-    if not (drive / "boot_out.txt").exists():
+    about = drive / "boot_out.txt"
+    if not about.exists():
         raise Refused(f"{folder} has no boot_out.txt: is it a CIRCUITPY drive?")
     target = drive / "lib" / "acclimate"
     target.mkdir(parents=True, exist_ok=True)
     report = InstallReport(str(drive), None)
-    names, _ = package.closure(only)
-    for name in names:
-        data, path = package.stamped(name), target / (name + ".py")
+    compiler = _drive_compiler(about.read_text(encoding="utf-8", errors="replace"), report)
+    files = package.build_circuitpython(only, compiler=compiler)
+    for name, data in files.items():
+        path = target / name
         if path.exists() and path.read_bytes() == data:
             report.kept.append(path.name)
             continue
@@ -195,8 +199,24 @@ def install_drive(folder, only=None):
             raise AcclimateError(f"{path} differs after copying: try again")
         report.copied.append(path.name)
         report.size_bytes += len(data)
-    for twin in target.glob("*.mpy"):
-        if twin.stem in names:
+    for twin in sorted(target.iterdir()):
+        wanted = {twin.stem + ".py", twin.stem + ".mpy"} & files.keys()
+        if wanted and twin.name not in wanted:
             twin.unlink()
             report.removed.append(twin.name)
     return report
+
+
+def _drive_compiler(about, report):
+    """Return the compiler for a drive, or None: bytecode is read by its own major version only."""
+    compiler = package.circuitpython_compiler()
+    if compiler is None:
+        return None
+    made, found = (
+        re.findall(r"CircuitPython (\d+)", text)[:1]
+        for text in (package.compiler_version(compiler), about)
+    )
+    if made and made == found:
+        return compiler
+    report.notes.append(f"sources were copied: {compiler} is for another CircuitPython")
+    return None

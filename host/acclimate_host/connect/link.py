@@ -49,6 +49,7 @@ class Link(SerialTransport):
         self.busy = False  # code that Ctrl-C did not stop
         self.mounted = False
         self.is_pty = False
+        self.patience_s = 0  # more than the usual limits
 
     def close(self):
         self.serial.close()
@@ -60,13 +61,21 @@ class Link(SerialTransport):
         limits = [limit for limit in (timeout, timeout_overall) if limit is not None]
         return self.serial.read_until(ending, min(limits, default=10), data_consumer)
 
+    def hears(self, timeout_s):
+        """Wait for input; return whether some came."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            if self.serial.fill():
+                return True
+        return False
+
     def enter_raw_repl(self, soft_reset=False, timeout_overall=10):
         """Stop what runs and get the raw REPL's prompt, or say which of three stages failed."""
         deadline = time.monotonic() + timeout_overall
         stage = "interrupt"
         while True:
             self.serial.write(b"\r" + _CTRL_C + _CTRL_C)
-            heard = self._wait_any(_INTERRUPT_S)
+            heard = self.hears(_INTERRUPT_S)
             if heard:
                 stage = "raw repl"
                 self.serial.drain()
@@ -84,7 +93,9 @@ class Link(SerialTransport):
         """Restart the interpreter: an empty heap, the same file system."""
         self.serial.read_until(b">", 1)
         self.serial.write(_CTRL_D)
-        if not self.serial.read_until(RAW_PROMPT, timeout_s).endswith(RAW_PROMPT):
+        if not self.serial.read_until(RAW_PROMPT, timeout_s + self.patience_s).endswith(
+            RAW_PROMPT
+        ):
             raise ConnectError(_STAGE_TEXT["raw repl"] % self.device_name, "raw repl")
 
     def run(self, code, timeout_s=10, consumer=None):
@@ -115,7 +126,7 @@ class Link(SerialTransport):
     def interrupt(self):
         """Send Ctrl-C and forget what the interrupted code still prints."""
         self.serial.write(_CTRL_C)
-        if self.serial.read_until(_CTRL_D + b">", 1).endswith(b">"):
+        if self.serial.read_until(_CTRL_D + b">", 1 + self.patience_s).endswith(b">"):
             self.serial.buffer[:0] = b">"  # the prompt that the next command looks for
         else:
             self.busy = True
@@ -124,16 +135,9 @@ class Link(SerialTransport):
         """Serve mpremote's file functions."""
         return self.run(command, consumer=data_consumer).encode()
 
-    def _wait_any(self, timeout_s):
-        deadline = time.monotonic() + timeout_s
-        while time.monotonic() < deadline:
-            if self.serial.fill():
-                return True
-        return False
-
     def _check_answer(self):
         try:
-            answer = self.run("print(6*7)", 5)
+            answer = self.run("print(6*7)", 5 + self.patience_s)
         except BoardTimeout as error:
             raise ConnectError(_STAGE_TEXT["answer"] % self.device_name, "answer") from error
         if answer.strip() != "42":

@@ -67,8 +67,8 @@ _TOGETHER = {
 }
 
 
-# Where the heap is small only these lie together.
-_APART = {"__init__": _TOGETHER["__init__"]}
+# Where the heap is small none lie together.
+_APART = {}
 _SMALL_ARCHS = ("armv6m",)
 
 
@@ -136,7 +136,10 @@ class Layout:
         names = names or self.units[unit]
         texts = [_Module(self, name).on_board() for name in names]
         head = texts[0].partition("\n")[0]
-        return head + "\n" + "\n".join(text.partition("\n")[2] for text in texts)
+        texts = [text.partition("\n")[2] for text in texts]
+        if unit == "__init__" and "_native" in names:  # one name for it, wherever it lies
+            texts.append(f'_native = __import__("{PACKAGE}")\n')
+        return head + "\n" + "\n".join(texts)
 
     def for_board(self, text):
         """Return a program's text with its imports of the package as they are on a board."""

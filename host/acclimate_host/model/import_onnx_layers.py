@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .importing import FUNCTIONS, dilate, mean_layer, same_padding, table
+from .importing import FUNCTIONS, dilate, mean_layer, same_padding, table, with_room
+from .network import SOFTMAX_NOTE
 from .onnx_file import Stored
 
 _FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hard_swish"}
@@ -128,17 +129,21 @@ class Layers:
         ):
             low.problems.add(f"{op.name} with {data.dtype} weights", "symmetric int8 weights")
             return
-        low.values[name + ".w"] = np.ascontiguousarray(data)
+        real = np.zeros(len(data)) if bias is None else np.ravel(self.constant(op.inputs[2]))
         scale = np.broadcast_to(weight.scale, (len(data),))
+        if x in low.scales:
+            data, coarse = with_room(data, scale, low.scales[x][0], real)
+            changed = np.flatnonzero(coarse != scale).tolist()
+            if changed:
+                low.notes.append(f"{name}: channels {changed} have tiny weights: coarser scales")
+            scale = coarse
+        low.values[name + ".w"] = np.ascontiguousarray(data)
         low.scales[name + ".w"] = (tuple(scale.tolist()), 0)
         unit = scale * low.scales[x][0] if x in low.scales else scale
         low.scales[name + ".b"] = (tuple(unit.tolist()), 0)
-        stored = np.zeros(len(data))
-        if isinstance(bias, Stored):
-            stored = np.ravel(bias.real) / unit
-        elif bias is not None:
-            stored = np.ravel(bias) / unit
-        low.values[name + ".b"] = np.clip(np.rint(stored), -(2**30), 2**30).astype(np.int32)
+        # Without a scale of x the model is refused later.
+        stored = np.rint(real / unit) if x in low.scales else np.zeros(len(data))
+        low.values[name + ".b"] = stored.astype(np.int32)
 
     # ---- what is folded into a layer -----------------------------------------------------------
 
@@ -372,7 +377,7 @@ class Layers:
         if op.outputs[0] not in self.file.outputs:
             self.low.problems.add(f"{op.name} within the network", "softmax at the output")
             return
-        self.low.notes.append("softmax at the output left out: outputs are its inputs")
+        self.low.notes.append(SOFTMAX_NOTE)
         self.low.made[op.outputs[0]] = self.low.made[op.inputs[0]]
 
     def _function(self, op):

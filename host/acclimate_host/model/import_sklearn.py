@@ -35,11 +35,13 @@ def import_mlp(model, name="mlp"):
     two outputs 0 and z: their softmax is the probability that scikit-learn gives. A scaler is
     folded into the first layer, or becomes a layer of its own where its factors differ much.
 
-    :raises ModelImportError: for other estimators, or one that is not fitted
+    :raises ModelImportError: for other estimators, one that is not fitted, or labels that are
+        not 0, 1, 2 and on: the board answers with the number of the output
     """
     scaler, model = _split(model)
     if not hasattr(model, "coefs_"):
         raise ModelImportError("model: expected a fitted MLPClassifier; call fit first")
+    _check_labels(model.classes_)
     weights = [np.asarray(w, np.float64).T for w in model.coefs_]
     biases = [np.asarray(b, np.float64) for b in model.intercepts_]
     scaling = _scaling(scaler, weights[0].shape[1])
@@ -48,6 +50,18 @@ def import_mlp(model, name="mlp"):
         weights[0], scaling = weights[0] * scaling[0], None
     notes = _as_classes(model, weights, biases)
     return _built(name, model.activation, scaling, weights, biases, notes)
+
+
+def _check_labels(classes):
+    """Refuse labels that are not what the board answers: the numbers 0, 1, 2 and on."""
+    classes = np.asarray(classes)
+    numbers = classes.dtype.kind in "biuf"
+    if not numbers or classes.tolist() != list(range(len(classes))):
+        shown = ", ".join(map(str, classes.tolist()[:6]))
+        raise ModelImportError(
+            f"model: labels {shown}: the board answers 0 to {len(classes) - 1}; fit on these "
+            "numbers (sklearn.preprocessing.LabelEncoder) and keep the encoder"
+        )
 
 
 def _split(model):

@@ -24,7 +24,7 @@ from .importing import (
     same_padding,
     table,
 )
-from .network import Network, check_values, with_scales
+from .network import SOFTMAX_NOTE, Network, check_values, with_scales
 from .tflite_file import read_tflite
 
 _LOOKUPS = {
@@ -82,6 +82,7 @@ class _Lowering:
             "MEAN": self._mean,
             "PAD": self._pad,
             "SOFTMAX": self._softmax,
+            "DEQUANTIZE": self._dequantize,
             **self.streams.handlers,
             **dict.fromkeys(_LOOKUPS, self._lookup),
             **dict.fromkeys(_RESHAPES, self._reshape),
@@ -118,6 +119,7 @@ class _Lowering:
         if len(self.file.outputs) != 1:
             self.problems.add(f"{len(self.file.outputs)} outputs", "one output")
         index = self.file.inputs[0]
+        index = self._stored(index)
         given = self.tensor(index)
         reshaped = [op for op in self.file.ops if op.name in _RESHAPES and op.inputs[0] == index]
         shape = self.tensor(reshaped[0].outputs[0]).shape if reshaped else given.shape
@@ -132,6 +134,27 @@ class _Lowering:
             self.place(index, self.build.x)
             if reshaped:
                 self.place(reshaped[0].outputs[0], self.build.x)
+
+    def _stored(self, index):
+        """Return the int8 tensor that stands for the file's input: behind its QUANTIZE."""
+        readers = [op for op in self.file.ops if index in op.inputs]
+        if self.tensor(index).dtype != "FLOAT32" or [o.name for o in readers] != ["QUANTIZE"]:
+            return index
+        self.notes.append("the file's input is float32, here int8: net.quantize stores it")
+        return readers[0].outputs[0]
+
+    def _dequantize(self, op):
+        if op.outputs[0] != self.file.outputs[0]:
+            self.problems.add("DEQUANTIZE within the network", "int8 from input to output")
+            return
+        self.notes.append("the file's output is float32, here int8: net.real_outputs reads it")
+        self.made[op.outputs[0]] = self.made[op.inputs[0]]
+
+    def _is_end(self, index):
+        """Tell whether a tensor is the output, or stands behind no more than its DEQUANTIZE."""
+        readers = [op for op in self.file.ops if index in op.inputs]
+        ends = [op.outputs[0] for op in readers if op.name == "DEQUANTIZE"]
+        return self.file.outputs[0] in (index, *ends)
 
     def place(self, index, name):
         """Say that the graph's tensor `name` is the file's tensor `index`."""
@@ -169,14 +192,21 @@ class _Lowering:
         self.values[name + ".w"] = np.ascontiguousarray(weight, np.int8)
         outputs = len(weight)
         bias = self.tensor(op.inputs[2]).data if len(op.inputs) > 2 and op.inputs[2] >= 0 else None
-        bias = np.zeros(outputs, np.int32) if bias is None else np.ravel(bias).astype(np.int32)
-        self.values[name + ".b"] = bias
+        self.values[name + ".b"] = self.bias(op, np.zeros(outputs) if bias is None else bias)
         found = self.tensor(op.inputs[1])
         if found.zero_point is not None and found.zero_point.any():
             self.problems.add(f"{op.name} weights with a zero point", "symmetric int8 weights")
         scale = np.broadcast_to(found.scale, (outputs,))
         self.scales[name + ".w"] = (tuple(scale.tolist()), 0)
         self.scales[name + ".b"] = (tuple((scale * self.scales[x][0]).tolist()), 0)
+
+    def bias(self, op, values):
+        """Return stored biases as int32; what does not fit is noted, never cut."""
+        values = np.ravel(values)
+        if np.abs(values.astype(np.float64)).max(initial=0) > 2**31 - 1:
+            self.problems.add(f"{op.name} with a bias beyond int32", "int32 biases")
+            return np.zeros(len(values), np.int32)
+        return values.astype(np.int32)
 
     # ---- layers ----------------------------------------------------------------------------
 
@@ -285,10 +315,10 @@ class _Lowering:
         self.place(op.outputs[0], y)
 
     def _softmax(self, op):
-        if op.outputs[0] != self.file.outputs[0]:
+        if not self._is_end(op.outputs[0]):
             self.problems.add("SOFTMAX within the network", "softmax at the output")
             return
-        self.notes.append("softmax at the output left out: outputs are its inputs")
+        self.notes.append(SOFTMAX_NOTE)
         self.made[op.outputs[0]] = self.made[op.inputs[0]]
 
     def _lookup(self, op):

@@ -200,7 +200,7 @@ class Streams:
         y = low.build.conv(name, source, channels, (rows, 1), 1, channels, relu, 0, limit)
         low.values[name + ".w"] = np.ascontiguousarray(weight, np.int8)
         bias = [np.ravel(low.tensor(each.op.inputs[2]).data) for each in pending]
-        low.values[name + ".b"] = np.concatenate(bias).astype(np.int32)
+        low.values[name + ".b"] = low.bias(pending[0].op, np.concatenate(bias))
         scale = np.concatenate(
             [
                 np.broadcast_to(low.tensor(each.op.inputs[1]).scale, (len(each.weight),))

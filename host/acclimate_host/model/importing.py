@@ -14,6 +14,7 @@ OPERATORS = (
 )
 
 
+BIAS_LIMIT = 2**30  # of a stored bias
 KERNEL_MOST = 255  # a program keeps edges of kernels in one byte
 
 
@@ -80,6 +81,21 @@ def dilate(weight, dilation):
     wide = np.zeros((*weight.shape[:2], height, width), weight.dtype)
     wide[:, :, :: dilation[0], :: dilation[1]] = weight
     return wide
+
+
+def with_room(weight, scale, input_scale, bias):
+    """Return (int8 weight, scales) whose biases fit: tiny weights get a coarser scale.
+
+    What its weights lose is far below a step of the output, which the bias alone moves.
+
+    :param weight: int8 (outputs, ...). :param scale: of each output channel
+    :param bias: real numbers, one for each output channel
+    """
+    scale = np.asarray(scale, np.float64)
+    least = np.abs(bias) / (BIAS_LIMIT / 2 * input_scale)
+    coarse = np.maximum(scale, least)
+    factor = (scale / coarse).reshape(-1, *(1,) * (weight.ndim - 1))
+    return np.rint(weight * factor).astype(np.int8), coarse
 
 
 def sigmoid(x):

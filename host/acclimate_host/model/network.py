@@ -90,13 +90,27 @@ def check_values(network):
             raise GraphError(f"{name}: expected finite numbers, got NaN or infinity")
 
 
-def with_loss(network):
-    """Return the network with softmax and cross-entropy behind its outputs, ready to be trained.
+LOSSES = ("cross-entropy",)
+SOFTMAX_NOTE = "softmax at the output left out: outputs are its inputs"
 
-    :raises GraphError: where the output comes from a table, through which no gradient is formed,
-        or is a single number
+
+def with_loss(network, loss=None):
+    """Return the network with a loss behind its outputs, ready to be trained.
+
+    :param loss: "cross-entropy" (softmax, one class of all); None: the same, unless the network
+        has as many outputs as inputs and no softmax, as one that gives back its input has
+    :raises GraphError: for another loss, where the output comes from a table, through which no
+        gradient is formed, or is a single number
     """
     graph, logits = network.graph, network.output
+    if loss is not None and loss not in LOSSES:
+        raise GraphError(f"loss: expected one of {', '.join(LOSSES)}, got {loss!r}")
+    inputs, outputs = graph[network.input].elements, graph[logits].elements
+    if loss is None and inputs == outputs > 1 and SOFTMAX_NOTE not in network.notes:
+        raise GraphError(
+            f"{graph.name}: {outputs} outputs for {inputs} inputs, and no softmax: it may give "
+            "back its input, which no loss here learns; name cross-entropy if they are classes"
+        )
     if any(node.phase == "loss" for node in graph.nodes):
         return network
     if graph[logits].elements < 2:

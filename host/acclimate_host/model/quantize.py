@@ -11,11 +11,10 @@ import numpy as np
 
 from .float_run import FloatRun
 from .graph import GraphError
-from .importing import FUNCTIONS, table
+from .importing import BIAS_LIMIT, FUNCTIONS, table
 from .int8 import Int8Run
 from .network import Network, check_values, with_scales
 
-BIAS_LIMIT = 2**30
 _FIXED = {"sigmoid": (1 / 256, -128), "tanh": (1 / 128, 0)}  # scale, zero point of a table's y
 _KEEPS_SCALE = ("pool", "average_pool", "max_pool", "pad", "window")
 

@@ -9,12 +9,8 @@
 from dataclasses import dataclass
 
 from ..errors import AcclimateError
+from ..figures import read_figures, read_toml
 from ..paths import boards_folder
-
-try:
-    import tomllib
-except ImportError:  # Python 3.10
-    import tomli as tomllib
 
 # Operators whose own FLOP/s a measured table may hold; all others go by flop_per_s.
 OPERATORS = ("conv", "depthwise", "pointwise", "dense", "backward")
@@ -102,42 +98,19 @@ def load(name):
             raise CostError(f"no file {name}")
     if not path.is_file():
         raise CostError(f"no cost table {name!r}; there are {', '.join(names())}, or give a .toml")
-    try:
-        data = tomllib.loads(path.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CostError(f"{path.name}: not TOML: {error}") from None
-    return parse(data, path.name)
+    return parse(read_toml(path, CostError), path.name)
 
 
 def parse(data, where="table"):
     """Return the profile in a dict as a TOML file gives it; raises CostError."""
-    flat, sources = {}, {}
     texts = {key: str(data.get(key, "")) for key in ("name", "title", "kind")}
-    for key, entry in _flatten(data):
-        if key not in FIGURES:
-            raise CostError(f"{where}: unknown figure {key}")
-        value = entry.get("value")
-        low, high = FIGURES[key]
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not low <= value <= high:
-            raise CostError(f"{where}: {key} is {value!r}; expected {low:g} to {high:g}")
-        if not entry.get("source"):
-            raise CostError(f"{where}: {key} has no source; every figure needs one")
-        flat[key], sources[key] = value, entry["source"]
+    tables = {key: entry for key, entry in data.items() if isinstance(entry, dict)}
+    found = read_figures(tables, FIGURES, where, CostError)
+    flat = {key: figure.value for key, figure in found.items()}
+    sources = {key: figure.source for key, figure in found.items()}
     missing = [key for key in FIGURES if key not in flat and key not in _OPTIONAL]
     if missing:
         raise CostError(f"{where}: {missing[0]} is missing")
     if "joule_per_flop" not in flat and "compute_power_w" not in flat:
         raise CostError(f"{where}: give compute_power_w or joule_per_flop")
     return CostProfile(texts["name"] or where, texts["title"], texts["kind"], flat, sources)
-
-
-def _flatten(data):
-    for key, entry in data.items():
-        if not isinstance(entry, dict):
-            continue
-        if "value" in entry or "source" in entry:
-            yield key, entry
-        else:
-            for inner, figure in entry.items():
-                yield f"{key}.{inner}", figure if isinstance(figure, dict) else {}

@@ -53,10 +53,11 @@ class Separator:
         graph, at = model.graph, model.positions
         self.model = model
         self.reads = [sorted({graph.index[d] for d in node.deps}) for node in graph.nodes]
-        self.uses = [[] for _ in graph.nodes]
+        self.made = getattr(model, "stage_of", range(len(graph.nodes)))
+        self.uses = [[] for _ in graph.nodes]  # stages
         for c, reads in enumerate(self.reads):
             for i in reads:
-                self.uses[i].append(c)
+                self.uses[i].append(self.made[c])
         self.again = [_Events() for _ in graph.nodes]
         self.back = [_Events() for _ in graph.nodes]
         for p, x in enumerate(model.x):
@@ -132,7 +133,7 @@ class Separator:
             if first == last:
                 continue
             for w in self.reads[u]:
-                if w <= b and w not in seen:
+                if self.made[w] <= b and w not in seen:
                     more, span = self._held(w, b, s, staying)
                     if weight + more < best:
                         heapq.heappush(queue, (weight + more, w, (*path, (w, span))))

@@ -1,225 +1,354 @@
 # SPDX-License-Identifier: MIT
-"""Randomised greedy plans: a first plan within seconds, and a start for the exact search.
+"""Randomised list schedules: a first plan at once, and better ones as long as there is time.
 
-Walks the nodes in order. When room is needed, the tensor goes that is cheap to bring back for
-its bytes and its distance to the next first computation that reads it:
-min(recomputing its missing ancestors, what is left of the round trip)^a / (bytes^b x distance^c),
-with exponents drawn anew for each try. It is written to storage where that is the cheaper way.
+A walk computes the nodes in order. When room is needed, the tensor of the least score goes:
+(what it costs to have it back)^a / (bytes^b x steps until its next use^c) x its own factor.
+To have it back it is computed again, with its missing inputs, or written to storage and read
+back, whichever is cheaper. Where a recomputation finds no room, the tensor is read back instead,
+as if it had been written when it was made. So a walk only fails where tensors can neither be
+paged nor computed again. Exponents and factors are drawn anew for each walk, mostly near those
+of the best plan so far. With a deadline the costs hold a share of the time.
 """
 
+import math
 import random
 import time
 
 from .positions import Space, pageable
 
-
-class _Walk:
-    def __init__(self, graph, budget, space, draw):
-        self.nodes, self.budget, self.space = graph.nodes, budget, space
-        self.reads = draw.reads
-        self.uses = draw.uses
-        self.may_page = draw.may_page
-        self.a, self.b, self.c, self.noise, self.rng = draw.exponents
-        self.here, self.stored, self.done = set(), set(), set()
-        self.used = graph.resident_bytes
-        self.steps = []
-        self.stage = 0
-
-    def run(self):
-        """Steps, or None when no room could be made."""
-        for t in range(len(self.nodes)):
-            self.stage = t
-            if not self.compute(t, frozenset(), 0):
-                return None
-        return [(kind, self.nodes[i].id) for kind, i in self.steps]
-
-    def compute(self, v, guard, depth):
-        """Compute v; the tensors in guard must stay."""
-        if depth > 60:
-            return False
-        guard = guard | frozenset(self.reads[v])
-        for i in self.reads[v]:
-            if i not in self.here and not self.fetch(i, guard, depth):
-                return False
-        node = self.nodes[v]
-        if not all(i in self.here for i in self.reads[v]):
-            return False
-        if not self.make_room(node.ram_bytes + node.workspace_bytes, guard):
-            return False
-        self.steps.append(("compute", v))
-        self.here.add(v)
-        self.done.add(v)
-        self.used += node.ram_bytes
-        self.drop_dead(guard | {v} if depth else frozenset({v}))
-        return True
-
-    def fetch(self, i, guard, depth):
-        """Bring tensor i back into RAM."""
-        node = self.nodes[i]
-        again = self.recompute_cost(i) if self.may_recompute(i) else float("inf")
-        if i in self.stored and node.pagein_energy <= again:
-            if not self.make_room(node.ram_bytes, guard):
-                return False
-            self.steps.append(("pagein", i))
-            self.here.add(i)
-            self.used += node.ram_bytes
-            return True
-        if not self.may_recompute(i):
-            return False
-        return self.compute(i, guard, depth + 1)
-
-    def may_recompute(self, i):
-        """Whether node i may be computed a second time."""
-        return self.space.recompute and self.nodes[i].recomputable
-
-    def recompute_cost(self, i):
-        """Energy to make tensor i from what is in RAM or storage."""
-        if i in self.here:
-            return 0.0
-        missing, todo = {i}, [i]
-        while todo:
-            v = todo.pop()
-            if self.may_recompute(v):
-                new = [j for j in self.reads[v] if j not in self.here and j not in missing]
-                missing.update(new)
-                todo += new
-        cost = {}
-        for v in sorted(missing):  # what a node reads comes before it
-            cost[v] = float("inf")
-            if self.may_recompute(v):
-                cost[v] = self.nodes[v].compute_energy
-                cost[v] += sum(self.back_cost(j, cost) for j in self.reads[v])
-        return cost[i]
-
-    def back_cost(self, i, cost):
-        """Energy to have tensor i in RAM again; cost: of making what is not there."""
-        if i in self.here:
-            return 0.0
-        return min(cost[i], self.nodes[i].pagein_energy) if i in self.stored else cost[i]
-
-    def next_use(self, i):
-        """Stage of the next first computation that reads tensor i, or None."""
-        for use in self.uses[i]:
-            if use >= self.stage and use not in self.done:
-                return use
-        return None
-
-    def make_room(self, size, guard):
-        """Evict until size bytes fit."""
-        while self.used + size > self.budget.ram_bytes:
-            victim = self.victim(guard)
-            if victim is None:
-                return False
-            i, page = victim
-            if page:
-                self.steps.append(("pageout", i))
-                self.stored.add(i)
-            self.steps.append(("free", i))
-            self.here.discard(i)
-            self.used -= self.nodes[i].ram_bytes
-        return True
-
-    def victim(self, guard):
-        """(tensor, whether it is written first) with the lowest score."""
-        best = None
-        for i in self.here:
-            size = self.nodes[i].ram_bytes
-            if i in guard or not size:
-                continue
-            use = self.next_use(i)
-            cost, page = (0.0, False) if use is None else self.eviction(i)
-            if cost == float("inf"):
-                continue
-            score = 0.0
-            if use is not None:
-                distance = use - self.stage + 1
-                score = (cost + 1e-30) ** self.a / (size**self.b * distance**self.c)
-                score *= 1 + self.noise * self.rng.random()
-            if best is None or score < best[0]:
-                best = (score, i, page)
-        return best and best[1:]
-
-    def eviction(self, i):
-        """(energy to bring tensor i back, whether it must be written for that)."""
-        node = self.nodes[i]
-        self.here.discard(i)
-        again = self.recompute_cost(i)
-        self.here.add(i)
-        if i in self.stored:
-            return min(again, node.pagein_energy), False
-        paged = float("inf")
-        if self.may_page[i] and self.store_takes(i):
-            paged = node.pagein_energy + node.pageout_energy
-        return (paged, True) if paged < again else (again, False)
-
-    def store_takes(self, i):
-        """Whether tensor i fits into storage and its erase budget beside what is there."""
-        budget, sizes = self.budget, [self.nodes[j].ram_bytes for j in (*self.stored, i)]
-        if budget.aux_bytes is not None and sum(sizes) > budget.aux_bytes:
-            return False
-        if budget.erase_budget is None or not budget.erase_block_bytes:
-            return True
-        return sum(-(-n // budget.erase_block_bytes) for n in sizes) <= budget.erase_budget
-
-    def drop_dead(self, guard):
-        """Free what no later first computation can need, itself or as an ancestor."""
-        for i in [i for i in self.here if i not in guard and not self.wanted(i)]:
-            self.steps.append(("free", i))
-            self.here.discard(i)
-            self.used -= self.nodes[i].ram_bytes
-
-    def wanted(self, i):
-        """Whether tensor i is read later, or by something that may have to be made again."""
-        seen, todo = {i}, [i]
-        while todo:
-            v = todo.pop()
-            if self.next_use(v) is not None:
-                return True
-            new = [
-                j
-                for j in self.uses[v]
-                if j not in seen
-                and j in self.done
-                and j not in self.here
-                and self.may_recompute(j)
-            ]
-            seen.update(new)
-            todo += new
-        return False
+_DEEP = 40  # recomputations within each other
+_FRESH = 0.2  # share of the walks that begin anew
+_SMALL = 1e-30
+_NEVER = float("inf")
 
 
-class _Draw:
-    def __init__(self, graph, budget, space, seed):
-        self.reads = [sorted({graph.index[d] for d in node.deps}) for node in graph.nodes]
-        self.uses = [[] for _ in graph.nodes]
+class _Facts:
+    """The graph in lists, and its costs with a share of the time."""
+
+    def __init__(self, graph, budget, space):
+        nodes = graph.nodes
+        self.graph, self.budget, self.space = graph, budget, space
+        self.reads = [sorted({graph.index[d] for d in node.deps}) for node in nodes]
+        self.uses = [[] for _ in nodes]
         for c, reads in enumerate(self.reads):
             for i in reads:
                 self.uses[i].append(c)
-        self.may_page = [pageable(graph, budget, space, i) for i in range(len(graph.nodes))]
-        self.rng = random.Random(seed)
-        self.exponents = (1.0, 1.0, 1.0, 0.0, self.rng)
+        self.size = [node.ram_bytes for node in nodes]
+        self.need = [node.ram_bytes + node.workspace_bytes for node in nodes]
+        self.log_size = [math.log(max(size, 1)) for size in self.size]
+        self.log_step = [0.0, *(math.log(k) for k in range(1, len(nodes) + 2))]
+        self.again = [space.recompute and node.recomputable for node in nodes]
+        self.paged = [pageable(graph, budget, space, i) for i in range(len(nodes))]
+        self.readers = [[c for c in uses if self.again[c]] for uses in self.uses]
+        block = budget.erase_block_bytes if budget.erase_budget is not None else 0
+        self.blocks = [-(-size // block) if block else 0 for size in self.size]
+        self.weigh(0.0)
 
-    def again(self):
-        """Draw other exponents."""
-        draw = self.rng.uniform
-        self.exponents = (
-            draw(0.2, 1.6),
-            draw(0.2, 1.8),
-            draw(0.0, 2.5),
-            self.rng.choice((0.0, 0.1, 0.5)),
-            self.rng,
-        )
+    def weigh(self, share):
+        """Costs in units of everything once: energy, and that share of the time."""
+        nodes = self.graph.nodes
+        joule = 1.0 / max(sum(node.compute_energy for node in nodes), _SMALL)
+        second = share / max(sum(node.compute_time for node in nodes), _SMALL)
+
+        def cost(kind):
+            return [
+                getattr(node, kind + "_energy") * joule + getattr(node, kind + "_time") * second
+                for node in nodes
+            ]
+
+        self.compute, self.pagein, self.pageout = cost("compute"), cost("pagein"), cost("pageout")
+        self.trip = [
+            back + out if paged else _NEVER
+            for back, out, paged in zip(self.pagein, self.pageout, self.paged, strict=True)
+        ]
+
+
+class Draw:
+    """Exponents a, b, c, each tensor's factor (its logarithm), and the share of the time."""
+
+    def __init__(self, exponents, factors, share=0.0):
+        self.exponents, self.factors, self.share = exponents, factors, share
+
+
+class _Walk:
+    """One list schedule. keep: None, or for each stage {tensor: how much it should stay}."""
+
+    def __init__(self, facts, draw, keep=None, pull=0.0):
+        self.facts, self.keep, self.pull = facts, keep, pull
+        count = len(facts.size)
+        self.a, self.b, self.c = draw.exponents
+        self.base = [
+            factor - self.b * size
+            for factor, size in zip(draw.factors, facts.log_size, strict=True)
+        ]
+        self.here, self.inside = bytearray(count), {}
+        self.guard, self.stored = [0] * count, set()
+        self.cost, self.next = list(facts.compute), [0] * count
+        self.used, self.limit = facts.graph.resident_bytes, facts.budget.ram_bytes
+        self.written = self.erased = 0
+        self.steps, self.stage = [], 0
+
+    def run(self):
+        """Steps, or None where a tensor that was freed cannot be had again."""
+        for t in range(len(self.here)):
+            self.stage = t
+            if not self._compute(t, 0):
+                return None
+            for i in self.facts.reads[t]:
+                self.next[i] += 1
+            for i in self.facts.reads[t]:
+                if self.here[i] and self._use(i) is None and not self._wanted(i):
+                    self._free(i)
+        return self._with_writes()
+
+    def _with_writes(self):
+        """The steps as (kind, id), each tensor written right after it was first made."""
+        ids, found, made = [node.id for node in self.facts.graph.nodes], [], set()
+        for kind, i in self.steps:
+            found.append((kind, ids[i]))
+            if kind == "compute" and i not in made:
+                made.add(i)
+                if i in self.stored:
+                    found.append(("pageout", ids[i]))
+        return found
+
+    def _compute(self, v, depth):
+        """Compute v with what it reads; False where no room could be made."""
+        reads, guard = self.facts.reads[v], self.guard
+        for i in reads:
+            guard[i] += 1
+        done = all(self.here[i] or self._fetch(i, depth) for i in reads)
+        done = done and (self.here[v] or self._room(self.facts.need[v]))
+        for i in reads:
+            guard[i] -= 1
+        if done and not self.here[v]:
+            self._enter("compute", v)
+        return done
+
+    def _enter(self, kind, i):
+        self.steps.append((kind, i))
+        self.here[i] = 1
+        self.inside[i] = None
+        self.used += self.facts.size[i]
+        self._spread(i)
+
+    def _free(self, i):
+        self.steps.append(("free", i))
+        self.here[i] = 0
+        del self.inside[i]
+        self.used -= self.facts.size[i]
+        self._spread(i)
+
+    def _spread(self, i):
+        """Work out anew what depends on whether tensor i is there."""
+        facts, todo = self.facts, [i]
+        while todo:
+            for u in facts.readers[todo.pop()]:
+                if u >= self.stage:
+                    continue
+                cost = facts.compute[u]
+                for j in facts.reads[u]:
+                    if not self.here[j]:
+                        cost += self._back(j)
+                if cost != self.cost[u]:
+                    self.cost[u] = cost
+                    if not self.here[u]:
+                        todo.append(u)
+
+    def _back(self, i):
+        """What it costs to have the missing tensor i again."""
+        facts = self.facts
+        cost = self.cost[i] if facts.again[i] else _NEVER
+        return min(cost, facts.pagein[i] if i in self.stored else facts.trip[i])
+
+    def _fetch(self, i, depth):
+        """Bring tensor i back into RAM; False where no room could be made."""
+        facts = self.facts
+        again = self.cost[i] if facts.again[i] and depth < _DEEP else _NEVER
+        trip = facts.pagein[i] if i in self.stored else facts.trip[i]
+        if again < trip and self._compute(i, depth + 1):
+            return True
+        if not self._store(i) or not self._room(facts.size[i]):
+            return again >= trip and again < _NEVER and self._compute(i, depth + 1)
+        self._enter("pagein", i)
+        return True
+
+    def _store(self, i):
+        """Have tensor i written when it is made; whether the storage takes it."""
+        facts, budget = self.facts, self.facts.budget
+        if i in self.stored:
+            return True
+        written, erased = self.written + facts.size[i], self.erased + facts.blocks[i]
+        if not facts.paged[i] or (budget.aux_bytes is not None and written > budget.aux_bytes):
+            return False
+        if budget.erase_budget is not None and erased > budget.erase_budget:
+            return False
+        self.stored.add(i)
+        self.written, self.erased = written, erased
+        return True
+
+    def _use(self, i):
+        """Stage of the next first computation that reads tensor i, or None."""
+        uses, at = self.facts.uses[i], self.next[i]
+        return uses[at] if at < len(uses) else None
+
+    def _wanted(self, i):
+        """Whether tensor i is an ancestor of something missing that is read later."""
+        seen, todo = {i}, [i]
+        while todo:
+            for u in self.facts.readers[todo.pop()]:
+                if u < self.stage and not self.here[u] and u not in seen:
+                    if self._use(u) is not None:
+                        return True
+                    seen.add(u)
+                    todo.append(u)
+        return False
+
+    def _room(self, size):
+        """Free tensors until size bytes fit."""
+        while self.used + size > self.limit:
+            victim = self._victim()
+            if victim is None:
+                return False
+            facts = self.facts
+            if victim not in self.stored and self._use(victim) is not None:
+                again = self.cost[victim] if facts.again[victim] else _NEVER
+                if facts.trip[victim] < again:
+                    self._store(victim)
+            self._free(victim)
+        return True
+
+    def _victim(self):
+        """The tensor of the least score, or None."""
+        facts, guard, stage = self.facts, self.guard, self.stage
+        keep = self.keep[stage] if self.keep is not None else None
+        best, least = None, _NEVER
+        a, c, base, log, steps = self.a, self.c, self.base, math.log, facts.log_step
+        for i in self.inside:
+            if guard[i] or not facts.size[i]:
+                continue
+            uses, at = facts.uses[i], self.next[i]
+            if at == len(uses):
+                if not self._wanted(i):
+                    return i
+                distance = 1
+            else:
+                distance = uses[at] - stage + 1
+            cost = self._back(i)
+            if cost == _NEVER:
+                continue
+            score = a * log(cost + _SMALL) - c * steps[distance] + base[i]
+            if keep is not None:
+                score += self.pull * keep.get(i, 0.0)
+            if score < least:
+                best, least = i, score
+        return best
+
+
+class Search:
+    """Walks that learn from the best plan so far."""
+
+    def __init__(self, graph, budget, space=None, seed=0):
+        self.facts = _Facts(graph, budget, space or Space())
+        self.rng = random.Random(seed)
+        self.best, self.draw, self.score = None, None, None
+        self.keep, self.tries, self.share = None, 0, 0.0
+        self.timed = budget.deadline is not None
+
+    def guide(self, keep):
+        """From now on some walks heed {tensor: share that stays} of each stage."""
+        self.keep = keep
+
+    def next(self):
+        """Steps of one more walk, or None where it found no way."""
+        self.draw = self._drawn()
+        if self.draw.share != self.share:
+            self.share = self.draw.share
+            self.facts.weigh(self.share)
+        guided = self.keep is not None and self.rng.random() < 0.5
+        pull = self.rng.choice((1.0, 3.0, 10.0)) if guided else 0.0
+        self.tries += 1
+        return _Walk(self.facts, self.draw, self.keep if guided else None, pull).run()
+
+    def learn(self, score):
+        """Say what the last walk is worth (less is better); later ones begin near the best."""
+        if self.score is None or score <= self.score:
+            self.best, self.score = self.draw, score
+
+    def _drawn(self):
+        count, rng = len(self.facts.size), self.rng
+        if not self.tries:
+            return Draw((1.0, 1.0, 1.0), [0.0] * count, 1e6 if self.timed else 0.0)
+        if self.best is None or rng.random() < _FRESH:
+            exponents = (rng.uniform(0.2, 1.6), rng.uniform(0.2, 1.8), rng.uniform(0.0, 2.5))
+            share = 10 ** rng.uniform(-2, 4) if self.timed else 0.0
+            return Draw(exponents, self._factors(rng.choice((0.0, 0.1, 0.5))), share)
+        best, kind = self.best, rng.random()
+        near = rng.choice((0.03, 0.1, 0.3))
+        exponents = tuple(value + rng.gauss(0.0, near) for value in best.exponents)
+        if kind < 0.3:  # other noise
+            factors = self._factors(rng.choice((0.05, 0.2, 0.5)))
+        elif kind < 0.6:  # a little of everything
+            width = rng.choice((0.03, 0.1, 0.3))
+            factors = [value + rng.gauss(0.0, width) for value in best.factors]
+        else:  # a few tensors
+            factors = list(best.factors)
+            for _ in range(1 + int(rng.expovariate(0.2))):
+                factors[rng.randrange(count)] += rng.gauss(0.0, rng.choice((0.3, 1.0)))
+            exponents = exponents if rng.random() < 0.3 else best.exponents
+        share = best.share * math.exp(rng.gauss(0.0, 0.3)) if self.timed else 0.0
+        return Draw(exponents, factors, share)
+
+    def _factors(self, width):
+        count = len(self.facts.size)
+        return [self.rng.gauss(0.0, width) for _ in range(count)] if width else [0.0] * count
+
+
+def paged(graph, budget, space=None):
+    """Steps that write each tensor and read it before each use; None where that is no way.
+
+    The least RAM of all plans: no more than the largest operator needs.
+    """
+    space = space or Space()
+    uses = {}
+    for c, node in enumerate(graph.nodes):
+        for dep in node.deps:
+            uses[dep] = c
+    steps, here = [], set()
+    for c, node in enumerate(graph.nodes):
+        reads = sorted(set(node.deps), key=graph.index.get)
+        steps += [("free", name) for name in sorted(here.difference(reads))]
+        steps += [("pagein", name) for name in reads if name not in here]
+        here = {node.id, *reads}
+        steps.append(("compute", node.id))
+        if uses.get(node.id, c) > c and node.ram_bytes:
+            if not pageable(graph, budget, space, c):
+                return None
+            steps.append(("pageout", node.id))
+        for name in reads:
+            if not graph.nodes[graph.index[name]].ram_bytes:
+                continue
+            if uses[name] == c:
+                steps.append(("free", name))
+                here.discard(name)
+    return steps
+
+
+def energy_of(graph, steps):
+    """Energy of steps, J."""
+    nodes, index = graph.nodes, graph.index
+    return sum(
+        getattr(nodes[index[name]], kind + "_energy") for kind, name in steps if kind != "free"
+    )
 
 
 def plans(graph, budget, space=None, tries=300, seconds=5.0, seed=0):
-    """Yield greedy plans (lists of steps); they still have to be judged and tidied."""
-    space = space or Space()
-    draw = _Draw(graph, budget, space, seed)
+    """Yield plans of walks (lists of steps); they still have to be judged and tidied."""
+    search = Search(graph, budget, space, seed)
     until = time.monotonic() + seconds
     for _ in range(tries):
-        steps = _Walk(graph, budget, space, draw).run()
+        steps = search.next()
         if steps is not None:
             yield steps
         if time.monotonic() > until:
             return
-        draw.again()

@@ -17,7 +17,7 @@ from .problem import PlanError
 try:
     import highspy
 except ImportError:
-    highspy = None
+    highspy = None  # type: ignore[assignment]  # the heuristic plans without it
 
 INFINITY = math.inf
 BASIC = highspy.HighsBasisStatus.kBasic if highspy else None
@@ -38,13 +38,17 @@ class Outcome:
 
 
 class Watch:
-    """What a running solve looks at: a deadline (time.monotonic) and a wish to stop.
+    """What a running solve looks at: deadlines and a wish to stop.
 
-    within: a watch whose deadline and wish hold for this one too.
+    until: of time.monotonic; cpu_until: of time.process_time, which all threads of the process
+    share. within: a watch whose deadlines and wish hold for this one too.
     """
 
-    def __init__(self, until=math.inf, within=None):
-        self.until = until if within is None else min(until, within.until)
+    def __init__(self, until=math.inf, within=None, cpu_until=math.inf):
+        self.until, self.cpu_until = until, cpu_until
+        if within is not None:
+            self.until = min(until, within.until)
+            self.cpu_until = min(cpu_until, within.cpu_until)
         self.within, self.wished = within, False
 
     @property
@@ -58,7 +62,17 @@ class Watch:
 
     def left(self):
         """Seconds that are left, never negative."""
-        return max(0.0, self.until - time.monotonic())
+        return max(0.0, min(self.until - time.monotonic(), self.cpu_until - time.process_time()))
+
+    def wall_left(self):
+        """Seconds by the clock on the wall: for a solver that asks for left() besides."""
+        return max(0.0, self.until - time.monotonic()) if self.left() else 0.0
+
+    def part(self, seconds):
+        """A watch within this one that ends after so many seconds, in the same measure."""
+        if self.cpu_until < math.inf:
+            return Watch(math.inf, self, time.process_time() + seconds)
+        return Watch(time.monotonic() + seconds, self)
 
 
 def available():
@@ -169,7 +183,7 @@ class Relaxation:
 
 def solve_lp(solver, watch):
     """Outcome of a linear program in the units of its solver, with its duals."""
-    solver.setOptionValue("time_limit", solver.getRunTime() + min(watch.left(), 1e7))
+    solver.setOptionValue("time_limit", solver.getRunTime() + min(watch.wall_left(), 1e7))
     _run(solver, watch)
     status = solver.getModelStatus()
     value = solver.getInfo().objective_function_value
@@ -193,7 +207,7 @@ def solve_lp(solver, watch):
 def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=None, effort=None):
     """Solve the MIP until best - bound <= gap, in the units of the costs."""
     solver, scale = _load(program, False, low, high)
-    solver.setOptionValue("time_limit", min(watch.left(), 1e7))
+    solver.setOptionValue("time_limit", min(watch.wall_left(), 1e7))
     solver.setOptionValue("mip_rel_gap", 0.0)
     solver.setOptionValue("mip_abs_gap", gap * scale)
     if effort is not None:

@@ -50,6 +50,8 @@ class MethodResult:
     seconds: float
     lower_bound: float | None = None
     proven: bool = False
+    class_proven: bool = False
+    space: str = ""
 
 
 def find(name):
@@ -113,7 +115,11 @@ def _solved(name, graph, budget, clock, failed, options):
     if timed:
         low, high = _power(graph)  # of a plan that only computes
         bound, proven = bound * low, proven and high <= low * (1 + 1e-9)
-    return MethodResult(name, answer.plan, verdict, "", time.monotonic() - began, bound, proven)
+    seconds = time.monotonic() - began
+    of_class = proven or (answer.class_proven and not timed)
+    return MethodResult(
+        name, answer.plan, verdict, "", seconds, bound, proven, of_class, answer.space
+    )
 
 
 def _power(graph):

@@ -18,6 +18,7 @@ reached: it gives the solver's cuts something to work on.
 
 from dataclasses import dataclass, field
 
+from .column_values import plan_of, values_of
 from .positions import pageable
 from .subsets import reachable
 
@@ -61,6 +62,12 @@ class Program:
         self.row_high.append(high)
         self.chain.append(chain)
 
+    def keep_rows(self, count):
+        """Drop all rows but the first ones."""
+        end = self.row_start[count]
+        del self.column[end:], self.value[end:], self.row_start[count + 1 :]
+        del self.row_low[count:], self.row_high[count:], self.chain[count:]
+
     def terms(self, number):
         """(column, coefficient) pairs of a row."""
         span = slice(self.row_start[number], self.row_start[number + 1])
@@ -94,6 +101,14 @@ class Model:
     memory: list
     unit: int
     staying: list
+
+    def plan_of(self, values):
+        """The plan that the values of the columns describe."""
+        return plan_of(self, values)
+
+    def values_of(self, plan):
+        """Column values of a plan, or None where the positions cannot express it."""
+        return values_of(self, plan)
 
 
 class _Builder:
@@ -282,3 +297,32 @@ def build(graph, budget, space, positions, smallest=False):
     and without the resident bytes.
     """
     return _Builder(graph, budget, space, positions, smallest).build()
+
+
+def exact_rows(model, values):
+    """Rows (terms, high) that whole values break where they break the RAM limit by some bytes.
+
+    A solver's tolerance is larger than a byte of a large RAM: it then gets a cover of the
+    position, tensors that do not fit together, which no tolerance hides.
+    """
+    nodes, at = model.graph.nodes, model.positions
+    room, staying, rows = model.budget.ram_bytes - model.graph.resident_bytes, {}, []
+    for p, v in enumerate(at.node):
+        x, events = model.x[p], model.events[p]
+        if x is None or values[x] > 0.5:
+            need = nodes[v].ram_bytes + nodes[v].workspace_bytes
+            held = [(c, nodes[i].ram_bytes) for i, c in staying.items() if values[c] > 0.5]
+            held += [
+                (event.page_in, nodes[event.tensor].ram_bytes)
+                for event in events
+                if event.page_in is not None and values[event.page_in] > 0.5
+            ]
+            if need + sum(size for _, size in held) > room:
+                columns = [c for c, size in held if size] + ([] if x is None else [x])
+                rows.append(([(c, 1.0) for c in columns], len(columns) - 1.0))
+        for event in events:
+            if event.after is None:
+                staying.pop(event.tensor, None)
+            else:
+                staying[event.tensor] = event.after
+    return rows

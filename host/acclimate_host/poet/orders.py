@@ -8,7 +8,6 @@ trivial one.
 """
 
 import random
-import time
 
 from . import greedy
 from .column_values import tidy
@@ -25,12 +24,11 @@ def exhaustive(graph, budget):
     return None if found is None else (tidy(graph, found[1]), found[0])
 
 
-def improve(graph, budget, space, seconds, seed=0):
-    """The graph with its nodes in the best order found."""
+def improve(graph, budget, space, watch, seed=0):
+    """The graph with its nodes in the best order found until the watch ends."""
     rng = random.Random(seed)
-    until = time.monotonic() + seconds
     best, score = graph, _score(graph, budget, space)
-    while time.monotonic() < until:
+    while watch.left() and not watch.stop:
         other = _moved(best, rng)
         if other is None:
             continue

@@ -8,6 +8,8 @@ import numpy as np
 from . import highs
 from .cuts import Separator
 from .ram_cuts import RamSeparator
+from .stage_cuts import StageRamSeparator
+from .stages import StageModel
 
 _FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
 _DEAR_S = 5.0  # computing for a round, from when it must pay
@@ -22,11 +24,14 @@ class Root:
     def __init__(self, model, watch):
         self.model, self.watch = model, watch
         self.relaxation = highs.Relaxation(model.program, watch)
-        self.separators = (Separator(model), RamSeparator(model))
+        ram = StageRamSeparator if isinstance(model, StageModel) else RamSeparator
+        self.separators = (Separator(model), ram(model))
         self.pool, self.outcome, self.short = [], None, True
         self.needed = []  # rows of the program, with its cuts, that have a dual value
         self.took = 0.0  # seconds of computing for the last solve
         self.large = len(model.program.cost) > _LARGE
+        self.own = len(model.program.row_low)  # rows that are no cuts
+        self.spare = []  # cuts that the program was not given, as they do not bind
 
     @property
     def limits(self):
@@ -60,14 +65,14 @@ class Root:
         paths = self.separators[0].find(values, most, self.short)
         return rooms + [([(column, 1.0) for column in cut], 1.0, infinite) for cut in paths]
 
-    def cut(self, until, best, closed, tell):
+    def cut(self, watch, best, closed, tell):
         """Add violated cuts while that pays; return False where no (better) plan is left.
 
-        best: function to the energy of the best plan or None; closed: whether the gap is;
-        tell: called with each bound.
+        watch: what ends it; best: function to the energy of the best plan or None; closed:
+        whether the gap is; tell: called with each bound, the solution, and the seconds it took.
         """
         stalled = 0
-        while not closed() and time.monotonic() < until and not self.watch.stop:
+        while not closed() and watch.left() and not self.watch.stop:
             energy = best()
             if energy is not None:
                 self.tighten(energy)
@@ -85,12 +90,11 @@ class Root:
             if after.status == "stopped":
                 break
             self.outcome = after
-            tell(after.bound)
+            tell(after.bound, after.values, self.took)
             wanted = (1.01 * before if energy is None else energy) - before
             gained = (after.bound - before) / max(wanted, 1e-30)
             stalled = stalled + 1 if gained < 0.1 * _WORTH else 0
             if self.large and gained < _WORTH:
-                self.pool = []  # rows that do not pay here slow the search down as well
                 break
             if self.took > _DEAR_S and gained < _WORTH * self.took / _DEAR_S:
                 break
@@ -101,32 +105,41 @@ class Root:
         return True
 
     def settle(self):
-        """Append the cuts that bind at the end to the program."""
+        """Give the program the cuts that bind now, and no others."""
         values, program = self.outcome.values, self.model.program
+        program.keep_rows(self.own)
+        self.spare = []
         dual = np.abs(self.outcome.dual) > _BINDING
-        own = len(program.row_low)
-        self.needed = np.flatnonzero(dual[:own]).tolist()
-        for (terms, low, high), needed in zip(self.pool, dual[own:], strict=False):
+        self.needed = np.flatnonzero(dual[: self.own]).tolist()
+        for (terms, low, high), needed in zip(self.pool, dual[self.own :], strict=False):
             total = sum(value * values[column] for column, value in terms)
             if total < low + _BINDING or total > high - _BINDING:
                 if needed:
                     self.needed.append(len(program.row_low))
                 program.row(terms, low, high)
-        self.pool = []
+            else:
+                self.spare.append((terms, low, high))
+        self.spare += self.pool[len(dual) - self.own :]
+
+    def refused(self, values):
+        """Cuts that whole values break: new ones, and those that the program was not given."""
+        fresh = self.violated(values)
+        self.pool += fresh
+        if fresh:
+            self.relaxation.add(fresh)
+        old = [row for row in self.spare if _breaks(row, values)]
+        self.spare = [row for row in self.spare if not _breaks(row, values)]
+        for row in (*old, *fresh):
+            self.model.program.row(*row)
+        return fresh + old
 
     def supported(self):
         """Upper limits with which a plan only does what the relaxation does a share of."""
         low, high = self.limits
         return np.where(self.relaxation.whole & (self.outcome.values < _BINDING), low, high)
 
-    def narrowed(self, window):
-        """Upper limits with which nodes are recomputed only that few stages before a use."""
-        at, low, high = self.model.positions, *self.limits
-        uses = self.separators[0].uses
-        high = high.copy()
-        for p, x in enumerate(self.model.x):
-            if x is not None and not low[x]:
-                stage = at.stage[p]
-                if not any(0 <= use - stage < window for use in uses[at.node[p]]):
-                    high[x] = 0.0
-        return high
+
+def _breaks(row, values):
+    terms, low, high = row
+    total = sum(value * values[column] for column, value in terms)
+    return total < low - _BINDING or total > high + _BINDING

@@ -88,6 +88,8 @@ def solve_task(task):
         "erased_blocks": verdict.erased_blocks,
         "lower_bound": outcome.lower_bound,
         "proven": outcome.proven,
+        "class_proven": outcome.class_proven,
+        "space": outcome.space,
     }
 
 

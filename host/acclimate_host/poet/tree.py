@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import highs
-from .column_values import plan_of
 from .model import Program
 from .relaxation import Lazy, table_of
 
@@ -30,9 +29,10 @@ _FRACTION = 1e-4
 _CHEAP = 1e-4  # share of the dearest cost, below which a count is not branched on
 _DEAR = 0.01  # weight of a candidate against the dearest cost, from when it counts
 _MINOR = 0.05  # candidates whose weight is less than this share of the first one's wait
-_HINTS, _LOOKED = 0.2, (2, 4)  # share of the time, and depths, for plans near the relaxation
+_HINTS, _LOOKED = 0.2, (2, 4, 8)  # share of the time, and depths, for walks led by a node
 _INSIDE = 0.999  # of the gap that is asked for, so that rounding does not reopen it
 _LEAF_S = 20.0  # for the MIP solver on one node
+_LOOK_S = 1.0  # for walks at a time
 
 
 @dataclass(order=True)
@@ -78,17 +78,21 @@ def groups_of(model):
 class Tree:
     """The open nodes, and what their workers share.
 
-    best: function to the energy of the best plan; offer: called with the values of a solution;
-    tell: called with a new bound. Nodes within gap (relative) of the best plan are closed.
+    best: function to the energy of the best plan; offer: called with the plans that a solution
+    may mean; tell: called with a new bound; look: called with the values of a node's relaxation
+    and a watch, to look for better plans. Nodes within gap (relative) of the best are closed.
     """
 
-    def __init__(self, root, gap, best, offer, tell):
+    def __init__(self, root, gap, best, offer, tell, look):
         self.root, self.gap, self.best, self.offer, self.tell = root, gap, best, offer, tell
+        self.look = look
         self.groups = groups_of(root.model)
         self.counts = len(self.groups)  # groups after these are shares of counts
         self.shares = {}  # (group, how many of its columns): number of the share
         self.table, numbers = table_of(root.model.program)
         self.first = numbers[root.needed]
+        if root.spare:
+            self.table.add(root.spare)
         low, high = root.limits
         whole = root.relaxation.whole
         start = Subproblem(
@@ -101,7 +105,7 @@ class Tree:
         self.open, self.active, self.bound = [start], {}, start.bound
         self.floor = math.inf  # least bound of what was closed with a plan that was refused
         self.gains = {}  # (group, up): [sum of gains per unit, how many]
-        self.hints = [(start, root.outcome.values)]  # where to look for better plans
+        self.hints = [root.outcome.values]  # where to look for better plans
         self.began, self.followed = time.monotonic(), 0.0
         self.change = threading.Condition()
         self.ended, self.fault, self.nodes, self.threads = False, None, 0, 1
@@ -150,9 +154,9 @@ class Tree:
         with self.change:
             if not self.hints or self.followed > _HINTS * (now - self.began):
                 return
-            hint = self.hints.pop()
+            hint = self.hints.pop() if len(self.hints) > 1 else self.hints[0]
             self.followed += _LEAF_S  # until it is known, so that one at a time looks
-        worker.near(*hint)
+        self.look(hint, worker.watch.part(_LOOK_S))
         with self.change:
             self.followed += time.monotonic() - now - _LEAF_S
 
@@ -162,6 +166,8 @@ class Tree:
             while not self.open and self.active and not self.ended:
                 self.change.wait(0.2)
             if self.ended or not self.open or watch.stop or not watch.left():
+                return None
+            if self.open[0].bound >= self.floor:  # no more can be proven
                 return None
             node = heapq.heappop(self.open)
             self.active[number] = node.bound
@@ -185,7 +191,7 @@ class Tree:
         paging beside the computing), no more is proven than that.
         """
         with self.change:
-            self.offer(plan_of(self.root.model, values))
+            self.offer(self.root.model.plans(values))
             if bound < self.cutoff():
                 self.floor = min(self.floor, bound)
 
@@ -240,7 +246,7 @@ class _Worker:
             node.high = self.lazy.high.astype(np.int8)
             chosen = self._choose(node, outcome, cutoff)
             if node.depth in _LOOKED:
-                self._hint(node, outcome.values)
+                self._hint(outcome.values)
             if chosen is not None and (node.tried or not chosen[2]):
                 return self._children(node, *chosen[:2])
             if complete:
@@ -358,7 +364,7 @@ class _Worker:
             self.tree.take(outcome.values, outcome.bound)
             return []
         if not node.tried:
-            self._hint(node, outcome.values)
+            self._hint(outcome.values)
         if chosen is None and self._solved(node, *self._bounds(node)):
             return []
         node.tried, children = True, []
@@ -372,25 +378,32 @@ class _Worker:
             )
         return children
 
-    def _hint(self, node, values):
+    def _hint(self, values):
         with self.tree.change:
-            self.tree.hints.append((node, values))
+            self.tree.hints.append(values)
 
-    def near(self, node, values):
-        """Look for a plan that only does what the relaxation does a share of."""
-        low, high = self._bounds(node)
-        self._solved(node, low, np.where(self.lazy.whole & (values < _FRACTION), low, high), True)
-
-    def _solved(self, node, low, high, part=False):
-        """Whether the MIP solver has closed the node; part: the limits leave plans out."""
-        watch = highs.Watch(time.monotonic() + _LEAF_S, self.watch)
+    def _solved(self, node, low, high):
+        """Whether the MIP solver has closed the node, with the cuts that its solutions break."""
+        watch = self.watch.part(_LEAF_S)
         program = _limited(self.model.program, self.tree.groups, node.limits)
-        found = highs.minimise(program, watch, self.tree.gap * abs(node.bound), None, low, high)
-        node.bound = node.bound if part else max(node.bound, found.bound)
-        closed = not part and found.status != "stopped"
-        if found.values is not None:
-            self.tree.take(found.values, node.bound if closed else math.inf)
-        return closed or node.bound > self.tree.cutoff()
+        while True:
+            found = highs.minimise(
+                program, watch, self.tree.gap * abs(node.bound), None, low, high
+            )
+            node.bound = max(node.bound, found.bound)
+            closed = found.status != "stopped"
+            rows = []
+            if found.values is not None:
+                with self.tree.table.lock:
+                    rows = self.tree.root.violated(found.values)
+                    self.tree.table.add(rows)
+            if not rows:
+                if found.values is not None:
+                    self.tree.take(found.values, node.bound if closed else math.inf)
+                return closed or node.bound > self.tree.cutoff()
+            self.tree.take(found.values)
+            for row in rows:
+                program.row(*row)
 
     def _bounds(self, node):
         program, whole = self.model.program, self.lazy.whole

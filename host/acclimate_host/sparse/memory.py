@@ -37,9 +37,9 @@ def extra_memory(graph, scheme):
     """
     biases = scheme.trained_biases(graph)
     channels = scheme.trained_channels(graph)
-    classifier = next(node for node in graph.nodes if node.op == "dense")
+    classifier = next((node for node in graph.nodes if node.op == "dense"), None)
     weight = bias = mask = 0
-    saved = graph[classifier.inputs[0]].size_bytes
+    saved = graph[classifier.inputs[0]].size_bytes if classifier else 0
     for node in convolutions(graph):
         layer = node.attrs["layer"]
         if layer in biases:

@@ -1,0 +1,635 @@
+# SPDX-License-Identifier: MIT
+"""What the store promises beside power cuts: each rule has an input that would break it."""
+
+# NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
+
+from acclimate.nor import NorFlash
+from capsule_vectors import BASE, KEY, TARGET
+
+from acclimate.flash import FlashError
+from acclimate.store import CapsuleError, Store, StoreError
+from acclimate.store.capsule import WEIGHTS, Wanted
+
+PAGE = 128
+PAGES = 8  # two of the journal, two slots of three
+SLOT_BYTES = 3 * PAGE
+
+
+def open_store(flash, **options):
+    return Store(flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64, **options)
+
+
+def empty(**options):
+    return open_store(NorFlash(PAGES * PAGE, PAGE), **options)
+
+
+def new(**options):
+    store = empty(**options)
+    store.swap_capsule(BASE)
+    return store
+
+
+def reset(store, **options):
+    return open_store(store.flash, **options)
+
+
+def staged(store, data=TARGET, **options):
+    start = store.stage(data, len(data), **options)
+    store.write(data[start:], len(data) - start)
+    return start
+
+
+def verified(store, data=TARGET):
+    staged(store, data)
+    store.finish()
+
+
+def model(store):
+    if store.active is None:
+        return None
+    start = store.slots.start(store.active)
+    return bytes(store.flash.data[start : start + store.head.total])
+
+
+def raised(kind, call, *arguments):
+    try:
+        call(*arguments)
+    except kind as error:
+        return error
+    raise AssertionError("expected " + kind.__name__)
+
+
+def spoil(store, slot, at):
+    """Clear bits of a slot behind the store's back."""
+    store.flash.data[store.slots.start(slot) + at] = 0
+
+
+def resigned(data, **changed):
+    """The capsule with other bytes, which the device's key did not sign but whose digest fits."""
+    from acclimate._digest import Hasher
+
+    data = bytearray(data)
+    for at, value in changed.items():
+        data[int(at[1:])] = value
+    hasher, out = Hasher(), bytearray(32)
+    hasher.reset()
+    hasher.update(data, 32)
+    hasher.update(data[96:], len(data) - 96)
+    hasher.into(out)
+    data[32:64] = out
+    return data
+
+
+# ---- what is asked of the region ---------------------------------------------------------------
+
+
+def test_boots_of_a_trial_are_1_to_60():
+    for boots in (0, 61, -1):
+        raised(ValueError, lambda boots=boots: empty(max_boots=boots))
+    for boots in (1, 60):
+        assert empty(max_boots=boots).max_boots == boots
+
+
+def test_a_region_has_four_pages_or_more():
+    raised(ValueError, lambda: open_store(NorFlash(3 * PAGE, PAGE)))
+    store = open_store(NorFlash(4 * PAGE, PAGE))
+    assert store.slots.pages == 1 and store.slots.bytes == PAGE
+    assert (store.slots.start(0), store.slots.start(1)) == (2 * PAGE, 3 * PAGE)
+    # of an odd number of pages the last is left over
+    store = open_store(NorFlash(7 * PAGE, PAGE))
+    assert store.slots.pages == 2 and store.slots.start(1) + store.slots.bytes == 6 * PAGE
+
+
+def test_a_chunk_divides_a_page_and_is_whole_units():
+    for chunk in (96, 256, 6):
+        raised(ValueError, lambda chunk=chunk: Store(NorFlash(1024, 128), chunk_bytes=chunk))
+    for chunk in (32, 128):
+        store = Store(NorFlash(1024, 128), chunk_bytes=chunk)
+        assert len(store.checker.chunk) == chunk
+    raised(ValueError, lambda: Store(NorFlash(1024, 128, unit=64), chunk_bytes=32))
+
+
+def test_pages_are_rounded_up():
+    slots = empty().slots
+    assert [slots.pages_of(n) for n in (1, 127, 128, 129, 256)] == [1, 1, 1, 2, 2]
+
+
+# ---- the states, and what each refuses ---------------------------------------------------------
+
+
+def test_each_state_is_named():
+    store = empty()
+    assert store.state == "empty" and store.active is None
+    store.stage(TARGET, len(TARGET))
+    assert store.state == "staged"
+    store.write(TARGET, len(TARGET))
+    store.finish()
+    assert store.state == "verified" and store.active is None
+    store.trial()
+    assert store.state == "trial" and model(store) == TARGET
+    store.confirm()
+    assert store.state == "confirmed"
+
+
+def test_steps_out_of_order_are_refused_and_change_nothing():
+    store = new()
+    before = bytes(store.flash.data)
+    assert "write without stage" in str(raised(StoreError, store.write, TARGET, 4))
+    assert "finish without stage" in str(raised(StoreError, store.finish))
+    raised(StoreError, lambda: list(store.finish_steps()))
+    assert "confirmed" in str(raised(StoreError, store.trial))
+    store.confirm()
+    store.cancel()
+    assert bytes(store.flash.data) == before and model(store) == BASE
+
+
+def test_what_is_only_staged_is_neither_tried_nor_confirmed():
+    store = new()
+    staged(store)
+    raised(StoreError, store.trial)
+    raised(StoreError, store.confirm)
+    assert model(store) == BASE and store.state == "staged"
+
+
+def test_an_empty_store_has_nothing_to_confirm():
+    store = empty()
+    raised(StoreError, store.confirm)
+    raised(StoreError, store.trial)
+    store.rollback()
+    assert store.state == "empty" and store.active is None
+    assert "no section" in str(raised(StoreError, store.section, WEIGHTS))
+
+
+def test_nothing_is_staged_over_a_model_on_trial():
+    store = new()
+    verified(store)
+    store.trial()
+    assert "on trial" in str(raised(StoreError, store.stage, TARGET, len(TARGET), True))
+    assert model(store) == TARGET
+
+
+def test_a_second_end_of_the_writing_is_refused():
+    store = new()
+    verified(store)
+    raised(StoreError, store.finish)
+    raised(StoreError, store.write, TARGET, 4)
+    assert store.state == "verified"
+
+
+def test_asking_for_the_next_header_gives_up_what_was_being_written():
+    store = new()
+    store.stage(TARGET, len(TARGET))
+    store.scratch()
+    raised(StoreError, store.write, TARGET, len(TARGET))
+
+
+def test_cancel_gives_up_what_is_staged_or_verified_and_keeps_the_model():
+    for prepare in (staged, verified):
+        store = new()
+        prepare(store)
+        store.cancel()
+        assert store.state == "rolled back" and model(store) == BASE
+        raised(StoreError, store.write, TARGET, 4)
+        again = reset(store)
+        assert again.state == "rolled back" and model(again) == BASE
+        assert again.journal.version == store.head.version
+        store = empty()
+        prepare(store)
+        store.cancel()
+        assert store.state == "empty" and store.active is None
+        assert reset(store).active is None
+
+
+def test_rollback_of_what_is_not_on_trial_yet_is_a_cancel():
+    for prepare in (staged, verified):
+        store = new()
+        prepare(store)
+        store.rollback()
+        assert store.state == "rolled back" and model(store) == BASE
+
+
+def test_a_confirmed_model_goes_back_to_the_one_before_once():
+    store = new()
+    store.swap_capsule(TARGET)
+    store.rollback()
+    assert store.state == "rolled back" and model(store) == BASE
+    assert store.journal.version == store.head.version
+    assert model(reset(store)) == BASE
+    store.rollback()  # nothing more to go back to, and nothing happens
+    assert model(store) == BASE
+
+
+def test_rollback_without_another_model_is_refused():
+    store = new()
+    assert "no other model" in str(raised(StoreError, store.rollback))
+    assert model(store) == BASE
+
+
+def test_rollback_to_a_damaged_model_is_refused():
+    for at in (97, 120):
+        store = new()
+        store.swap_capsule(TARGET)
+        spoil(store, 1 - store.active, at)
+        raised(StoreError, store.rollback)
+        assert model(store) == TARGET and store.state == "confirmed"
+
+
+def test_a_trial_of_the_first_model_that_is_left_leaves_none():
+    store = empty()
+    verified(store)
+    store.trial()
+    store.rollback()
+    assert store.state == "empty" and store.active is None
+    assert "no model" in reset(store).note
+
+
+def test_a_trial_whose_other_model_is_damaged_leaves_none():
+    store = new()
+    verified(store)
+    store.trial()
+    spoil(store, 1 - store.active, 120)
+    store.rollback()
+    assert store.state == "empty" and reset(store).active is None
+
+
+# ---- boots -------------------------------------------------------------------------------------
+
+
+def test_each_boot_of_a_trial_counts_and_the_one_after_the_last_rolls_back():
+    for boots in (1, 2):
+        store = new(max_boots=boots)
+        verified(store)
+        store.trial()
+        for count in range(boots):
+            store = reset(store, max_boots=boots)
+            assert model(store) == TARGET and store.journal.boots == count + 1
+            assert store.journal.has_other and store.note == ""
+        store = reset(store, max_boots=boots)
+        assert model(store) == BASE and store.state == "rolled back"
+        assert "%d boots" % boots in store.note
+        assert store.journal.version < store.journal.floor
+
+
+def test_a_trial_is_confirmed_after_boots():
+    store = new()
+    verified(store)
+    store.trial()
+    store = reset(store)
+    version = store.head.version
+    store.confirm()
+    assert store.state == "confirmed" and store.journal.version == version
+    for _ in range(4):
+        store = reset(store)
+    assert model(store) == TARGET and store.journal.floor == version
+
+
+def test_a_verified_model_may_be_used_after_a_reset():
+    for use in ("trial", "confirm"):
+        store = new()
+        verified(store)
+        store = reset(store)
+        assert store.state == "verified" and model(store) == BASE
+        getattr(store, use)()
+        assert model(store) == TARGET
+        assert model(reset(store)) == TARGET
+
+
+def test_a_verified_model_that_was_damaged_since_is_refused_after_a_reset():
+    store = new()
+    verified(store)
+    spoil(store, store.journal.slot, 120)
+    store = reset(store)
+    assert "damaged" in str(raised(StoreError, store.trial))
+    assert model(store) == BASE and store.state == "rolled back"
+
+
+def test_a_verified_model_is_not_used_with_the_header_of_another():
+    # the header of what is refused lies where that of the verified model lay
+    store = new()
+    verified(store)
+    raised(CapsuleError, store.stage, b"BCAP" + bytes(TARGET[4:]), len(TARGET))
+    store.trial()
+    assert store.head.version == reset(store).head.version and model(store) == TARGET
+
+
+def test_a_model_that_is_damaged_gives_way_to_the_other():
+    store = new()
+    store.swap_capsule(TARGET)
+    slot = store.active
+    spoil(store, slot, 120)
+    store = reset(store)
+    assert model(store) == BASE and store.active == 1 - slot
+    assert "slot %d damaged" % slot in store.note
+    assert store.state == "rolled back" and not store.journal.has_other
+    again = reset(store)
+    assert model(again) == BASE and again.note == ""
+
+
+def test_where_both_models_are_damaged_there_is_none():
+    store = new()
+    store.swap_capsule(TARGET)
+    for slot in (0, 1):
+        spoil(store, slot, 120)
+    store = reset(store)
+    assert store.active is None and "no model: slot" in store.note
+    assert "no model" in str(raised(StoreError, store.view, WEIGHTS))
+
+
+def test_the_old_model_serves_while_a_new_one_comes():
+    for prepare in (staged, verified):
+        store = new()
+        prepare(store)
+        store = reset(store)
+        assert model(store) == BASE
+        spoil(store, store.active, 120)
+        assert reset(store).active is None  # what is not confirmed never stands in
+
+
+def test_a_board_without_a_model_boots_with_one_staged_or_verified():
+    for prepare in (staged, verified):
+        store = empty()
+        prepare(store)
+        store = reset(store)
+        assert store.active is None and "no model yet" in store.note
+
+
+def test_a_boot_takes_no_model_that_the_key_did_not_sign():
+    forged = resigned(BASE, _16=200)
+    for journal in (True, False):
+        store = new()
+        start = store.slots.start(store.active)
+        store.flash.data[start : start + len(forged)] = forged
+        if not journal:
+            store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
+        store = reset(store)
+        assert store.active is None
+        assert not journal or "authenticity" in store.note
+
+
+def test_a_rollback_takes_no_model_that_the_key_did_not_sign():
+    forged = resigned(BASE, _16=200)
+    for trial in (True, False):
+        store = new()
+        verified(store)
+        store.trial()
+        if not trial:
+            store.confirm()
+        start = store.slots.start(1 - store.active)
+        store.flash.data[start : start + len(forged)] = forged
+        if trial:
+            store.rollback()
+            assert store.active is None
+        else:
+            raised(StoreError, store.rollback)
+            assert model(store) == TARGET
+
+
+def test_a_boot_takes_no_model_for_another_device():
+    store = new()
+    for wrong, reason in ((Wanted(model=8, key=KEY), "model"), (Wanted(kind=2, key=KEY), "kind")):
+        other = Store(store.flash, wrong, chunk_bytes=64)
+        assert other.active is None and reason in other.note
+
+
+def test_a_journal_that_is_lost_is_rebuilt_from_the_newest_whole_model():
+    for damaged in (None, "new", "old"):
+        store = new()
+        store.swap_capsule(TARGET)
+        version, slot = store.head.version, store.active
+        if damaged:
+            spoil(store, slot if damaged == "new" else 1 - slot, 120)
+        store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
+        store = reset(store)
+        assert model(store) == (BASE if damaged == "new" else TARGET)
+        assert "journal lost" in store.note and store.state == "confirmed"
+        assert store.journal.version == store.head.version
+        assert store.journal.floor == store.head.version
+        assert (store.head.version == version) == (damaged != "new")
+        assert reset(store).note == ""
+
+
+def test_a_flash_that_cannot_be_written_leaves_the_program_its_prompt():
+    class Broken(NorFlash):
+        def _program(self, at, buffer):
+            pass
+
+    store = open_store(Broken(PAGES * PAGE, PAGE))
+    assert store.active is None and "no model" in store.note
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def test_sections_are_read_within_their_bounds():
+    store = new()
+    at, size = store.section(WEIGHTS)
+    whole = bytearray(size)
+    store.readinto(WEIGHTS, 0, whole)
+    assert bytes(whole) == bytes(store.view(WEIGHTS)) == BASE[len(BASE) - size :]
+    one = bytearray(1)
+    store.readinto(WEIGHTS, size - 1, one)
+    assert one[0] == BASE[-1]
+    store.readinto(WEIGHTS, size, bytearray(0))
+    for offset, n in ((-1, 1), (-1, 2), (size, 1), (size - 1, 2), (0, size + 1)):
+        raised(ValueError, store.readinto, WEIGHTS, offset, bytearray(n))
+    raised(StoreError, store.section, 99)
+
+
+# ---- the erase budget --------------------------------------------------------------------------
+
+
+def test_no_budget_is_no_limit():
+    assert new().budget_left() is None
+
+
+def test_the_budget_counts_the_pages_of_a_day_and_the_next_day_is_fresh():
+    today = [5]
+    pages = (len(BASE) + PAGE - 1) // PAGE
+    options = {"day_pages": 2 * pages, "day": lambda: today[0]}
+    store = empty(**options)
+    assert store.budget_left() == 2 * pages
+    store.swap_capsule(BASE)
+    assert store.budget_left() == pages and reset(store, **options).budget_left() == pages
+    store.swap_capsule(BASE, True)
+    assert store.budget_left() == 0
+    steps = store.flash.steps
+    assert "budget" in str(raised(StoreError, store.stage, TARGET, len(TARGET)))
+    assert store.flash.steps == steps and model(store) == BASE
+    today[0] = 6
+    assert store.budget_left() == 2 * pages
+    store.swap_capsule(TARGET)
+    assert store.budget_left() == 2 * pages - (len(TARGET) + PAGE - 1) // PAGE
+    assert reset(store, day_pages=1, day=options["day"]).budget_left() == 0
+    today[0] = 6 + 0x10000  # days are kept in 16 bits
+    assert store.budget_left() == 2 * pages - (len(TARGET) + PAGE - 1) // PAGE
+
+
+def test_only_the_pages_that_are_erased_count():
+    store = new(day_pages=100)
+    erased = sum(store.flash.erases[2:])
+    assert store.journal.erases == erased == (len(BASE) + PAGE - 1) // PAGE
+    assert store.budget_left() == 100 - erased
+
+
+# ---- staging -----------------------------------------------------------------------------------
+
+
+def test_a_version_is_taken_once_unless_any_is_asked_for():
+    store = new()
+    error = raised(CapsuleError, store.stage, BASE, len(BASE))
+    assert error.reason == "version"
+    assert store.stage(BASE, len(BASE), True) == 0
+    assert store.state == "staged"
+
+
+def test_more_or_fewer_bytes_than_declared_end_the_writing():
+    for change in (1, -1):
+        store = new()
+        store.stage(TARGET, len(TARGET))
+        data = bytes(TARGET) + b"x" if change > 0 else bytes(TARGET[:-1])
+        try:
+            store.write(data, len(data))
+            store.finish()
+        except CapsuleError as error:
+            assert error.reason == ("oversized" if change > 0 else "truncated")
+        else:
+            raise AssertionError(change)
+        assert model(store) == BASE
+        if change > 0:
+            assert store.state == "rolled back"
+            raised(StoreError, store.write, TARGET, 1)
+        else:  # the rest may still come
+            store.write(TARGET[-1:], 1)
+            store.finish()
+
+
+def test_what_does_not_arrive_as_it_was_signed_is_cancelled():
+    bad = bytearray(TARGET)
+    bad[-1] ^= 1
+    for finish in (Store.finish, lambda store: list(store.finish_steps())):
+        store = new()
+        staged(store, bad)
+        error = raised(CapsuleError, finish, store)
+        assert error.reason == "integrity"
+        assert store.state == "rolled back" and model(store) == BASE
+        raised(StoreError, store.trial)
+
+
+def test_finish_in_steps_verifies_as_finish_does():
+    store = new()
+    staged(store)
+    list(store.finish_steps())
+    assert store.state == "verified" and store.journal.has_other
+    store.trial()
+    assert model(store) == TARGET
+
+
+def test_pieces_of_any_size_are_written_as_the_whole():
+    for size in (1, 3, 64, 65, 128, 192):
+        store = new()
+        store.stage(TARGET, len(TARGET))
+        for at in range(0, len(TARGET), size):
+            piece = TARGET[at : at + size]
+            store.write(piece, len(piece))
+        store.finish()
+        store.confirm()
+        assert model(store) == TARGET
+
+
+def test_only_the_first_n_bytes_of_a_buffer_are_taken():
+    store = new()
+    store.stage(bytes(TARGET) + b"more", len(TARGET))
+    buffer = bytearray(200)
+    for at in range(0, len(TARGET), 40):
+        n = min(40, len(TARGET) - at)
+        buffer[:n] = TARGET[at : at + n]
+        store.write(buffer, n)
+    store.finish()
+
+
+def test_a_header_in_a_longer_buffer_is_taken_as_far_as_it_goes():
+    store = new()
+    assert store.stage(bytes(TARGET) + bytes(300), len(TARGET) + 300) == 0
+
+
+def test_the_end_of_a_capsule_is_filled_with_255_to_whole_units():
+    for unit in (4, 16):
+        store = open_store(NorFlash(PAGES * PAGE, PAGE, unit=unit))
+        store.swap_capsule(BASE)
+        end = store.slots.start(store.active) + len(BASE)
+        assert all(byte == 255 for byte in store.flash.data[end : end + 16])
+        assert model(store) == BASE
+
+
+def interrupted(written):
+    """A device that lost power after so many bytes of TARGET were written."""
+    store = new()
+    store.stage(TARGET, len(TARGET))
+    store.write(TARGET, written)
+    return reset(store)
+
+
+def test_a_write_that_was_cut_goes_on_at_the_last_page_with_data():
+    assert len(TARGET) > 2 * PAGE
+    for written, start in ((0, 0), (64, 0), (PAGE, 0), (PAGE + 64, PAGE), (2 * PAGE, PAGE)):
+        store = interrupted(written)
+        erased = list(store.flash.erases)
+        slot = store.journal.slot
+        assert staged(store) == start, (written, start)
+        # pages in front of it are not erased again, and those that are count
+        first = store.slots.start(slot) // PAGE
+        again = [a - b for a, b in zip(store.flash.erases[2:], erased[2:])]  # noqa: B905
+        assert sum(again) == again[first - 2 + start // PAGE] + sum(
+            again[first - 2 + start // PAGE + 1 : first + 1]
+        )
+        store.finish()
+        store.trial()
+        assert model(store) == TARGET
+
+
+def test_another_capsule_or_one_that_is_to_begin_anew_does_not_go_on():
+    store = interrupted(2 * PAGE)
+    assert store.stage(TARGET, len(TARGET), resume=False) == 0
+    store = interrupted(2 * PAGE)
+    assert store.stage(BASE, len(BASE), any_version=True) == 0
+    used = [at for at in range(104) if TARGET[at]]
+    for at in (used[0], used[len(used) // 2], used[-1]):
+        store = interrupted(2 * PAGE)
+        spoil(store, store.journal.slot, at)
+        assert staged(store) == 0
+        store.finish()
+
+
+def test_the_slot_is_erased_from_its_end_so_that_the_header_goes_last():
+    order = []
+
+    class Watched(NorFlash):
+        def _erase(self, at):
+            order.append(at)
+            super()._erase(at)
+
+    store = open_store(Watched(PAGES * PAGE, PAGE))
+    store.swap_capsule(BASE)
+    store.swap_capsule(TARGET)
+    slot = store.slots.start(store.active)
+    mine = [at for at in order if slot <= at < slot + SLOT_BYTES]
+    assert mine == sorted(mine, reverse=True) and mine[-1] == slot
+    assert len(mine) == (len(TARGET) + PAGE - 1) // PAGE
+
+
+def test_an_error_of_the_flash_while_writing_is_passed_on():
+    class Worn(NorFlash):
+        worn = False
+
+        def _program(self, at, buffer):
+            if self.worn and at >= 2 * PAGE:
+                return
+            super()._program(at, buffer)
+
+    store = open_store(Worn(PAGES * PAGE, PAGE))
+    store.swap_capsule(BASE)
+    store.stage(TARGET, len(TARGET))
+    store.flash.worn = True
+    raised(FlashError, store.write, TARGET, len(TARGET))
+    store.flash.worn = False
+    assert model(reset(store)) == BASE

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; SmallSVM is for 32 KB"}
+"""Data as sensors give them: far from 0, fractions, wide ranges; and warnings before use."""
+
+import os
+from array import array
+
+from acclimate.svm import SVM
+
+CORNERS = ((0, 0), (0, 8), (8, 0), (8, 8), (1, 1), (1, 7), (7, 1), (7, 7))
+XOR = bytes((0, 1, 1, 0, 0, 1, 1, 0))
+RAMP = [[i / 4, (i * 7 % 5) / 4] for i in range(12)]
+HALVES = bytes(i > 5 for i in range(12))
+
+
+def moved(rows, offset):
+    return [[v + offset for v in row] for row in rows]
+
+
+def check(state, offset, rows, y, **options):
+    X = moved(rows, offset)
+    m = SVM(state=state, **options).fit(X, y)
+    assert m.converged and m.warning is None, (state, offset, m, m.warning)
+    assert [m.predict(row) for row in X] == list(y), (state, offset, m)
+    return m
+
+
+def test_rows_far_from_zero_are_answered_right_whatever_the_offset():
+    for state in ("float", "fixed"):
+        for offset in (0, 1000, -10000, 30000, 100000):
+            check(state, offset, CORNERS, XOR, kernel="rbf", gamma=0.05, C=10)
+        for offset in (0, 1000, -10000):  # quarters there: what every runtime's floats hold
+            check(state, offset, RAMP, HALVES, C=10)
+
+
+def test_buffers_far_from_zero_are_answered_right_and_left_as_they_are():
+    flat = array("f", [v + 10000 for row in CORNERS for v in row])
+    m = SVM("rbf", gamma=0.05, C=10, state="float").fit(flat, XOR)
+    assert flat[0] == 10000 and flat[3] == 10008
+    assert [m.predict(flat[2 * i : 2 * i + 2]) for i in range(8)] == list(XOR)
+
+
+def test_pascals_beside_degrees():
+    X = [[101000 + 8 * i, 20 + (i & 1)] for i in range(10)]
+    y = bytes(i > 4 for i in range(10))
+    for state in ("float", "fixed"):
+        m = SVM(state=state).fit(X, y)
+        assert [m.predict(row) for row in X] == list(y), state
+
+
+def test_a_model_of_moved_rows_comes_back_from_its_file():
+    for state, rows in (("float", RAMP), ("fixed", RAMP), ("fixed", CORNERS)):
+        X = moved(rows, 1000)
+        y = HALVES if rows is RAMP else XOR
+        m = SVM("rbf", gamma=0.5, C=10, state=state).fit(X, y)
+        m.save("svm_right_test.bin")
+        other = SVM.load("svm_right_test.bin")
+        os.remove("svm_right_test.bin")
+        for row in X:
+            assert other.decision(row) == m.decision(row)
+
+
+def test_a_row_that_a_moved_store_does_not_hold_is_refused_with_its_limits():
+    m = SVM(state="fixed").fit([[20000, 7], [20010, 7]], bytes((0, 1)))
+    assert m.scaler is not None
+    for bad in (20005.5, 60000, -20000, float("nan"), float("inf")):
+        try:
+            m.predict([bad, 7])
+        except ValueError as error:
+            assert "row: expected" in str(error), error
+        else:
+            raise AssertionError(bad)
+
+
+def test_polynomial_rows_are_not_moved():
+    m = SVM("poly", gamma=1e-6, degree=2).fit(moved(CORNERS, 100), XOR)
+    assert m.scaler is None
+
+
+def test_samples_of_a_stream_far_from_zero_are_moved_by_the_first():
+    m = SVM("rbf", gamma=0.05, C=10, budget=8)
+    for row, label in zip(moved(CORNERS, 10000), XOR):  # noqa: B905  boards have no strict=
+        m.add(row, label)
+    assert [m.predict(row) for row in moved(CORNERS, 10000)] == list(XOR)
+
+
+def test_a_fraction_is_scaled_as_a_real_number():
+    m = SVM(scale=True).fit([[0, 0], [1, 1]], [0, 1])
+    values = [m.decision([v, v]) for v in (0, 0.3, 0.7, 0.99)]
+    assert values == sorted(values) and len(set(values)) == 4
+    assert [m.predict([v, v]) for v in (0, 0.3, 0.7, 0.99)] == [0, 0, 1, 1]
+    for bad in (float("nan"), float("inf")):
+        try:
+            m.predict([bad, 0])
+        except ValueError as error:
+            assert "finite" in str(error)
+        else:
+            raise AssertionError(bad)
+
+
+def test_the_fixed_state_trains_fractions_with_and_without_a_scaler():
+    X = [[0.5, 1.5], [1.5, 2.5], [0.25, 0.75], [2.5, 0.5]]
+    for scale in (False, True):
+        m = SVM("rbf", C=100, gamma=1.0, state="fixed", scale=scale).fit(X, bytes((0, 0, 1, 1)))
+        assert [m.predict(row) for row in X] == [0, 0, 1, 1]
+    m.save("svm_right_test.bin")
+    other = SVM.load("svm_right_test.bin")
+    os.remove("svm_right_test.bin")
+    assert [other.decision(row) for row in X] == [m.decision(row) for row in X]
+    wide = [[0.5, 30000], [1.5, 30000], [0.25, -30000], [2.5, -30000]]
+    m = SVM(state="fixed", scale=True).fit(wide, bytes((0, 0, 1, 1)))
+    assert [m.predict(row) for row in wide] == [0, 0, 1, 1]
+
+
+def warned(words, m, X, y):
+    m.fit(X, y)
+    assert m.warning, m
+    for word in words:
+        assert word in m.warning, m.warning
+
+
+def test_what_learned_nothing_warns_with_the_next_step():
+    X = [[i * 0.5, (i * 3 % 7) * 0.5] for i in range(12)]
+    for state in ("float", "fixed"):
+        warned(("max_iter", "3 steps"), SVM(C=1e4, max_iter=3, state=state), X, HALVES)
+        many = bytes(i % 2 for i in range(12))
+        warned(("gamma", "lower"), SVM("rbf", gamma=1e4, state=state), X, many)
+        few = bytes(i > 10 for i in range(12))
+        warned(("one class", "raise C"), SVM("rbf", gamma=1.0, C=0.01, state=state), X, few)
+    m = SVM("rbf", gamma=0.5, C=1, state="float").fit(X, HALVES)
+    assert m.warning is None
+    m.max_iter = 1
+    m.fit(X, HALVES)
+    assert m.warning
+    m.max_iter = 1000
+    m.fit(X, HALVES)
+    assert m.warning is None  # it speaks of the last training
+
+
+def test_fixed_point_that_is_too_coarse_for_C_warns():
+    X = [[(i * 5 % 13) / 8, (i * 7 % 11) / 8] for i in range(24)]
+    y = bytes((row[0] * row[1] > 0.6) ^ (i % 9 == 0) for i, row in enumerate(X))
+    warned(("fixed point",), SVM("rbf", gamma=1.0, C=1e5, state="fixed"), X, y)
+    assert SVM("rbf", gamma=1.0, C=1, state="fixed").fit(X, y).warning is None
+
+
+def test_a_file_whose_renaming_was_cut_is_found():
+    m = SVM().fit(RAMP, HALVES)
+    m.save("svm_right_test.bin")
+    os.rename("svm_right_test.bin", "svm_right_test.bin.new")
+    try:
+        assert SVM.load("svm_right_test.bin").predict(RAMP[0]) == 0
+    finally:
+        os.remove("svm_right_test.bin.new")
+    try:
+        SVM.load("svm_right_test.bin")
+    except OSError as error:
+        assert error.args[0] == 2
+    else:
+        raise AssertionError("no file")
