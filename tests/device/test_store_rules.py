@@ -3,8 +3,8 @@
 
 # NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
 
-from acclimate.nor import NorFlash
 from capsule_vectors import BASE, KEY, TARGET
+from nor import NorFlash
 
 from acclimate.flash import FlashError
 from acclimate.store import CapsuleError, Store, StoreError
