@@ -76,30 +76,30 @@ def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
 
 
 def test_a_forged_report_locks_no_device_out(kept, tmp_path):
-    forged = bytearray(report.record(kept, 17, 0x3FFFFFFF))
+    forged = bytearray(report.make_report(kept, 17, 0x3FFFFFFF))
     forged[80:] = bytes(32)
     unsigned = Reports(tmp_path / "reports")
     assert unsigned.take(forged)["is_authentic"] is None
-    assert unsigned.take(report.record(kept, 17, 5))["count"] == 5
+    assert unsigned.take(report.make_report(kept, 17, 5))["count"] == 5
     unsigned.take(forged)
     signed = Reports(tmp_path / "reports", cases.KEY)
-    assert signed.take(report.record(kept, 17, 6))["is_authentic"]
+    assert signed.take(report.make_report(kept, 17, 6))["is_authentic"]
     with pytest.raises(Refused, match="signed"):
         unsigned.take(forged)
     forged[32:36] = b"\xff" * 4
     with pytest.raises(Refused, match="above"):
         unsigned.take(forged)
     signed.forget(7, 17)
-    assert signed.take(report.record(kept, 17, 1))["count"] == 1
+    assert signed.take(report.make_report(kept, 17, 1))["count"] == 1
 
 
 def test_a_device_with_its_own_key_is_accepted_by_it(tmp_path):
     key = device_key(cases.KEY, 17)
     store = cases.store(cases.flash(), key=key)
     reports = Reports(tmp_path / "reports", cases.KEY)
-    assert reports.take(report.record(store, 17, 1))["is_authentic"]
+    assert reports.take(report.make_report(store, 17, 1))["is_authentic"]
     with pytest.raises(Refused, match="authenticity"):
-        reports.take(report.record(store, 18, 1))
+        reports.take(report.make_report(store, 18, 1))
 
 
 def test_a_damaged_capsule_of_the_repository_is_no_base(repository):

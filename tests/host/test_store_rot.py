@@ -190,6 +190,45 @@ def test_after_a_flash_error_the_journal_says_what_the_flash_holds():
     assert store.journal.state == journal.VERIFIED and store.journal.floor == 2
 
 
+def test_garbage_behind_a_genuine_header_wears_the_flash_no_further_than_the_budget():
+    store = cases.store(replaced().flash, day_pages=None)
+    before = store.journal.erases
+    data = cases.capsule(3)
+    for _ in range(200):
+        try:
+            store.stage(data, head_bytes(data), resume=False)
+            store.write(data[:104] + bytes(len(data) - 104), len(data))
+            store.finish()
+        except (CapsuleError, StoreError):
+            pass
+    assert store.journal.erases - before <= 32 * store.slots.pages
+    assert store.budget_left() < store.slots.pages_of(len(data))
+    assert (
+        cases.store(store.flash, day_pages=None).budget_left() == 32 * store.slots.pages
+    )  # a boot is a day
+
+
+def test_a_length_beyond_the_buffer_is_refused_not_an_index_error():
+    store = replaced()
+    data = cases.capsule(3)
+    assert store.stage(data[:104], 128) == 0  # the header is all that is needed
+    with pytest.raises(ValueError, match="expected at most 4 bytes, got 5"):
+        store.write(b"four", 5)
+    with pytest.raises(CapsuleError, match="truncated"):
+        store.stage(data[:50], 128)
+
+
+def test_without_a_clock_each_day_of_running_has_its_budget(monkeypatch):
+    now = [0]
+    monkeypatch.setattr(store_core, "_now", lambda: now[0])
+    store = cases.store(cases.flash(), day_pages=2)
+    store.swap_capsule(cases.capsule(1))
+    with pytest.raises(StoreError, match="erase budget"):
+        store.swap_capsule(cases.capsule(2))
+    now[0] = 86400
+    store.swap_capsule(cases.capsule(2))
+
+
 # ---- the judge itself ----------------------------------------------------------------------
 
 

@@ -24,6 +24,12 @@ from acclimate.store.capsule import CapsuleError, Checker, Head, Wanted
 from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
 from acclimate.store.slots import Slots
 
+try:
+    from time import monotonic as _now  # boards without a clock have it
+except ImportError:
+    from time import time as _now
+
+_DAY_SLOTS = 32  # an update an hour, and some more
 _NAMES = ("", "staged", "verified", "trial", "confirmed", "rolled back", "empty")
 
 
@@ -42,20 +48,21 @@ class Store:
     :param wanted: what this device takes and its key.
     :param max_boots: boots that a model on trial may take without ``confirm``, 1 to 60.
     :param chunk_bytes: buffer for reading and writing; divides a page.
-    :param day_pages: erase budget: slot pages per day; 0 for no limit.
-    :param day: callable that returns the number of the day, for the budget.
+    :param day_pages: erase budget: slot pages per day; None: of 32 whole slots; 0: no limit.
+    :param day: callable that returns the number of the day, for the budget. Without it each boot
+        begins a day, since a board without a clock would never see the next one.
     """
 
-    def __init__(self, flash, wanted=None, max_boots=3, chunk_bytes=128, day_pages=0, day=None):
+    def __init__(self, flash, wanted=None, max_boots=3, chunk_bytes=128, day_pages=None, day=None):
         if not 1 <= max_boots <= 60:
             raise ValueError("max_boots %d: 1 to 60" % max_boots)
         self.flash = flash
         self.wanted = wanted or Wanted()
         self.max_boots = max_boots
-        self.day_pages = day_pages
-        self._day = day or (lambda: 0)
+        self._day = day
         self.checker = Checker(flash, chunk_bytes)
         self.slots = Slots(flash, self.checker.chunk)
+        self.day_pages = _DAY_SLOTS * self.slots.pages if day_pages is None else day_pages
         self.journal = _journal.Journal(flash, self.slots.pages)
         self.head = Head()  # of the active capsule
         self.incoming = Head()  # of the one that is staged, and scratch
@@ -65,6 +72,8 @@ class Store:
         self._is_open = False
         self._is_checked = False  # what is verified was verified since the latest boot
         self._boot()
+        self._first = self.journal.day + 1
+        self._start_s = _now()
 
     # ---- what is there -------------------------------------------------------------------
 
@@ -97,9 +106,14 @@ class Store:
         """Return how many slot pages may still be erased today; None without a limit."""
         if not self.day_pages:
             return None
-        today = self._day() & 0xFFFF
+        today = self._today()
         used = self.journal.day_erases if self.journal.day == today else 0
         return max(0, self.day_pages - used)
+
+    def _today(self):
+        if self._day is not None:
+            return self._day() & 0xFFFF
+        return self._first + int(_now() - self._start_s) // 86400 & 0xFFFF
 
     # ---- a new capsule ---------------------------------------------------------------------
 
@@ -110,7 +124,7 @@ class Store:
         same capsule was begun before a cut.
         """
         head, into = self.incoming, self.scratch()
-        n = min(n, len(into))
+        n = min(n, len(into), len(data))
         for i in range(n):
             into[i] = data[i]
         head.parse(n)
@@ -255,7 +269,7 @@ class Store:
         if left is not None and pages - first > left:
             raise StoreError("erase budget: %d pages, %d left today" % (pages - first, left))
         # A slot that is about to be erased cannot be gone back to: say so before.
-        j.append(STAGED, target, self.active is not None, low=pages - first, high=self._day())
+        j.append(STAGED, target, self.active is not None, low=pages - first, high=self._today())
         slots.erase(target, first, pages)
         slots.open(target, start, head.total)
         self._is_open = True

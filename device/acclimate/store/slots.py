@@ -82,6 +82,8 @@ class Slots:
 
     def write(self, data, n):
         """Add the first n bytes of data; refuse one that is more than declared."""
+        if n > len(data):
+            raise ValueError("write: expected at most %d bytes, got %d" % (len(data), n))
         if self.written + n > self.limit:
             raise CapsuleError("oversized", "more than the %d bytes declared" % self.limit)
         if self._fits_whole(data, n):
