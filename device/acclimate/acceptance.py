@@ -170,6 +170,36 @@ def label_free(
     return decide(evidence(old, new, old_confidence, new_confidence, n, weights, prior), margin)
 
 
+def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHTS):
+    """Try the waiting model on the sample; keep the verdict, and refuse the model or not.
+
+    Return ACCEPT (``store.trial()`` is next), REJECT (it is refused, and remembered: it is not
+    pulled again) or UNDECIDED (it waits on). Verdict and ndcg stay in the journal, see
+    ``Store.verdict``. Other arguments as in ``label_free``.
+
+    :param sample: a Reservoir with the answers of the model in use.
+    :param predict: takes the waiting model (it reads as a Store does) and a row, an array('b');
+        returns prediction x 256 + confidence.
+    :raises StoreError: no model waits. :raises FlashError: the verdict cannot be kept.
+    """
+    from array import array
+
+    waiting, n = store.waiting(), sample.count
+    row, new, confidences = array("b", bytes(sample.width)), bytearray(n), bytearray(n)
+    for i in range(n):
+        sample.row(i, row)
+        answer = predict(waiting, row)
+        new[i], confidences[i] = answer >> 8, answer & 255
+    old = sample.predictions
+    verdict = label_free(
+        old, new, sample.confidences, confidences, n, floor, margin, prior, weights
+    )
+    waiting.keep_verdict(verdict, ndcg(old, new, sample.confidences, n))
+    if verdict == REJECT:
+        store.rollback()
+    return verdict
+
+
 def disagreements(old, new, n, out):
     """Write the rows where the models differ to out; return how many: only these need labels."""
     count = 0

@@ -190,8 +190,8 @@ class Store:
         if j.state == STAGED:
             self.cancel()
         elif j.state == VERIFIED:
-            is_known = self._is_checked or self._load(j.slot, self.incoming)
-            self._give_up(j.slot, self.active, self.incoming.version if is_known else 0)
+            version = self.incoming.version if self._load_waiting() else 0
+            self._give_up(j.slot, self.active, version)
         elif j.state == TRIAL:
             self._leave_trial()
         elif j.state == CONFIRMED:
@@ -237,6 +237,23 @@ class Store:
         """Make room for ``incoming``, whose header the device itself made and signed."""
         return self._make_room(False)
 
+    def waiting(self):
+        """Return the verified model that waits; it reads as a Store does (view, readinto, head).
+
+        :raises StoreError: none waits, or it is damaged.
+        """
+        from acclimate.store.waiting import WaitingModel
+
+        if self.journal.state != VERIFIED or not self._load_waiting():
+            raise StoreError("no model waits, the store is %s: %s" % (self.state, self.note))
+        return WaitingModel(self)
+
+    def verdict(self):
+        """Return (verdict, score) on the latest verified model; None: there is no verdict."""
+        from acclimate.store.waiting import verdict_of
+
+        return verdict_of(self.journal)
+
     # ---- inside ----------------------------------------------------------------------------
 
     def _end_writing(self):
@@ -254,6 +271,11 @@ class Store:
                 head.bytes[at + i] = short[i]
         j.append(VERIFIED, j.slot, j.has_other, low=head.parity())
         self._is_checked = True
+
+    def _load_waiting(self):
+        """Bring the verified model's header to ``incoming``; return whether the model is whole."""
+        self._is_checked = self._is_checked or self._load(self.journal.slot, self.incoming)
+        return self._is_checked
 
     def _make_room(self, resume):
         j, head, slots = self.journal, self.incoming, self.slots
@@ -295,7 +317,7 @@ class Store:
         if j.state != VERIFIED and j.state != TRIAL:
             raise StoreError("%s: the store is %s" % (_NAMES[state], self.state))
         head = self.head if j.state == TRIAL else self.incoming
-        if j.state == VERIFIED and not self._is_checked and not self._load(j.slot, head):
+        if j.state == VERIFIED and not self._load_waiting():
             self.cancel()
             raise StoreError("the verified model is damaged: " + self.note)
         j.append(state, j.slot, j.has_other, 0, head.version)

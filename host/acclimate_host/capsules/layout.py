@@ -58,7 +58,11 @@ PAGE = Record(
         Field("day", 2, "day of the latest erase, modulo 65536"),
         Field("day_erases", 2, "slot pages erased on that day"),
         Field("slot_pages", 2, "pages of one slot: a region of another shape is refused"),
-        Field("verdict", 2, "on the model that waits, see Verdicts"),
+        Field(
+            "verdict",
+            2,
+            "top bits: 1 accept, 2 undecided, 3 reject, 0 none; rest: (ndcg + 32768) / 4",
+        ),
         Field("parity", 4, "two check bytes for the first 128 bytes of each slot"),
         Field("crc", 4, "CRC-32 of the bytes before it"),
     ),

@@ -46,6 +46,7 @@ _TOGETHER = {
         "store.install",
         "store.live_model",
         "store.save_policy",
+        "store.waiting",
         "store.operators",
     ),
     "flash": (
