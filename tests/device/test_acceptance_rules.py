@@ -12,7 +12,7 @@ def test_answers_and_scales_have_their_numbers():
 
 
 def test_discounts_of_all_ranks():
-    assert [a.discount(rank) for rank in (1, 2, 3, 7, 15, 31, 63, 127, 128)] == [
+    assert [a._discount(rank) for rank in (1, 2, 3, 7, 15, 31, 63, 127, 128)] == [
         32768,
         20674,
         16384,
@@ -23,7 +23,7 @@ def test_discounts_of_all_ranks():
         4681,
         4673,
     ]
-    every = [a.discount(rank) for rank in range(1, 129)]
+    every = [a._discount(rank) for rank in range(1, 129)]
     assert every == sorted(every, reverse=True)
     assert sum(every) == 820067
 
@@ -32,7 +32,7 @@ def test_a_score_is_worked_out_by_hand():
     # confidence 9, 5, 5, 1: ranks 1, then 2 and 3 that share, then 4
     old, new, sure = b"\1\1\1\1", b"\1\1\2\1", bytes((9, 5, 5, 1))
     share = (20674 + 16384) // 2
-    fourth = a.discount(4)
+    fourth = a._discount(4)
     assert a.dcg(old, new, sure, 4) == 32768 + 0 * share + fourth
     most = 32768 + 2 * share + fourth
     score = 32768 + fourth

@@ -54,11 +54,13 @@ _TOGETHER = {
         "store.install",
         "store.live_model",
         "store.save_policy",
+        "store.waiting",
         "store.operators",
     ),
     "flash": (
         "flash",
         "flash.base",
+        "flash.file",
         "flash.retry",
         "flash.card",
         "flash.esp32",
