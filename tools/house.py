@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from acclimate_host.connect import package
+from acclimate_host.connect.room import ROLES
 from acclimate_host.paths import built
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +25,6 @@ BLOCK_BYTES = 4096
 NAMES_MAX, MODULES_MAX, LINES_LESS = 70, 12, 3000
 BEFORE = {"commit": "4d12e81", "python": 35189, "native": 6246}
 ARCHS = ("armv6m", "armv7emsp", "xtensawin", "x64")
-SMALLEST = ("svm",)  # predict with an SVM
 TEMPLATES = "native_modules/svm/"  # svm.c includes itself as float and fixed on purpose
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -71,7 +71,11 @@ def installs():
     for arch in ARCHS:
         if not package.natives(arch):
             continue
-        kinds = {"everything": dict(), "smallest": dict(only=SMALLEST)}
+        kinds = {
+            "everything": dict(),
+            "default": dict(only=list(ROLES)),
+            "smallest": dict(only=package.PREDICT),
+        }
         found[arch] = {kind: _taken(package.build(arch, **how)) for kind, how in kinds.items()}
     return found
 

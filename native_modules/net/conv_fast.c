@@ -191,8 +191,9 @@ int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     if (first == end) {
         return 0;
     }
+    j.is_quick = !k->mask && !k->add && net_is_quick(k, first, end)
+        && (!k->split || k->split == depth);
 #endif
-    j.is_quick = !k->mask && !k->add && net_is_quick(k, first, end) && (!k->split || k->split == depth);
     j.pixels = k->oh * k->ow > 1 ? NET_PIXELS : 1;
     j.parts[0] = part_of(k, k->wt, 0, k->split);
     j.parts[1] = part_of(k, k->w, k->split, depth - k->split);

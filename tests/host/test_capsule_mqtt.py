@@ -92,7 +92,7 @@ class Device(threading.Thread):
 def board():
     need(why_not("desktop"))
     with open_board("desktop") as opened:
-        install(opened, only=["pull"], yes=True)
+        install(opened, only=["pull", "pull.mqtt"], yes=True)
         copy_model(opened)
         opened.soft_reset()
         yield opened

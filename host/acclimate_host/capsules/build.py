@@ -131,6 +131,8 @@ def read(data: bytes) -> Capsule:
 
     :raises Refused: these bytes are no capsule.
     """
+    if data[:4] == b"AUPD":
+        raise Refused("this is an update: a whole capsule is expected")
     if len(data) < HEADER.bytes + SECTION.bytes or data[:4] != b"ACAP":
         raise Refused("this is no capsule: it does not begin with ACAP and a header")
     values = dict(zip((f.name for f in HEADER.fields), _HEADER.unpack_from(data), strict=True))

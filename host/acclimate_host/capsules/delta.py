@@ -7,6 +7,7 @@ target, so authenticity covers what the device reconstructs (see docs/capsules.m
 
 import zlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from acclimate_host.capsules.build import head_bytes, section_ranges
 from acclimate_host.capsules.layout import ENUMS, HEADER, UPDATE
@@ -43,6 +44,33 @@ def update(base: bytes, target: bytes, form: str | None = None) -> bytes:
     container = b"".join(fields)
     assert len(container) == UPDATE.bytes
     return container + target[:head] + bytes(code)
+
+
+def describe(container: bytes) -> dict[str, Any]:
+    """Return what an update container says of itself as a dictionary.
+
+    :raises Refused: its header, or that of its target, is not there.
+    """
+    least = UPDATE.bytes + HEADER.bytes
+    if len(container) < least or container[:4] != b"AUPD":
+        raise Refused(f"update of {len(container)} bytes: its headers have {least}")
+
+    def number(at, size=4):
+        return int.from_bytes(container[at : at + size], "little")
+
+    form = number(UPDATE.offset("form"), 1)
+    base, target = UPDATE.offset("base"), UPDATE.bytes
+    digest = target + HEADER.offset("digest")
+    return {
+        "update": {value: name.lower() for name, value in FORMS.items()}.get(form, str(form)),
+        "bytes": len(container),
+        "instructions": number(UPDATE.offset("size")),
+        "base_sha256": container[base : base + 32].hex(),
+        "model": number(target + HEADER.offset("model")),
+        "version": number(target + HEADER.offset("version")),
+        "target_bytes": number(target + HEADER.offset("total")),
+        "target_sha256": container[digest : digest + 32].hex(),
+    }
 
 
 def smallest(base: bytes | None, target: bytes) -> bytes:

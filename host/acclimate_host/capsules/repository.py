@@ -8,17 +8,24 @@ An object is there before a manifest names it, and a manifest is replaced in one
 device sees the old state or the new one.
 """
 
+import contextlib
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from acclimate_host.capsules import delta
-from acclimate_host.capsules.build import read
+from acclimate_host.capsules.build import Capsule, read
 from acclimate_host.capsules.layout import ENTRIES_MAX, TAG_BYTES
 from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, is_signed, object_name, unpack
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 _COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
@@ -46,12 +53,40 @@ class Repository:
         return unpack(path.read_bytes()) if path.exists() else None
 
     def capsule(self, model: int, cohort: str = "all") -> bytes | None:
-        """Return the bytes of the newest whole capsule of a cohort, or None."""
+        """Return the bytes of the newest whole capsule of a cohort, or None.
+
+        :raises Refused: the file is not there, or is not what its name says.
+        """
         manifest = self.manifest(model, cohort)
         for entry in manifest.entries if manifest else ():
             if entry.base == WHOLE:
-                return (self.folder / "objects" / entry.name).read_bytes()
+                return self._object(entry.name)
         return None
+
+    def _object(self, name: str) -> bytes:
+        path = self.folder / "objects" / name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise Refused(f"{path}: {error.strerror}: publish a whole capsule anew") from None
+        if object_name(data) != name:
+            raise Refused(f"{path}: damaged: its SHA-256 is not that of its name")
+        return data
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let nobody else publish meanwhile; whoever comes second waits."""
+        with open(self.folder / ".lock", "a+b") as file:
+            if sys.platform == "win32":
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+            else:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                if sys.platform == "win32":
+                    file.seek(0)
+                    msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
 
     def publish(
         self,
@@ -66,9 +101,15 @@ class Repository:
             ``set_percent``.
         :param bases: whole capsules that devices have: updates from them are added where they
             are smaller. The cohort's present capsule is always one of them.
-        :raises Refused: the version is not above that of the present one, or the capsule is
-            damaged, or not signed with the repository's key.
+        :raises Refused: the version is not above that of the present one, or the capsule or a
+            base is damaged, or not signed with the repository's key.
         """
+        with self._alone():
+            return self._publish(capsule, cohort, percent, bases)
+
+    def _publish(
+        self, capsule: bytes, cohort: str, percent: int, bases: Iterable[bytes]
+    ) -> Manifest:
         if not 0 <= percent <= 100:
             raise Refused(f"percent {percent}: 0 to 100")
         new = read(capsule)
@@ -82,9 +123,9 @@ class Repository:
         if present and new.version <= present.version:
             raise Refused(f"version {new.version}: expected above {present.version}")
         known: dict[bytes, bytes] = {}
-        for base in (self.capsule(new.model, cohort), *bases):
+        for base in (self._present(new.model, cohort), *bases):
             if base is not None:
-                known.setdefault(read(base).digest, base)
+                known.setdefault(self._base(base).digest, base)
         entries = [self._entry(WHOLE, capsule)]
         for digest, base in list(known.items())[: ENTRIES_MAX - 1]:
             made = delta.smallest(base, capsule)
@@ -94,11 +135,31 @@ class Repository:
         write_whole(self.manifest_path(new.model, cohort), manifest.pack(self.key))
         return manifest
 
+    def _present(self, model: int, cohort: str) -> bytes | None:
+        """Return the present capsule, or None where it is damaged: the next one is whole then."""
+        try:
+            return self.capsule(model, cohort)
+        except Refused:
+            return None
+
+    def _base(self, data: bytes) -> Capsule:
+        """Return what a base says of itself: devices would never get beyond a damaged one."""
+        base = read(data)
+        if not base.intact:
+            raise Refused("base: integrity: its SHA-256 is not that of its content")
+        if self.key is not None and not base.authentic(self.key, data):
+            raise Refused("base: authenticity: it was not signed with the repository's key")
+        return base
+
     def set_percent(self, model: int, percent: int, cohort: str = "all") -> None:
         """Change which share of a cohort takes its newest capsule.
 
         :raises Refused: nothing is published, or it is signed with another key than this one.
         """
+        with self._alone():
+            self._set_percent(model, percent, cohort)
+
+    def _set_percent(self, model: int, percent: int, cohort: str) -> None:
         old = self.manifest(model, cohort)
         if old is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
@@ -124,6 +185,6 @@ class Repository:
     def _entry(self, base: bytes, data: bytes) -> Entry:
         name = object_name(data)
         path = self.folder / "objects" / name
-        if not path.exists():
+        if not path.exists() or path.read_bytes() != data:
             write_whole(path, data)
         return Entry(base, len(data), name)
