@@ -55,7 +55,7 @@ def describe(container: bytes) -> dict[str, Any]:
     if len(container) < least or container[:4] != b"AUPD":
         raise Refused(f"update of {len(container)} bytes: its headers have {least}")
 
-    def number(at, size=4):
+    def number(at: int, size: int = 4) -> int:
         return int.from_bytes(container[at : at + size], "little")
 
     form = number(UPDATE.offset("form"), 1)
