@@ -100,7 +100,7 @@ def test_another_certificate_is_refused_and_nothing_is_asked(served, certificate
 
 _PULL = """
 import ssl
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.pull import Client
 from nor import NorFlash
 from acclimate.store import Store

@@ -28,7 +28,7 @@ SETUP = f"""
 import gc, sys
 from acclimate.store import operators
 from acclimate.store import CapsuleError
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, Wanted
 from nor import NorFlash
 from acclimate.store import Store
 load = operators.load_operators
@@ -62,7 +62,7 @@ def board(request):
     with open_board(name, **({"elf": FROZEN[name]} if name in FROZEN else {})) as opened:
         if name not in FROZEN:
             install(opened, ["store"], yes=True)
-        copy_model(opened)
+            copy_model(opened)
         opened.arch = ARCHS[name]
         yield opened
 
@@ -295,7 +295,7 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
     for at in range(0, len(data), 2048):
         board.exec(f"data += {data[at : at + 2048]!r}")
     text = board.exec(
-        "from acclimate.store.capsule import PROGRAM\nfrom acclimate.net import Net\n"
+        "from acclimate.store import PROGRAM\nfrom acclimate.net import Net\n"
         "store.swap_capsule(data)\ndata = None\nkernels = load(store, native='net')\n"
         "def part(kind):\n    at, size = store.section(kind)\n    out = bytearray(size)\n"
         "    store.readinto(kind, 0, out)\n    return out\n"

@@ -59,7 +59,7 @@ def test_without_storage_only_recomputation_is_left(vgg):
     budget = Budget(int(0.75 * forward_bytes(vgg)), aux_bytes=0)
     answer = solve(vgg, budget)
     assert not any(kind.startswith("page") for kind, _ in answer.plan)
-    assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy
+    assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy * (1 - 1e-6)
 
 
 @pytest.mark.case("L6")
@@ -115,13 +115,13 @@ def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds():
     graph = network_graph("resnet18_cifar", "m4")
     space = Space(paging=False)
     budget, need, kept = Budget(1, aux_bytes=0), operator_need(graph)[0], everything_kept(graph)
-    found = smallest.smallest_ram(graph, budget, space, seconds=3)
-    assert need <= found.least <= (found.bytes or kept) <= kept
-    if found.plan:
-        limited = replace(budget, ram_bytes=found.bytes)
-        assert evaluate(graph, limited, found.plan).valid
-    with pytest.raises(Infeasible, match=r"is at most \d+ bytes \(at least \d+\)|is \d+ bytes"):
+    found = smallest.smallest_ram(graph, budget, space, seconds=6)
+    assert need <= found.least <= found.bytes < kept
+    verdict = evaluate(graph, replace(budget, ram_bytes=found.bytes), found.plan)
+    assert verdict.valid and verdict.peak_ram == found.bytes
+    with pytest.raises(Infeasible) as caught:
         smallest.refuse(graph, budget, space, seconds=1)
+    assert need <= caught.value.smallest_ram <= kept
 
 
 def test_everything_kept_is_enough_for_the_plan_that_only_computes(vgg):
