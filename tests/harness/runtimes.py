@@ -89,11 +89,15 @@ def unavailable(runtime, natives=()):
     if reason is None and runtime.native:
         have = package.natives(ARCHS[runtime.board])
         missing = [name for name in natives if name not in have]
-        # A small board may do with a variant of the module.
-        missing = [name for name in missing if not any(n.startswith(name) for n in have)]
+        # A board may do with a variant of the module, and a variant may be for one core only.
+        missing = [name for name in missing if not any(_related(name, n) for n in have)]
         if missing:
             reason = f"native module {missing[0]} is not built; run: make native"
     return reason
+
+
+def _related(one, other):
+    return one.startswith(other + "_") or other.startswith(one)
 
 
 def no_circuitpython():

@@ -47,6 +47,16 @@ def test_slow_is_what_runs_python_in_an_emulator():
     assert slow == {"nrf52840-pure", "samd21-pure", "esp32-pure"}
 
 
+@pytest.mark.parametrize("have, missed", [(["_svm"], 0), (["_svm_linear"], 0), (["_net"], 1)])
+def test_variants_of_a_native_module_stand_for_each_other(have, missed, monkeypatch):
+    monkeypatch.setattr(runtimes, "why_not", lambda name: None)
+    monkeypatch.setattr(runtimes.package, "natives", lambda arch: dict.fromkeys(have))
+    esp32 = next(runtime for runtime in runtimes.RUNTIMES if runtime.name == "esp32")
+    wanted = ["_svm_q16"] if have == ["_svm"] else ["_svm"]
+    reason = runtimes.unavailable(esp32, wanted)
+    assert (reason is not None) == missed and (not missed or "_svm" in reason)
+
+
 def test_a_clock_that_only_the_test_moves():
     clock = Clock(runs=False)
     assert clock.monotonic() == clock.monotonic() == 0
