@@ -370,6 +370,12 @@ def test_an_update_is_asked_for_only_with_its_base_and_if_wanted():
     assert asked(begun(new(), entries))[0] == "/objects/" + hexed(1)
     assert asked(begun(new(), entries, whole_only=True))[0] == "/objects/" + hexed(0)
     assert asked(begun(new(base=None), entries))[0] == "/objects/" + hexed(0)
+    # a damaged model is no base, though its header is still there
+    store = new()
+    store.flash.data[store.slots.start(store.active) + 150] ^= 255
+    store = Store(store.flash, store.wanted, chunk_bytes=64)
+    assert store.active is None
+    assert asked(begun(store, entries))[0] == "/objects/" + hexed(0)
 
 
 def test_without_room_for_an_update_the_whole_capsule_is_taken():
