@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the store promises beside power cuts: each rule has an input that would break it."""
 
-# NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
+# RUNTIMES = ("cpython", "desktop")
 
 from capsule_vectors import BASE, KEY, TARGET
 from nor import NorFlash
