@@ -56,7 +56,8 @@ class Trial:
         names = self.copy / "imported"
         status, cpu_s = self._forked(names)
         if status:
-            raise RuntimeError(f"{self.file.name}: its tests fail before any change")
+            said = (self.copy / "said").read_text(encoding="utf-8", errors="replace")[-2000:]
+            raise RuntimeError(f"{self.file.name}: its tests fail before any change\n{said}")
         for name in names.read_text().split():
             try:
                 __import__(name)
@@ -112,9 +113,9 @@ class Trial:
         code = 3
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (self.cpu_s, self.cpu_s + 5))
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, 1)
-            os.dup2(null, 2)
+            said = os.open(self.copy / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(said, 1)
+            os.dup2(said, 2)
             import pytest
 
             code = pytest.main([*_PYTEST, *_RUNTIMES, *self.tests])

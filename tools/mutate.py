@@ -131,7 +131,7 @@ def _alternatives(holder, name, node):
     if isinstance(node, _REMOVED):
         # Without a name of its own a whole file fails: that would show nothing.
         yield from [] if isinstance(holder, ast.Module) else [ast.Pass()]
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and not _is_none(node.value):
         yield ast.Return(value=None)
     elif isinstance(node, ast.IfExp):
         yield node.body
@@ -153,6 +153,10 @@ def _alternatives(holder, name, node):
         yield from (ast.Constant(value) for value in _other_constants(node.value))
     elif isinstance(node, ast.Name) and node.id in _NAMES:
         yield ast.Name(_NAMES[node.id], node.ctx)
+
+
+def _is_none(value):
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def _with(node, **changes):

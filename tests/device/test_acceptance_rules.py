@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The borders of the acceptance rules, with numbers worked out by hand."""
 
+# RUNTIMES = ("cpython", "desktop")
+
 from acclimate import acceptance as a
 from acclimate.acceptance import ACCEPT, EVEN, ONE, REJECT, ROWS_MAX, UNDECIDED, WEIGHTS
 

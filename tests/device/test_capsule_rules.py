@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Each field of a capsule's header, its limits, and each byte of its digest and its tag."""
 
+# RUNTIMES = ("cpython", "desktop")
+
 from capsule_vectors import BASE, KEY
 from nor import NorFlash
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The journal's records and pages, byte by byte, and what it does when the flash fails."""
 
+# RUNTIMES = ("cpython", "desktop")
+
 from nor import NorFlash
 
 from acclimate import _crc as crc

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the store promises beside power cuts: each rule has an input that would break it."""
 
-# NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
+# RUNTIMES = ("cpython", "desktop")
 
 from capsule_vectors import BASE, KEY, TARGET
 from nor import NorFlash
@@ -666,3 +666,65 @@ def test_an_error_of_the_flash_while_writing_is_passed_on():
     raised(FlashError, store.write, TARGET, len(TARGET))
     store.flash.worn = False
     assert model(reset(store)) == BASE
+
+
+# ---- the slots ---------------------------------------------------------------------------------
+
+
+def test_slots_that_were_not_opened_take_nothing():
+    slots = empty().slots
+    before = bytes(slots.flash.data)
+    for n in (1, 64, PAGE):
+        assert raised(CapsuleError, slots.write, bytes(n), n).reason == "oversized"
+    slots.close()  # nothing was begun, so nothing is left over
+    assert bytes(slots.flash.data) == before
+
+
+def test_of_a_blank_slot_all_is_to_be_written():
+    slots = empty().slots
+    for total in (1, PAGE, PAGE + 1, SLOT_BYTES):
+        assert slots.resume_at(0, total) == slots.resume_at(1, total) == 0
+
+
+def test_a_whole_page_is_programmed_at_once_and_pieces_by_chunks():
+    sizes = []
+
+    class Watched(NorFlash):
+        def _program(self, at, buffer):
+            sizes.append((at, len(buffer)))
+            super()._program(at, buffer)
+
+    slots = open_store(Watched(PAGES * PAGE, PAGE)).slots
+    start = slots.start(1)
+    for pieces, wanted in (
+        ((PAGE, PAGE), [(0, PAGE), (PAGE, PAGE)]),
+        ((64, 128), [(0, 64), (64, 64), (128, 64)]),  # a piece over the end of a page
+        ((32, 32, 128), [(0, 64), (64, 64), (128, 64)]),
+        ((96,), [(0, 64)]),  # no whole chunks
+        ((64, 64), [(0, 64), (64, 64)]),
+        ((192,), [(0, 64), (64, 64), (128, 64)]),  # more than a page
+    ):
+        slots.erase(1, 0, 3)
+        slots.open(1, 0, SLOT_BYTES)
+        sizes.clear()
+        for n in pieces:
+            slots.write(bytes(n), n)
+        assert [(at - start, n) for at, n in sizes] == wanted, pieces
+    # of a longer buffer only n bytes are taken
+    slots.erase(1, 0, 3)
+    slots.open(1, 0, SLOT_BYTES)
+    slots.write(bytes(PAGE), 64)
+    assert slots.written == 64 and slots.flash.data[start + 64] == 255
+
+
+def test_what_is_left_over_of_a_chunk_is_given_up_when_a_slot_is_opened_again():
+    slots = empty().slots
+    slots.open(0, 0, SLOT_BYTES)
+    slots.write(bytes(10), 10)
+    slots.open(1, PAGE, PAGE + 5)
+    slots.write(b"abcde", 5)
+    slots.close()
+    at = slots.start(1) + PAGE
+    assert bytes(slots.flash.data[at : at + 8]) == b"abcde\xff\xff\xff"
+    assert bytes(slots.flash.data[at - 4 : at]) == b"\xff" * 4
+    slots.close()  # a second time programs nothing more
