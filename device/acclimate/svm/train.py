@@ -91,7 +91,10 @@ class Job:
         self.good = True
         self.notes = []  # what the user should know before the model is used
         self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
-        self.counts = [sum(1 for v in y if v == c) for c in classes]  # rows of each class
+        if isinstance(y, (bytes, bytearray)):  # rows of each class
+            self.counts = [bytes(y).count(bytes((c,))) for c in classes]
+        else:
+            self.counts = [sum(1 for v in y if v == c) for c in classes]
         self.costs = _costs(m, self.counts, classes)
         self.gamma = 1.0
         if self.kind == LINEAR:
