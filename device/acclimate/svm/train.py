@@ -190,7 +190,7 @@ class Job:
         """Row numbers of classes number i and j, in pieces: `r` for the first, `~r` else."""
         y = self.y
         a, b = self.shape[0][i], self.shape[0][j]
-        rows = array("h", (0 for _ in range(self.counts[i] + self.counts[j])))
+        rows = array("h", bytes(2 * (self.counts[i] + self.counts[j])))
         k = 0
         for r in range(self.n):
             if y[r] == a or y[r] == b:
