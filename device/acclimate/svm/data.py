@@ -34,6 +34,10 @@ def storage_code(name):
 
 def classes_of(y):
     """Sorted distinct labels of `y` as bytes (labels: whole numbers 0..254), in pieces."""
+    if isinstance(y, (bytes, bytearray)) and len(y) and max(y) < 255:
+        classes = bytes(sorted(set(y)))  # a byte is a whole number
+        yield
+        return _at_least_two(classes)
     seen = bytearray(255)
     for i in range(len(y)):
         v = y[i]
@@ -42,7 +46,10 @@ def classes_of(y):
         seen[int(v)] = 1
         if not (i + 1) % PIECE:
             yield
-    classes = bytes(c for c in range(255) if seen[c])
+    return _at_least_two(bytes(c for c in range(255) if seen[c]))
+
+
+def _at_least_two(classes):
     if len(classes) < 2:
         raise ValueError("y: expected at least 2 classes, got %d" % len(classes))
     return classes

@@ -27,6 +27,7 @@ from acclimate.svm.parameters import (
     CAPPED,
     HEAD,
     NON_FINITE,
+    PIECE,
     RUNNING,
     UNSUPPORTED,
     WORK_TOO_SMALL,
@@ -58,8 +59,10 @@ def start_pieces(work, X, rows, par):
     n = len(rows)
     slots = (len(work) - HEAD - 4 * n) // (n + 2)
     classes = 0
-    for r in rows:
-        classes |= 2 if r >= 0 else 1
+    for k in range(n):
+        classes |= 2 if rows[k] >= 0 else 1
+        if not (k + 1) % PIECE:
+            yield
     if classes != 3:
         return BAD_ARGUMENT
     if slots < 2:
@@ -96,6 +99,8 @@ def start_pieces(work, X, rows, par):
     top = zero
     for k in range(n):
         top = max(top, work[HEAD + 2 * n + k])
+        if not (k + 1) % PIECE:
+            yield
     work[6] = zero + 131071  # bits that |v| has used so far
     work[7] = top  # largest kernel value
     return RUNNING

@@ -91,7 +91,10 @@ class Job:
         self.good = True
         self.notes = []  # what the user should know before the model is used
         self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
-        self.counts = [sum(1 for v in y if v == c) for c in classes]  # rows of each class
+        if isinstance(y, (bytes, bytearray)):  # rows of each class
+            self.counts = [bytes(y).count(bytes((c,))) for c in classes]
+        else:
+            self.counts = [sum(1 for v in y if v == c) for c in classes]
         self.costs = _costs(m, self.counts, classes)
         self.gamma = 1.0
         if self.kind == LINEAR:
@@ -187,7 +190,7 @@ class Job:
         """Row numbers of classes number i and j, in pieces: `r` for the first, `~r` else."""
         y = self.y
         a, b = self.shape[0][i], self.shape[0][j]
-        rows = array("h", (0 for _ in range(self.counts[i] + self.counts[j])))
+        rows = array("h", bytes(2 * (self.counts[i] + self.counts[j])))
         k = 0
         for r in range(self.n):
             if y[r] == a or y[r] == b:
