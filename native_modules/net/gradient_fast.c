@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Gradients of the input of layers with paired rows, two pixels at a time. */
 #include "net_block.h"
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_order.h"
 #include "net_sums.h"
