@@ -69,10 +69,14 @@ static void column(const job *j, int32_t row, int32_t at, uint32_t lane) {
 static void two_rows(const job *j, uint32_t row, uint32_t c, int32_t *sums) {
     const int32_t *bias = j->k->bias + c;
     sums[0] = bias[0];
+#if NET_DSP
     sums[1] = bias[j->pixels == 1];
     if (j->pixels == 2) {
         sums[2] = sums[3] = bias[1];
     }
+#else
+    sums[1] = bias[1];
+#endif
     for (const part *p = j->parts; p < j->parts + 2; p++) {
         if (!p->channels) {
             continue;
@@ -128,14 +132,13 @@ static uint32_t quick_rows(const job *j, uint32_t row, uint32_t c, uint32_t pair
 }
 #endif
 
+#if NET_DSP
 /* Output channels c to end of the group that begins at `base`, for `lanes` pixels. */
 static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, uint32_t lanes) {
     int32_t sums[4];
-#if NET_DSP
     if (j->is_quick && lanes == j->pixels && end - c > 1 && !((c - base) & 1)) {
         c = quick_rows(j, c - base, c, (end - c) >> 1);
     }
-#endif
     for (uint32_t left; c < end; c += left) {
         uint32_t row = c - base;
         left = 2;
@@ -155,6 +158,29 @@ static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, uint
         }
     }
 }
+#else
+/* Output channels c to end of the group that begins at `base`, for one pixel. */
+static void all_rows(const job *j, uint32_t base, uint32_t c, uint32_t end, uint32_t lanes) {
+    uint32_t bit = j->bit[0];
+    int32_t at = j->at[0];
+    (void)lanes;
+    for (uint32_t row = c - base; c < end; row++, c++) {
+        int32_t sums[2];
+        int is_pair = !(row & 1) && c + 1 != end;
+        if (is_pair) {
+            two_rows(j, row, c, sums);
+        } else {
+            sums[0] = one_row(j, row, c, 0);
+        }
+        net_put(j->k, sums[0], c, at + (int32_t)c, bit + c);
+        if (is_pair) {
+            row++;
+            c++;
+            net_put(j->k, sums[1], c, at + (int32_t)c, bit + c);
+        }
+    }
+}
+#endif
 
 static void all_pixels(job *j, uint32_t base, uint32_t c, uint32_t end) {
     const net_conv_args *k = j->k;

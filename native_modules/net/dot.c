@@ -19,7 +19,7 @@ void net_widen(int16_t *column, uint32_t pixels, uint32_t lane, const int8_t *fr
         to[1] = net_odd(word, add);
     }
 }
-#else
+#elif !defined(__ARM_ARCH_6M__)
 void net_widen(int16_t *column, uint32_t pixels, uint32_t lane, const int8_t *from, uint32_t n,
     int32_t zero) {
     (void)pixels;

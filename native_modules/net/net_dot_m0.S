@@ -24,10 +24,9 @@
     .thumb_func
 net_dot_2x1:
     push    {r3-r7, lr}
-    mov     r12, r8
     lsls    r2, r2, #3
     adds    r2, r2, r1
-    mov     r8, r2
+    mov     r12, r2
     ldm     r3!, {r4, r5}
     movs    r2, #0
     movs    r3, #4
@@ -36,10 +35,54 @@ net_dot_2x1:
     channel
     channel
     adds    r0, #4
-    cmp     r1, r8
+    cmp     r1, r12
     bne     1b
-    mov     r8, r12
     pop     {r3}
     stm     r3!, {r4, r5}
     pop     {r4-r7, pc}
     .size net_dot_2x1, . - net_dot_2x1
+
+/* One byte of r3, less r5, to the column r0. */
+    .macro widened at
+    ldrb    r2, [r3, #\at]
+    sxtb    r2, r2
+    subs    r2, r2, r5
+    strh    r2, [r0, #2 * \at]
+    .endm
+
+/* void net_widen(int16_t *column, uint32_t pixels, uint32_t lane, const int8_t *from, uint32_t n,
+ *     int32_t zero); pixels is 1, lane 0 */
+    .global net_widen
+    .type net_widen, %function
+    .thumb_func
+net_widen:
+    push    {r4-r6, lr}
+    ldr     r4, [sp, #16]
+    ldr     r5, [sp, #20]
+    lsrs    r6, r4, #2
+    beq     2f
+1:  widened 0
+    widened 1
+    widened 2
+    widened 3
+    adds    r3, #4
+    adds    r0, #8
+    subs    r6, #1
+    bne     1b
+2:  movs    r6, #3
+    ands    r4, r6
+    beq     5f
+    movs    r1, #4
+3:  movs    r2, #0              /* what fills the word */
+    subs    r4, #1
+    bmi     4f
+    ldrb    r2, [r3]
+    sxtb    r2, r2
+    subs    r2, r2, r5
+    adds    r3, #1
+4:  strh    r2, [r0]
+    adds    r0, #2
+    subs    r1, #1
+    bne     3b
+5:  pop     {r4-r6, pc}
+    .size net_widen, . - net_widen

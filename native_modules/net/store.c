@@ -12,6 +12,13 @@ void net_copy(int8_t *to, const int8_t *from, uint32_t n) {
     for (; n >= 4; n -= 4, to += 4, from += 4) {
         ((net_unaligned *)to)->word = ((const net_unaligned *)from)->word;
     }
+#else
+    for (; n >= 4; n -= 4, to += 4, from += 4) {
+        to[0] = from[0];
+        to[1] = from[1];
+        to[2] = from[2];
+        to[3] = from[3];
+    }
 #endif
     while (n--) {
         *to++ = *from++;

@@ -364,3 +364,25 @@ def weight_update(library, case, seed, which, optimizer=0, spare=0):
     getattr(library, name)(ctypes.byref(rule), ctypes.byref(found))
     counted = (state.seed, state.rails, state.moved, state.dead)
     return keep["wt"], v, counted, work[-(-size // 4) :]
+
+
+def quarter_steps(library, case, sign):
+    """Return the weights of a dense layer, from 0, after an update by a quarter of this sign."""
+    args, keep = args_of(case, 0)
+    n = case.numbers
+    size = library.weight_work(ctypes.byref(args), 0)
+    work = np.zeros(size // 4, np.int32)
+    x = np.full(n["cin"], int(n["zero_x"]) + (1 if n["zero_x"] < 127 else -1), np.int8)
+    sign = sign if n["zero_x"] < 127 else -sign
+    g = np.full(2, 64 * sign, np.int8)
+    ratio = np.full(2, 1 << 15, np.uint16)
+    state = State(seed=1234567)
+    # C = (2^30 div 2^15) * 2^14 = 2^29; 64 * 2^29 * 2^-37 is a quarter.
+    rule = UpdateRule(state=ctypes.pointer(state), p=1 << 14, e=-37)
+    rule.ratio = ratio.ctypes.data_as(POINTER(c_uint16))
+    found = WeightArgs(ctypes.pointer(args), work_bytes=size)
+    kinds = dict(WeightArgs._fields_)
+    for name, array in {"g": g, "x": x, "work": work}.items():
+        setattr(found, name, array.ctypes.data_as(kinds[name]))
+    library.net_weight_update_fast(ctypes.byref(rule), ctypes.byref(found))
+    return keep["wt"]

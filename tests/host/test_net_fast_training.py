@@ -91,3 +91,23 @@ def test_an_update_with_little_work_gives_the_same(library):
         fast = kernels.weight_update(library, case, seed, "fast", spare=8)
         assert np.array_equal(plain[0], fast[0]), case
         assert np.all(fast[3] == 0x5A5A5A5A), case
+
+
+def test_rounding_at_random_is_unbiased(library):
+    """A step of a quarter moves one weight in four, whatever the sign of the gradient."""
+    rng = np.random.default_rng(12)
+    case = next(cases(13, 1, False))
+    size = 4096
+    case.numbers |= {
+        "h": 1, "w_in": 1, "oh": 1, "ow": 1, "kh": 1, "kw": 1, "stride_h": 1, "stride_w": 1,
+        "pad_top": 0, "pad_left": 0, "groups": 1, "cin": size, "cout": 2, "split": size,
+    }  # fmt: skip
+    case.arrays["w"], case.arrays["wt"] = kernels.weights(rng, case.numbers, False)
+    case.arrays["wt"] = np.zeros_like(case.arrays["wt"])
+    case.arrays["multiplier"], case.arrays["shift"] = kernels.multipliers(rng, 2, False)
+    case.arrays["bias"] = np.zeros(2, np.int32)
+    for sign in (1, -1):
+        moved = kernels.quarter_steps(library, case, sign)
+        share = moved.reshape(-1, 2, 4).sum(axis=(0, 2)) / size
+        # Four standard errors of a share of a quarter.
+        assert np.all(np.abs(share + sign * 0.25) < 4 * np.sqrt(3 / 16 / size)), share
