@@ -3,9 +3,9 @@
 
 The program comes from the compiler with the input in the arena; weights that do not change and
 the program stay in flash. `with_input` is the arena. `whole_ram` adds what the board uses
-besides: the Net object, the package and the native module (both are loaded into the heap), the
-interpreter's own objects, its static data, and the deepest stack, seen by what a step overwrites
-of a painted stack. Every byte that the board trains must equal the twin's.
+besides: the Net object, the package and the native modules (both are loaded into the heap), the
+interpreter's own objects, and the deepest stack, seen by what a step overwrites of a painted
+stack. `with_static` adds the static data of the firmware. Every byte that the board trains must equal the twin's.
 """
 
 import ast
@@ -121,7 +121,8 @@ def _on_board(program, network):
         "static": static,
         "stack": stack,
         "heap": heap,
-        "whole_ram": heap + stack + static,
+        "whole_ram": heap + stack,
+        "with_static": heap + stack + static,
     }
 
 
