@@ -21,7 +21,7 @@ from bench import capsule_apps, capsule_board, capsule_pull
 from bench.common import cortex_boards, table, write
 
 ROWS = [
-    ("overhead_bytes", "<=", 160),
+    ("overhead_bytes", "<=", 224),
     ("flash.written_ratio", "<=", 1.05),
     ("delta.ratio_detools", "<=", 0.999),
     ("delta.ratio_bsdiff4", "<=", 0.999),

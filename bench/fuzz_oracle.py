@@ -8,9 +8,8 @@ import hashlib
 import hmac
 import re
 import struct
-import zlib
 
-from bench.powercut_oracle import EMPTY, STAGED, TRIAL, VERIFIED
+from bench.powercut_oracle import EMPTY, STAGED, TRIAL, VERIFIED, newest_record
 
 _LIMIT = 1 << 30
 _HEAD = struct.Struct("<4sBBBBIIIBBHII32s32s")
@@ -66,30 +65,10 @@ def capsule_is_good(data, key, limit, model=0, kind=0, board=0, device=0, arch=0
 
 def journal_says(image, page_bytes, slot_pages, most_boots):
     """Return the slots that may be in use, best first; None: no journal page is valid."""
-    pages = []
-    for at in (0, page_bytes):
-        head = image[at : at + 28]
-        magic, generation = struct.unpack_from("<4sI", head)
-        numbers = struct.unpack_from("<III", head, 4)
-        valid = magic == b"AJNL" and zlib.crc32(head[:24]) == int.from_bytes(head[24:], "little")
-        if valid and int.from_bytes(head[20:22], "little") == slot_pages:
-            if 0 < generation < _LIMIT and max(numbers) < _LIMIT:
-                pages.append((generation, -at))
-    if not pages:
+    record = newest_record(image, page_bytes, slot_pages)
+    if record is None:
         return None
-    generation, at = max(pages)
-    state, slot, other, boots = EMPTY, 0, False, 0
-    for index in range((page_bytes - 28) // 12):
-        record = image[28 - at + 12 * index :][:12]
-        if record == b"\xff" * 12:
-            break
-        body = struct.pack("<I", generation) + record[:8]
-        if zlib.crc32(body) != int.from_bytes(record[8:], "little"):
-            continue
-        if int.from_bytes(record[:2], "little") != index or not 1 <= record[2] <= 6:
-            continue
-        state, bits = record[2], record[3]
-        slot, other, boots = bits & 1, bool(bits & 2), bits >> 2
+    state, slot, other, boots = record
     if state == EMPTY:
         return []
     if state in (STAGED, VERIFIED):

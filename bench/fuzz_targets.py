@@ -15,8 +15,7 @@ from acclimate.pull import HttpError, Receiver
 from acclimate.pull.blocks import READY
 from acclimate.pull.http import Reply
 from acclimate.pull.manifest import Manifest
-from acclimate.store import CapsuleError, Store, StoreError, Updater
-from acclimate.store.capsule import Wanted
+from acclimate.store import CapsuleError, Store, StoreError, Updater, Wanted
 from acclimate_host.capsules.build import build
 from acclimate_host.capsules.delta import update
 from acclimate_host.testing.nor import NorFlash
@@ -143,8 +142,8 @@ def of_journal(data):
 def _dress_page(pages, at):
     pages[at : at + 4] = b"AJNL"
     pages[at + 20 : at + 22] = SLOT_PAGES.to_bytes(2, "little")
-    pages[at + 24 : at + 28] = zlib.crc32(pages[at : at + 24]).to_bytes(4, "little")
-    for index, place in enumerate(range(at + 28, at + PAGE - 11, 12)):
+    pages[at + 28 : at + 32] = zlib.crc32(pages[at : at + 28]).to_bytes(4, "little")
+    for index, place in enumerate(range(at + 32, at + PAGE - 11, 12)):
         if pages[place + 2] == 255:
             continue
         pages[place : place + 2] = index.to_bytes(2, "little")

@@ -9,8 +9,8 @@ import random
 from dataclasses import dataclass
 from typing import Callable
 
-from acclimate.store import Store, Updater
-from acclimate.store.capsule import Wanted
+from acclimate.store import Store, Updater, Wanted
+from acclimate.store.journal import VERIFIED
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
 from acclimate_host.testing.nor import NorFlash
@@ -62,9 +62,9 @@ def in_use(store):
     """The bytes of the store's model as the store itself gives them."""
     if store.active is None:
         return None
-    data = bytearray(store.head.total)
+    head, data = store.head, bytearray(store.head.total)
     store.flash.readinto(store.slots.start(store.active), data)
-    return bytes(data)
+    return bytes(head.bytes[: head.size] + data[head.size :])  # a header may be mended in RAM
 
 
 def _stage(store, data):
@@ -134,8 +134,11 @@ def _full_journal(prepare):
         prepare(flash)
         journal = open_store(flash).journal
         while journal._next < journal._places():
+            low, high = journal.version & 0xFFFF, journal.version >> 16
+            if journal.state == VERIFIED:
+                low, high = journal.parity[journal.slot], journal.verdict
             journal.append(
-                journal.state, journal.slot, journal.has_other, journal.boots, journal.version
+                journal.state, journal.slot, journal.has_other, journal.boots, low=low, high=high
             )
 
     return prepared

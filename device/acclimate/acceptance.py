@@ -45,8 +45,10 @@ _LOW = (
 )
 
 
-def discount(rank):
+def _discount(rank):
     """Return 32768 / log2(rank + 1), rounded down, for rank 1 to 128."""
+    if not 1 <= rank <= ROWS_MAX:
+        raise ValueError("rank: expected 1 to %d, got %d" % (ROWS_MAX, rank))
     return _HIGH[rank - 1] << 8 | _LOW[rank - 1]
 
 
@@ -61,6 +63,7 @@ def dcg(old, new, confidence, n):
 
 def _scores(old, new, confidence, n):
     """Return dcg and its highest value."""
+    _rows(n)
     keys = [confidence[i] << 1 | (old[i] == new[i]) for i in range(n)]
     keys.sort(reverse=True)
     score = most = at = 0
@@ -69,7 +72,7 @@ def _scores(old, new, confidence, n):
         while at < n and keys[at] >> 1 == keys[first] >> 1:
             agree += 1 if keys[at] & 1 else -1
             at += 1
-            total += discount(at)
+            total += _discount(at)
         share = total // (at - first)
         score += share * agree
         most += share * (at - first)
@@ -101,6 +104,7 @@ def spread(predictions, n):
 
     A model that has gone blind for some labels spreads its answers less.
     """
+    _rows(n)
     labels = [predictions[i] for i in range(n)]
     labels.sort()
     total = at = 0
@@ -110,7 +114,7 @@ def spread(predictions, n):
             at += 1
         if at - first > 1:
             # log2(count) is 32768 over the discount of the rank before.
-            total -= (at - first) * ((ONE << 8) // discount(at - first - 1))
+            total -= (at - first) * ((ONE << 8) // _discount(at - first - 1))
     return total
 
 
@@ -124,10 +128,18 @@ def evidence(
     :param prior: signed byte that came with the capsule: the server's own change of accuracy in
         1/255. :param wins: labels that only the new model gave rightly, losses: only the old one.
     """
+    if n < 1:
+        raise ValueError("rows: expected 1 to %d, got %d" % (ROWS_MAX, n))
+    _rows(n)
     of_confidence, of_spread, of_prior, of_label = weights
     total = _mean(gain(old_confidence, new_confidence, n) * 16, n) * of_confidence
     total += _mean(spread(new, n) - spread(old, n), n) * of_spread
     return total + 16 * (prior * of_prior + (wins - losses) * of_label)
+
+
+def _rows(n):
+    if not 0 <= n <= ROWS_MAX:
+        raise ValueError("rows: expected 0 to %d, got %d" % (ROWS_MAX, n))
 
 
 def _mean(total, n):
@@ -150,11 +162,42 @@ def label_free(
     :param floor: ndcg below it rejects: the models are too far apart. :param margin: evidence
         that is asked for; within it on either side the answer is UNDECIDED.
     """
+    _rows(n)
     if n == 0:
         return UNDECIDED
     if ndcg(old, new, old_confidence, n) < floor:
         return REJECT
     return decide(evidence(old, new, old_confidence, new_confidence, n, weights, prior), margin)
+
+
+def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHTS):
+    """Try the waiting model on the sample; keep the verdict, and refuse the model or not.
+
+    Return ACCEPT (``store.trial()`` is next), REJECT (it is refused, and remembered: it is not
+    pulled again) or UNDECIDED (it waits on). Verdict and ndcg stay in the journal, see
+    ``Store.verdict``. Other arguments as in ``label_free``.
+
+    :param sample: a Reservoir with the answers of the model in use.
+    :param predict: takes the waiting model (it reads as a Store does) and a row, an array('b');
+        returns prediction x 256 + confidence.
+    :raises StoreError: no model waits. :raises FlashError: the verdict cannot be kept.
+    """
+    from array import array
+
+    waiting, n = store.waiting(), sample.count
+    row, new, confidences = array("b", bytes(sample.width)), bytearray(n), bytearray(n)
+    for i in range(n):
+        sample.row(i, row)
+        answer = predict(waiting, row)
+        new[i], confidences[i] = answer >> 8, answer & 255
+    old = sample.predictions
+    verdict = label_free(
+        old, new, sample.confidences, confidences, n, floor, margin, prior, weights
+    )
+    waiting.keep_verdict(verdict, ndcg(old, new, sample.confidences, n))
+    if verdict == REJECT:
+        store.rollback()
+    return verdict
 
 
 def disagreements(old, new, n, out):
@@ -177,6 +220,10 @@ def confidence(logits, n, temperature):
 
     :param logits: integers, -32768 to 32767. :param temperature: 1 to 65535; 256 is 1.0.
     """
+    if not 0 < n <= len(logits):
+        raise ValueError("logits: expected 1 to %d, got %d" % (len(logits), n))
+    if not 1 <= temperature <= 65535:
+        raise ValueError("temperature: expected 1 to 65535, got %s" % temperature)
     best = 0
     for i in range(1, n):
         if logits[i] > logits[best]:

@@ -29,9 +29,10 @@
 #define AC_P_DAY 16
 #define AC_P_DAY_ERASES 18
 #define AC_P_SLOT_PAGES 20
-#define AC_P_ZERO 22
-#define AC_P_CRC 24
-#define AC_P_BYTES 28
+#define AC_P_VERDICT 22
+#define AC_P_PARITY 24
+#define AC_P_CRC 28
+#define AC_P_BYTES 32
 #define AC_R_SEQUENCE 0
 #define AC_R_STATE 2
 #define AC_R_SLOT 3

@@ -2,14 +2,18 @@
  * Stores blocks of gradients. */
 #include "net_block.h"
 
-int net_block_shift(const int32_t *sums, uint32_t n, int s) {
+int32_t net_largest(const int32_t *sums, uint32_t n) {
     int32_t most = 0;
     for (const int32_t *end = sums + n; sums != end;) {
         int32_t size = *sums++;
         size = size < 0 ? -size : size;
         most = size > most ? size : most;
     }
-    while (net_even_shift(most, s) > 127) {
+    return most;
+}
+
+int net_block_shift(int32_t most, int s) {
+    while (most >> s > 127 || net_even_shift(most, s) > 127) {
         s++;
     }
     return s;
@@ -35,7 +39,7 @@ void net_store_sums(const int32_t *sums, uint32_t apart, uint32_t n, int8_t *at,
 
 int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step, int s, int8_t *g,
     uint32_t runs, uint32_t run, uint32_t pitch) {
-    int to = net_block_shift(sums, n, s);
+    int to = net_block_shift(net_largest(sums, n), s);
     net_halve(g, runs, run, pitch, to - s);
     net_store_sums(sums, 1, n, at, step, to);
     return to;

@@ -2,9 +2,9 @@
  * Convolution over columns: what an output pixel needs of the input is gathered once, in 16
  * bits, and meets all rows of weights, two at a time. */
 #include "net_dot.h"
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_format.h"
-#include "net_kernels.h"
 #include "net_order.h"
 #include "net_store_fast.h"
 

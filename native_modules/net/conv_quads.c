@@ -3,6 +3,7 @@
  * once, in the order of the kernel's rows, and meet each pixel's bytes where they lie. A pixel that
  * reaches beside the input is gathered first. */
 #include "net_dot.h"
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_math.h"
 #include "net_order.h"

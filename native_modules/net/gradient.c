@@ -78,10 +78,10 @@ int net_input_gradient_plain(const net_gradient_args *a) {
     return s;
 }
 
-int net_lanes_shift(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
+int net_lanes_shift(const net_gradient_args *a, int32_t most, uint32_t c, uint32_t count,
     int32_t row, int s) {
     const net_conv_args *k = a->layer;
-    int to = net_block_shift(sums, 4u * k->w_in, s);
+    int to = net_block_shift(most, s);
     net_halve(a->gx, (uint32_t)k->h * k->w_in, c, k->cin, to - s);
     net_halve(a->gx + c, (uint32_t)row * k->w_in, count, k->cin, to - s);
     return to;

@@ -9,8 +9,9 @@ static inline int32_t net_fold(int32_t g, uint32_t ratio, int fold) {
     return (g * (int32_t)ratio + (1 << (fold - 1))) >> fold;
 }
 
-/* The smallest shift, s or more, with which n sums keep within 127. */
-int net_block_shift(const int32_t *sums, uint32_t n, int s);
+/* The largest magnitude of n sums; the smallest shift, s or more, with which it keeps within 127. */
+int32_t net_largest(const int32_t *sums, uint32_t n);
+int net_block_shift(int32_t most, int s);
 
 /* Halve `runs` runs of `run` stored gradients, `pitch` apart, several times. */
 void net_halve(int8_t *g, uint32_t runs, uint32_t run, uint32_t pitch, int times);

@@ -4,7 +4,32 @@
 #include "net_math.h"
 
 #if !defined(__ARM_FEATURE_DSP)
+void net_clear(int32_t *sums, uint32_t words) {
+    for (int32_t *end = sums + 4 * words; sums != end;) {
+        *sums++ = 0;
+    }
+}
+
 #if !defined(NET_SMALL)
+int32_t net_most(const int32_t *sums, uint32_t words) {
+    int32_t most = 0;
+    for (const int32_t *end = sums + 4 * words; sums != end; sums++) {
+        int32_t size = *sums < 0 ? -*sums : *sums;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+void net_fold_row(const net_fold_args *f) {
+    const int8_t *g = f->g;
+    int16_t *to = f->to;
+    for (int32_t n = f->columns; n; n--, g += f->step, to += 4) {
+        for (uint32_t i = 0; i < 4; i++) {
+            to[i] = (int16_t)((g[i] * f->ratio[i] + f->half) >> f->fold);
+        }
+    }
+}
+
 uint32_t net_bits(const int32_t *sums, uint32_t words) {
     uint32_t bits = 0;
     for (const int32_t *end = sums + 4 * words; sums != end; sums++) {

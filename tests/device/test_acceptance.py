@@ -112,3 +112,23 @@ def test_one_sample_gives_the_same_numbers_everywhere():
 
 
 VECTOR = (-345905, -16521, -111326, -111128, -529)
+
+
+def refuses(call, *arguments):
+    try:
+        call(*arguments)
+    except ValueError as error:
+        return "expected" in str(error)
+    return False
+
+
+def test_what_no_rule_can_use_is_refused_in_one_line():
+    logits = array("h", (1, 2))
+    assert refuses(rules.confidence, logits, 0, 256) and refuses(rules.confidence, logits, 3, 256)
+    assert refuses(rules.confidence, logits, 2, 0) and refuses(rules.confidence, logits, 2, 65536)
+    many = bytes(129)
+    assert refuses(rules.dcg, many, many, many, 129) and refuses(rules.spread, many, 129)
+    assert refuses(rules.ndcg, many, many, many, -1)
+    assert refuses(rules.label_free, many, many, many, many, 129)
+    assert refuses(rules.evidence, many, many, many, many, 0)
+    assert refuses(rules._discount, 0) and refuses(rules.discount, 129)

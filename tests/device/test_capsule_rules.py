@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Each field of a capsule's header, its limits, and each byte of its digest and its tag."""
 
-from acclimate.nor import NorFlash
 from capsule_vectors import BASE, KEY
+from nor import NorFlash
 
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import (

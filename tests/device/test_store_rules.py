@@ -3,12 +3,13 @@
 
 # NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
 
-from acclimate.nor import NorFlash
 from capsule_vectors import BASE, KEY, TARGET
+from nor import NorFlash
 
 from acclimate.flash import FlashError
 from acclimate.store import CapsuleError, Store, StoreError
 from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
 
 PAGE = 128
 PAGES = 8  # two of the journal, two slots of three
@@ -49,6 +50,12 @@ def model(store):
         return None
     start = store.slots.start(store.active)
     return bytes(store.flash.data[start : start + store.head.total])
+
+
+def settled(store):
+    """The state and that nothing is left of the other slot or of a count of boots."""
+    journal = store.journal
+    return journal.state, journal.slot, journal.has_other, journal.boots
 
 
 def raised(kind, call, *arguments):
@@ -119,16 +126,34 @@ def test_pages_are_rounded_up():
 
 def test_each_state_is_named():
     store = empty()
-    assert store.state == "empty" and store.active is None
+    assert settled(store) == (EMPTY, 0, False, 0) and store.active is None
     store.stage(TARGET, len(TARGET))
-    assert store.state == "staged"
+    assert store.state == "staged" and settled(store) == (STAGED, 0, False, 0)
     store.write(TARGET, len(TARGET))
     store.finish()
     assert store.state == "verified" and store.active is None
+    assert settled(store) == (VERIFIED, 0, False, 0)
     store.trial()
     assert store.state == "trial" and model(store) == TARGET
+    assert settled(store) == (TRIAL, 0, False, 0)
     store.confirm()
-    assert store.state == "confirmed"
+    assert store.state == "confirmed" and settled(store) == (CONFIRMED, 0, False, 0)
+    for state, step in (
+        (STAGED, lambda: store.stage(BASE, len(BASE), True)),
+        (VERIFIED, lambda: (store.write(BASE, len(BASE)), store.finish())),
+        (TRIAL, store.trial),
+        (CONFIRMED, store.confirm),
+    ):
+        step()
+        assert settled(store) == (state, 1, True, 0)
+
+
+def test_what_was_verified_since_the_boot_is_not_read_once_more():
+    store = new()
+    verified(store)
+    spoil(store, store.journal.slot, 120)  # nobody looks
+    store.trial()
+    assert store.state == "trial"
 
 
 def test_steps_out_of_order_are_refused_and_change_nothing():
@@ -189,31 +214,36 @@ def test_cancel_gives_up_what_is_staged_or_verified_and_keeps_the_model():
         prepare(store)
         store.cancel()
         assert store.state == "rolled back" and model(store) == BASE
+        assert settled(store) == (ROLLED_BACK, store.active, False, 0)
         raised(StoreError, store.write, TARGET, 4)
         again = reset(store)
         assert again.state == "rolled back" and model(again) == BASE
-        assert again.journal.version == store.head.version
+        assert again.journal.version == 0 and again.journal.floor == store.head.version
         store = empty()
         prepare(store)
         store.cancel()
-        assert store.state == "empty" and store.active is None
+        assert settled(store) == (EMPTY, 0, False, 0) and store.active is None
         assert reset(store).active is None
 
 
-def test_rollback_of_what_is_not_on_trial_yet_is_a_cancel():
+def test_rollback_of_what_is_not_on_trial_yet_keeps_the_model_and_remembers_the_refusal():
     for prepare in (staged, verified):
         store = new()
         prepare(store)
         store.rollback()
+        above = 0 if prepare is staged else 1  # what is only staged is forgotten
+        assert store.journal.floor == store.head.version + above
+        assert reset(store).journal.floor == store.head.version + above
         assert store.state == "rolled back" and model(store) == BASE
 
 
 def test_a_confirmed_model_goes_back_to_the_one_before_once():
     store = new()
     store.swap_capsule(TARGET)
+    given_up = store.head.version
     store.rollback()
     assert store.state == "rolled back" and model(store) == BASE
-    assert store.journal.version == store.head.version
+    assert store.journal.version == store.journal.floor == given_up
     assert model(reset(store)) == BASE
     store.rollback()  # nothing more to go back to, and nothing happens
     assert model(store) == BASE
@@ -226,10 +256,11 @@ def test_rollback_without_another_model_is_refused():
 
 
 def test_rollback_to_a_damaged_model_is_refused():
-    for at in (97, 120):
+    for places in ((96, 97), (120,)):  # one byte of a header would be mended
         store = new()
         store.swap_capsule(TARGET)
-        spoil(store, 1 - store.active, at)
+        for at in places:
+            spoil(store, 1 - store.active, at)
         raised(StoreError, store.rollback)
         assert model(store) == TARGET and store.state == "confirmed"
 
@@ -250,6 +281,7 @@ def test_a_trial_whose_other_model_is_damaged_leaves_none():
     spoil(store, 1 - store.active, 120)
     store.rollback()
     assert store.state == "empty" and reset(store).active is None
+    assert settled(store) == (EMPTY, 0, False, 0)
 
 
 # ---- boots -------------------------------------------------------------------------------------
@@ -267,7 +299,7 @@ def test_each_boot_of_a_trial_counts_and_the_one_after_the_last_rolls_back():
         store = reset(store, max_boots=boots)
         assert model(store) == BASE and store.state == "rolled back"
         assert "%d boots" % boots in store.note
-        assert store.journal.version < store.journal.floor
+        assert store.head.version < store.journal.version == store.journal.floor
 
 
 def test_a_trial_is_confirmed_after_boots():
@@ -320,7 +352,7 @@ def test_a_model_that_is_damaged_gives_way_to_the_other():
     store = reset(store)
     assert model(store) == BASE and store.active == 1 - slot
     assert "slot %d damaged" % slot in store.note
-    assert store.state == "rolled back" and not store.journal.has_other
+    assert settled(store) == (ROLLED_BACK, store.active, False, 0)
     again = reset(store)
     assert model(again) == BASE and again.note == ""
 
@@ -401,7 +433,8 @@ def test_a_journal_that_is_lost_is_rebuilt_from_the_newest_whole_model():
         store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
         store = reset(store)
         assert model(store) == (BASE if damaged == "new" else TARGET)
-        assert "journal lost" in store.note and store.state == "confirmed"
+        assert "journal lost" in store.note
+        assert settled(store) == (CONFIRMED, store.active, False, 0)
         assert store.journal.version == store.head.version
         assert store.journal.floor == store.head.version
         assert (store.head.version == version) == (damaged != "new")
@@ -414,7 +447,7 @@ def test_a_flash_that_cannot_be_written_leaves_the_program_its_prompt():
             pass
 
     store = open_store(Broken(PAGES * PAGE, PAGE))
-    assert store.active is None and "no model" in store.note
+    assert store.active is None and store.trouble
 
 
 # ---- reading -----------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 
 import random
 
-from acclimate.store import Store
-from acclimate.store.capsule import Wanted
+from acclimate.store import Store, Wanted
 from acclimate_host.capsules.build import build
 from acclimate_host.testing.nor import NorFlash
 
@@ -35,7 +34,8 @@ def flash(slot_pages=4, page=256):
 
 def store(medium, key=KEY, **options):
     wanted = Wanted(model=MODEL, kind=1, board=3, device=9, arch=2, abi=6, key=key)
-    return Store(medium, wanted, chunk_bytes=64, **options)
+    # Tests write more in a moment than a device does in a month.
+    return Store(medium, wanted, chunk_bytes=64, **{"day_pages": 0, **options})
 
 
 def active(kept):

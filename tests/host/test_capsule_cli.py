@@ -34,6 +34,22 @@ def test_key_is_private_and_never_overwritten(files, capsys):
     assert (files / "key").read_bytes() == before and len(before) == 32
 
 
+def test_inspect_shows_what_an_update_is_for(files, capsys):
+    made = files / "update"
+    assert main(["capsule", "diff", str(files / "v1"), str(files / "v2"), "-o", str(made)]) == 0
+    capsys.readouterr()
+    assert main(["capsule", "inspect", str(made), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["base_sha256"] == (files / "v1").read_bytes()[32:64].hex()
+    assert (shown["version"], shown["model"]) == (2, 7)
+    assert shown["target_bytes"] == len((files / "v2").read_bytes())
+    assert main(["capsule", "verify", str(made)]) == 6
+    assert "update" in capsys.readouterr().err
+    made.write_bytes(made.read_bytes()[:60])
+    assert main(["capsule", "inspect", str(made)]) != 0
+    assert "update of 60 bytes" in capsys.readouterr().err
+
+
 def test_inspect_shows_the_header(files, capsys):
     assert main(["capsule", "inspect", str(files / "v2"), "--json"]) == 0
     out = capsys.readouterr().out

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What devices report, how a rollout is steered, and a repository behind an ordinary server."""
 
+import concurrent.futures
 import getpass
 import json
 import shutil
@@ -16,6 +17,8 @@ from acclimate.pull import Client
 from acclimate.pull import reports as report
 from acclimate.pull.manifest import in_rollout
 from acclimate.store import CapsuleError
+from acclimate_host.capsules.keys import device_key
+from acclimate_host.capsules.manifest import WHOLE
 from acclimate_host.capsules.reports import Reports, parse
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main
@@ -70,6 +73,68 @@ def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
     reports.take(report.make_report(kept, 17, 6))
     (tmp_path / "reports" / "7-99.json").write_text("{")  # one bad file does not hide the rest
     assert [(r["device"], r["count"], r["seen"]) for r in reports.all()] == [(17, 6, 1000)]
+
+
+def test_a_forged_report_locks_no_device_out(kept, tmp_path):
+    forged = bytearray(report.make_report(kept, 17, 0x3FFFFFFF))
+    forged[80:] = bytes(32)
+    unsigned = Reports(tmp_path / "reports")
+    assert unsigned.take(forged)["is_authentic"] is None
+    assert unsigned.take(report.make_report(kept, 17, 5))["count"] == 5
+    unsigned.take(forged)
+    signed = Reports(tmp_path / "reports", cases.KEY)
+    assert signed.take(report.make_report(kept, 17, 6))["is_authentic"]
+    with pytest.raises(Refused, match="signed"):
+        unsigned.take(forged)
+    forged[32:36] = b"\xff" * 4
+    with pytest.raises(Refused, match="above"):
+        unsigned.take(forged)
+    signed.forget(7, 17)
+    assert signed.take(report.make_report(kept, 17, 1))["count"] == 1
+
+
+def test_a_device_with_its_own_key_is_accepted_by_it(tmp_path):
+    key = device_key(cases.KEY, 17)
+    store = cases.store(cases.flash(), key=key)
+    reports = Reports(tmp_path / "reports", cases.KEY)
+    assert reports.take(report.make_report(store, 17, 1))["is_authentic"]
+    with pytest.raises(Refused, match="authenticity"):
+        reports.take(report.make_report(store, 18, 1))
+
+
+def test_a_damaged_capsule_of_the_repository_is_no_base(repository):
+    repository.publish(cases.capsule(1))
+    entry = repository.manifest(7).entries[0]
+    path = repository.folder / "objects" / entry.name
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.write_bytes(data)
+    assert [e.base for e in repository.publish(cases.capsule(2)).entries] == [WHOLE]
+    with pytest.raises(Refused, match="base: integrity"):
+        repository.publish(cases.capsule(3), bases=[bytes(data)])
+
+
+def test_an_object_that_is_damaged_is_written_again(repository):
+    name = repository.publish(cases.capsule(1)).entries[0].name
+    path = repository.folder / "objects" / name
+    path.write_bytes(b"damaged")
+    repository.publish(cases.capsule(1), cohort="beta")
+    assert path.read_bytes() == cases.capsule(1)
+
+
+def test_two_that_publish_at_once_leave_the_newest(repository):
+    versions, refused = list(range(1, 9)), []
+
+    def publish(version):
+        try:
+            Repository(repository.folder, cases.KEY).publish(cases.capsule(version))
+        except Refused:
+            refused.append(version)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(publish, reversed(versions)))
+    newest = repository.manifest(7).version
+    assert newest == 8 and len(refused) < 8
 
 
 def test_outcomes_of_errors():

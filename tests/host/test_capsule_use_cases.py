@@ -4,12 +4,13 @@
 import errno
 import os
 import random
+from pathlib import Path
 
 import capsule_cases as cases
 import pytest
 
 from acclimate.flash import FileFlash, FlashError
-from acclimate.flash import base as flash_module
+from acclimate.flash import file as flash_module
 from acclimate_host.capsules.build import head_bytes
 from acclimate_host.testing.nor import ERASE_TORN, PROGRAM_TORN, NorFlash, PowerCut
 
@@ -85,8 +86,11 @@ def test_full_volume_is_an_error_before_anything_is_used(tmp_path, monkeypatch):
     path = tmp_path / "capsule.bin"
 
     class Full:
+        def __init__(self, name, mode):
+            self.name = name
+
         def __enter__(self):
-            path.write_bytes(b"part of it")
+            Path(self.name).write_bytes(b"part of it")
             return self
 
         def __exit__(self, *error):
@@ -95,10 +99,38 @@ def test_full_volume_is_an_error_before_anything_is_used(tmp_path, monkeypatch):
         def write(self, data):
             raise OSError(errno.ENOSPC)
 
-    monkeypatch.setattr(flash_module, "open", lambda *args: Full(), raising=False)
+    monkeypatch.setattr(flash_module, "open", Full, raising=False)
     with pytest.raises(OSError) as error:
         FileFlash(str(path), 16384)
-    assert error.value.args[0] == errno.ENOSPC and not path.exists()
+    assert error.value.args[0] == errno.ENOSPC and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EACCES, errno.ENODEV, errno.EINVAL])
+def test_a_file_that_cannot_be_looked_at_is_not_made_anew(tmp_path, monkeypatch, code):
+    path = tmp_path / "capsule.bin"
+    path.write_bytes(b"both models" * 1489 + b"+++++")
+
+    class Os:
+        sync = staticmethod(lambda: None)
+
+        @staticmethod
+        def stat(name):
+            raise OSError(code)
+
+    before = path.read_bytes()
+    monkeypatch.setattr(flash_module, "os", Os)
+    with pytest.raises(FlashError, match="cannot be looked at"):
+        FileFlash(str(path), 16384)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("size", [0, 5, 8192, 32768])
+def test_a_file_of_another_length_is_refused_and_left_alone(tmp_path, size):
+    path = tmp_path / "capsule.bin"
+    path.write_bytes(b"x" * size)
+    with pytest.raises(ValueError, match=f"{size} bytes"):
+        FileFlash(str(path), 16384)
+    assert path.read_bytes() == b"x" * size
 
 
 @pytest.mark.case("D3")

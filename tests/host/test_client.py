@@ -2,13 +2,17 @@
 """Pulls over real sockets: the whole way, and servers that behave badly."""
 
 import asyncio
+import dataclasses
+import time
 
 import capsule_cases as cases
 import pytest
 
-from acclimate.pull import Client, HttpError
+from acclimate.pull import Client, HttpError, sockets
 from acclimate.store import CapsuleError, StoreError
-from acclimate_host.capsules.manifest import unpack
+from acclimate_host.capsules import delta
+from acclimate_host.capsules.build import read
+from acclimate_host.capsules.manifest import WHOLE, Entry, object_name, unpack
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.testing.nor import PowerCut
 from harness import web
@@ -344,3 +348,159 @@ def test_repository_refuses_old_versions_and_wrong_keys_and_names(repository):
     with pytest.raises(Exception, match="cohort"):
         repository.publish(cases.capsule(3), cohort="../up")
     assert unpack(repository.manifest_path(cases.MODEL).read_bytes()).version == 2
+
+
+# ---- servers without an end ----------------------------------------------------------------
+
+
+def test_interim_replies_have_an_end(repository, kept):
+    with web.Server(lambda request: b"HTTP/1.1 100 Continue\r\n\r\n" * 20000) as server:
+        with pytest.raises(HttpError, match="interim"):
+            client(kept, server, attempts=2).pull()
+        assert len(server.requests) == 2
+
+
+def test_a_few_interim_replies_are_passed_over(repository, kept):
+    repository.publish(cases.capsule(2))
+    good = web.files(repository.folder)
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 3
+    with web.Server(lambda request: early + good(request)) as server:
+        assert client(kept, server).pull()
+
+
+def test_the_body_of_a_refusal_is_not_waited_for(repository, kept):
+    with web.Server(lambda request: web.reply(b"x" * 4_000_000, "404 Not Found")) as server:
+        with pytest.raises(HttpError, match="404"):
+            client(kept, server).pull()
+        assert len(server.requests) == 1
+
+
+class Clock:
+    """Seconds that pass by so many at each look."""
+
+    def __init__(self, step_s):
+        self.now, self.step_s = 0, step_s
+
+    def __call__(self):
+        self.now += self.step_s
+        return self.now
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_one_byte_now_and_then_does_not_keep_a_device(repository, kept, monkeypatch, is_async):
+    repository.publish(cases.capsule(2))
+    monkeypatch.setattr(sockets, "seconds", Clock(30))
+    with web.Server(web.files(repository.folder)) as server:
+        one = client(kept, server, attempts=3, buffer_bytes=64)
+        with pytest.raises(HttpError, match="bytes in"):
+            asyncio.run(one.apull()) if is_async else one.pull()
+        assert len(server.requests) == 3
+
+
+def test_a_whole_pull_has_a_deadline(repository, kept, monkeypatch):
+    repository.publish(cases.capsule(2))
+    monkeypatch.setattr(sockets, "seconds", Clock(1))
+    with web.Server(web.files(repository.folder)) as server:
+        with pytest.raises(HttpError, match="no end within 5 s"):
+            client(kept, server, limit_s=5, buffer_bytes=64).pull()
+    assert cases.active(kept) == cases.capsule(1)
+
+
+@pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Busy"])
+def test_retry_after_is_waited_for(repository, kept, monkeypatch, status):
+    repository.publish(cases.capsule(2))
+    good, waited = web.files(repository.folder), []
+    monkeypatch.setattr(time, "sleep", waited.append)
+
+    def answer(request):
+        if len(server.requests) == 1:
+            return web.reply(b"", status, "Retry-After: 77")
+        return good(request)
+
+    with web.Server(answer) as server:
+        assert client(kept, server).pull()
+    assert waited == [77]
+
+
+def test_a_server_that_asks_for_more_time_than_there_is_ends_the_pull(kept):
+    with web.Server(lambda r: web.reply(b"", "429 Busy", "Retry-After: 99999")) as server:
+        with pytest.raises(HttpError, match="no end within"):
+            client(kept, server).pull()
+        assert len(server.requests) == 1
+
+
+def test_devices_that_lost_a_server_do_not_come_back_together(kept, monkeypatch):
+    waited = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    with web.Server(lambda request: b"") as server:
+        for device in range(40):
+            with pytest.raises(HttpError):
+                Client(kept, server.url, device=device, wait_s=8, attempts=2).pull()
+    assert len(set(waited)) > 30 and 8 <= min(waited) < 10 and 14 < max(waited) <= 16
+
+
+# ---- updates that fail, and referees -------------------------------------------------------
+
+
+def test_after_an_update_that_fails_the_whole_capsule_is_fetched(repository, kept):
+    repository.publish(cases.capsule(1))
+    new = cases.capsule(2, cases.tuned(cases.weights(301, 1), 5))
+    update = repository.publish(new).entries[1]
+    path = repository.folder / "objects" / update.name
+    data = bytearray(path.read_bytes())
+    data[-20] ^= 1
+    path.write_bytes(data)
+    with web.Server(web.files(repository.folder)) as server:
+        assert client(kept, server).pull()
+        assert [r.path.split("/")[1] for r in server.requests] == ["models", "objects"] * 2
+    kept.trial()
+    assert cases.active(kept) == new
+
+
+def test_an_update_to_another_signed_capsule_than_the_manifest_names_is_not_used(repository, kept):
+    base, named = cases.capsule(1), cases.capsule(2)
+    other = cases.capsule(3, cases.tuned(cases.weights(301, 1), 5))
+    repository.publish(base)
+    made = delta.update(base, other)
+    name = object_name(made)
+    (repository.folder / "objects" / name).write_bytes(made)
+    manifest = repository.publish(named)
+    whole = next(entry for entry in manifest.entries if entry.base == WHOLE)
+    forged = Entry(read(base).digest[:16], len(made), name)
+    assert len(made) < whole.size  # so that the device chooses it
+    manifest = dataclasses.replace(manifest, entries=(whole, forged))
+    repository.manifest_path(7).write_bytes(manifest.pack(cases.KEY))
+    with web.Server(web.files(repository.folder)) as server:
+        assert client(kept, server).pull()
+    kept.trial()
+    assert cases.active(kept) == named
+
+
+@pytest.mark.parametrize("change", [-1, 1, 1000])
+def test_a_part_of_a_file_of_another_length_is_refused(repository, kept, change):
+    new = cases.capsule(2, cases.weights(700, 2))
+    repository.publish(new)
+
+    def bad(request, body):
+        if not request.start:
+            return web.reply(body)[:-300]  # the connection breaks
+        rest = body[request.start :]
+        where = f"bytes {request.start}-{len(body) - 1}/{len(body) + change}"
+        return web.reply(rest, "206 Partial Content", "Content-Range: " + where)
+
+    with web.Server(objects_only(repository, bad)) as server:
+        with pytest.raises(HttpError, match="part from"):
+            client(kept, server, attempts=3).pull()
+    assert cases.active(cases.store(kept.flash)) == cases.capsule(1)
+
+
+@pytest.mark.parametrize("at", [0, 15, 16, 31])
+def test_each_byte_of_a_manifests_tag_counts(repository, kept, at):
+    repository.publish(cases.capsule(2))
+    path = repository.manifest_path(7)
+    data = bytearray(path.read_bytes())
+    data[at - 32] ^= 1
+    path.write_bytes(data)
+    with web.Server(web.files(repository.folder)) as server:
+        with pytest.raises(CapsuleError, check=because("authenticity")):
+            client(kept, server).pull()

@@ -225,6 +225,31 @@ def test_a_chip_without_the_partition_is_left_as_it_is(files, capsys):
     assert "no partition capsule" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "family,start,size",
+    [
+        ("nrf52840", "0xF4000", "0x8000"),
+        ("nrf52840", "0x1000", "0x8000"),
+        ("nrf52840", "0x30000", "0x8000"),
+        ("nrf52840", "0xC0010", "0x8000"),
+        ("nrf52840", "0xC0000", "0x8010"),
+        ("nrf52840", "0xEE000", "0x8000"),
+        ("nrf52840", "0x100000", "0x8000"),
+        ("nrf52840", "0xC0000", "0x3000"),
+        ("samd21", "0x400", "0x2000"),
+        ("samd21", "0x2000", "0x2000"),
+        ("samd21", "0x3c200", "0x2000"),
+        ("samd21", "0x3f000", "0x2000"),
+        ("samd21", "0x40000", "0x2000"),
+    ],
+)
+def test_uf2_where_loader_firmware_or_nothing_is_makes_no_file(files, capsys, family, start, size):
+    command = ["flash-capsule", str(files / "capsule"), "--uf2", family, "-o", str(files)]
+    assert main([*command, "--start", start, "--bytes", size]) != 0
+    assert start.lower() in capsys.readouterr().err.lower()
+    assert not (files / "capsule-region.uf2").exists()
+
+
 def test_uf2_holds_the_region_at_its_address(files, capsys):
     command = ["flash-capsule", str(files / "capsule"), "--uf2", "nrf52840", "-o", str(files)]
     assert main(command) == 2

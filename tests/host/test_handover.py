@@ -8,8 +8,7 @@ import time
 import capsule_cases as cases
 import pytest
 
-from acclimate.store import LiveModel, LiveModelError
-from acclimate.store.capsule import WEIGHTS
+from acclimate.store import WEIGHTS, LiveModel, LiveModelError
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from harness.clock import HANG_S, wait_until
@@ -118,6 +117,41 @@ def test_a_model_that_cannot_be_loaded_leaves_the_old_one():
     assert cases.active(cases.store(store.flash)) == capsule(1)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [KeyError(1), ImportError("no op"), SyntaxError("x"), IndexError(), ZeroDivisionError(),
+     AttributeError("predict"), RuntimeError("x"), OSError(5), MemoryError(), StopIteration()],
+)  # fmt: skip
+@pytest.mark.parametrize("step", ["trial", "confirm"])
+def test_whatever_a_load_raises_the_old_model_is_back(error, step):
+    store, current = start()
+    bring(store, 2)
+
+    def load(store):
+        raise error
+
+    current._load = load
+    with pytest.raises(LiveModelError, match=type(error).__name__):
+        current.switch(getattr(store, step))
+    assert current.predict() == 1 and store.head.version == 1
+    store.confirm()
+    again = cases.store(store.flash)
+    assert cases.active(again) == capsule(1) and again.state != "trial"
+
+
+def test_an_interrupted_load_leaves_the_old_model_and_goes_on_up():
+    store, current = start()
+    bring(store, 2)
+
+    def load(store):
+        raise KeyboardInterrupt
+
+    current._load = load
+    with pytest.raises(KeyboardInterrupt):
+        current.switch(store.trial)
+    assert current.predict() == 1 and store.state != "trial"
+
+
 def test_a_model_that_is_held_too_long_is_named():
     store, current = start()
     bring(store, 2)
@@ -143,7 +177,7 @@ def test_without_a_model_predict_says_why():
 
 _ON_MICROPYTHON = """
 import _thread, time
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, Wanted
 from acclimate.store import LiveModel
 from nor import NorFlash
 from acclimate.store import Store

@@ -83,7 +83,7 @@ def case():
     network = values_for(graph, 0)
     plain = encode(plain_step(graph, full(graph)), network)
     # paging only: the point is the flash, and recomputing would be the cheaper way here
-    found = fit(network, full(graph), ARENA, recompute=False, time_limit=60, gap=0.05)
+    found = fit(network, full(graph), ARENA, recompute=False, time_limit=600, gap=0.05)
     image = np.random.default_rng(1).integers(-128, 128, graph["x"].shape).astype(np.int8)
     return plain, found, stored(image)
 

@@ -60,7 +60,7 @@ def test_float_training_with_a_plan_is_equal_to_the_bit_on_the_board():
     network = float_network(graph)
     plain = encode(training_step(graph, full(graph)), network)
     ram = int(0.85 * plain.arena_bytes)
-    found = fit(network, full(graph), ram, recompute=False, time_limit=60, gap=0.3)
+    found = fit(network, full(graph), ram, recompute=False, time_limit=600, gap=0.3)
     channels, height, width = graph["x"].shape
     x = np.random.default_rng(3).normal(size=(height, width, channels)).astype("<f4").tobytes()
     with open_board("nrf52840") as board:

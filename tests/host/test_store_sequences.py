@@ -179,6 +179,8 @@ class Life:
     def after_a_cut(self, before, other, name):
         found = cases.active(self.store)
         allowed = {before, *other, *self.known.values()}
+        if name == "rollback":
+            allowed.add(None)  # of a trial without another model
         if name == "save":
             allowed.add(found if found and read(found).flags & 1 else before)
         assert found in allowed, f"after a cut in {name} another model is in use"

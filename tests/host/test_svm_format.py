@@ -21,12 +21,12 @@ Y = [0, 1, 1, 0, 7, 7]
 
 def test_byte_table_in_the_docs_is_the_header_of_the_code():
     rows = re.findall(r"^\| (\d+) \| (\w+) \| ", DOC.read_text(), re.MULTILINE)
-    assert "<" + "".join(kind for _, kind in rows) == svm_io.HEAD
+    assert "<" + "".join(kind for _, kind in rows) == svm_io.FILE_HEAD
     at = 0
     for offset, kind in rows:
         assert int(offset) == at
         at += struct.calcsize("<" + kind)
-    assert at == svm_io.HEAD_BYTES == struct.calcsize(svm_io.HEAD)
+    assert at == svm_io.HEAD_BYTES == struct.calcsize(svm_io.FILE_HEAD)
 
 
 @pytest.fixture(
@@ -44,7 +44,7 @@ def good(request, tmp_path_factory):
 
 def test_fields_and_checksum_can_be_read_by_others(good):
     data = good.read_bytes()
-    fields = struct.unpack_from(svm_io.HEAD, data)
+    fields = struct.unpack_from(svm_io.FILE_HEAD, data)
     assert fields[0] == b"ACSV" and fields[1] == 1 and fields[7] == len(data)
     assert struct.unpack("<I", data[-4:])[0] == zlib.crc32(data[:-4])
     assert data[44 : 44 + 3] == bytes((0, 1, 7))

@@ -7,7 +7,7 @@ _NAMES = {
     "Flash": "acclimate.flash.base",
     "FlashError": "acclimate.flash.base",
     "BlockFlash": "acclimate.flash.base",
-    "FileFlash": "acclimate.flash.base",
+    "FileFlash": "acclimate.flash.file",
     "CardFlash": "acclimate.flash.card",
     "NvmFlash": "acclimate.flash.nvm",
     "SamdFlash": "acclimate.flash.samd",

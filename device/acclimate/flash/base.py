@@ -3,15 +3,12 @@
 
     flash = BlockFlash(esp32.Partition.find(label="capsule")[0])
     flash = BlockFlash(nrf.Flash(start=0xC0000, len=0x20000))
-    flash = FileFlash("capsule.bin", 65536)
 
 ``readinto(at, buffer)``, ``program(at, buffer)`` and ``erase(at)`` take byte offsets.
 Programming clears bits, in multiples of ``unit`` bytes; erasing sets ``erase_bytes`` bytes to
 255. Both are read back: what did not arrive raises FlashError, as does every driver error.
 Nothing is allocated after construction.
 """
-
-import os
 
 from acclimate import _buffers as octets
 
@@ -47,7 +44,20 @@ class Flash:
     def readinto(self, at, buffer):
         """Fill the buffer with the bytes from at on."""
         self._bounds(at, len(buffer))
-        self._read(at, buffer)
+        self._get(at, buffer)
+
+    def _get(self, at, buffer):
+        """Read; once more where the driver fails."""
+        try:
+            self._read(at, buffer)
+            return
+        except OSError as error:
+            if not self._tries:
+                _failed(at, error)
+        try:
+            self._read(at, buffer)
+        except OSError as error:
+            _failed(at, error)
 
     def program(self, at, buffer):
         """Clear the bits that are 0 in the buffer; it must then read back as the buffer.
@@ -60,9 +70,9 @@ class Flash:
             raise ValueError("program %d bytes at %d: not units of %d" % (n, at, self.unit))
         try:
             self._program(at, buffer)
-        except OSError:
+        except OSError as error:
             if not self._tries:
-                raise
+                _failed(at, error)
         done = self._kept(at, buffer, n)
         if done < n and self._tries:
             done = self._program_again(at, buffer, done, n)
@@ -87,7 +97,10 @@ class Flash:
                     return done
                 differs = differs or back[i] != want
             if differs:
-                self._program(at + done, view[done : done + unit])
+                try:
+                    self._program(at + done, view[done : done + unit])
+                except OSError as error:
+                    _failed(at + done, error)
             done += unit
         return self._kept(at, buffer, n)
 
@@ -112,12 +125,18 @@ class Flash:
             raise ValueError("erase at %d: not the start of a page" % at)
         try:
             self._erase(at)
-        except OSError:
+        except OSError as error:
             if not self._tries:
-                raise
-            self._erase(at)
+                _failed(at, error)
+            self._erase_again(at)
         if not self.is_blank(at, self.erase_bytes):
             raise FlashError("flash: page %d is not blank after its erase" % at)
+
+    def _erase_again(self, at):
+        try:
+            self._erase(at)
+        except OSError as error:
+            _failed(at, error)
 
     def is_blank(self, at, n):
         """Tell whether n bytes from at on, a multiple of 64, are all 255."""
@@ -140,14 +159,21 @@ class Flash:
         # Near the end of the region the window moves down; its head is then shifted to fit.
         over = at + _CHECK_BYTES - self.size
         if over <= 0:
-            self._read(at, self._back)
+            self._get(at, self._back)
             return
-        self._read(at - over, self._back)
+        self._get(at - over, self._back)
         octets.copy(self._back, 0, self._back, over, _CHECK_BYTES - over)
 
     def _bounds(self, at, n):
         if at < 0 or n < 0 or at + n > self.size:
             raise ValueError("flash: %d bytes at %d, of %d" % (n, at, self.size))
+
+
+def _failed(at, error):
+    """Raise what a driver raised as a FlashError."""
+    if isinstance(error, FlashError):
+        raise error
+    raise FlashError("flash: the driver fails at %d: %s" % (at, error)) from None
 
 
 class BlockFlash(Flash):
@@ -160,7 +186,10 @@ class BlockFlash(Flash):
     """
 
     def __init__(self, device, unit=4, first=0, blocks=0):
-        count, block = device.ioctl(4, 0), device.ioctl(5, 0)
+        try:
+            count, block = device.ioctl(4, 0), device.ioctl(5, 0)
+        except OSError as error:
+            raise FlashError("flash: the device tells no size: %s" % error) from None
         blocks = blocks or count - first
         if first < 0 or first + blocks > count:
             raise ValueError("blocks %d to %d: the device has %d" % (first, first + blocks, count))
@@ -191,73 +220,3 @@ class BlockFlash(Flash):
         # Drivers return None, True or 0 when all went well.
         if status is False or (status is not None and status is not True and status != 0):
             raise FlashError("flash: driver answers %s at %d" % (status, at))
-
-
-class FileFlash(Flash):
-    """A file of fixed length, made once; on CircuitPython the drive must be writable by code.
-
-    :param path: made and filled with 255 where it does not exist.
-    """
-
-    def __init__(self, path, size=0, erase_bytes=4096, unit=4):
-        try:
-            found = os.stat(path)[6]
-        except OSError:
-            found = 0
-            if not size:
-                raise FlashError("%s: there is no such file; give its size" % path) from None
-            _fill(path, size)
-        if found and size and found != size:
-            raise ValueError("%s has %d bytes, not %d" % (path, found, size))
-        super().__init__(found or size, erase_bytes, unit)
-        self._file = open_file(path, "r+b")
-
-    def _read(self, at, buffer):
-        self._file.seek(at)
-        if self._file.readinto(buffer) != len(buffer):
-            raise FlashError("flash: the file ends before byte %d" % (at + len(buffer)))
-
-    def _program(self, at, buffer):
-        self._file.seek(at)
-        self._put(buffer)
-
-    def _erase(self, at):
-        self._file.seek(at)
-        for _ in range(0, self.erase_bytes, _CHECK_BYTES):
-            self._file.write(_BLANK)
-        self._put(b"")
-
-    def _put(self, data):
-        if self._file.write(data) != len(data):
-            raise FlashError("flash: the file took less than was written")
-        self._file.flush()
-        if hasattr(os, "sync"):
-            os.sync()
-
-    def close(self):
-        self._file.close()
-
-
-def _fill(path, size):
-    try:
-        with open_file(path, "wb") as file:
-            for _ in range(0, size, _CHECK_BYTES):
-                file.write(_BLANK)
-    except OSError:
-        try:
-            os.remove(path)  # part of a file would be taken for another region
-        except OSError:
-            pass
-        raise
-
-
-def open_file(path, mode):
-    """Open a file; a drive that is read-only is named with the line for ``boot.py``."""
-    try:
-        return open(path, mode)
-    except OSError as error:
-        if error.args[0] == 30:
-            raise FlashError(
-                "%s: the drive is read-only; add storage.remount('/', False) to boot.py" % path
-            ) from None
-        raise

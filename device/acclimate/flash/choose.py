@@ -8,7 +8,8 @@ Tried in this order: an ESP32 partition called "capsule"; unused pages of an nRF
 region; the file, if a size is given; ``microcontroller.nvm``.
 """
 
-from acclimate.flash.base import FileFlash, FlashError
+from acclimate.flash.base import FlashError
+from acclimate.flash.file import FileFlash
 
 
 def _esp32():

@@ -6,7 +6,7 @@
 For file systems that never write in place (littlefs, what MicroPython has on its own flash):
 there a change in one large file copies all that follows it, and needs room for the copy. Here
 it copies one block. All files stay open, so a training step opens, makes and allocates nothing.
-On FAT, which writes in place, acclimate.flash.base.FileFlash does with one file.
+On FAT, which writes in place, acclimate.flash.FileFlash does with one file.
 
 The pager counts one erase for each block of a page; the file system adds one for the page's
 header, which is written last, and now and then one for its own records.
@@ -15,7 +15,7 @@ header, which is written last, and now and then one for its own records.
 import os
 
 from acclimate.flash import FlashError
-from acclimate.flash.base import open_file
+from acclimate.flash.file import open_file
 from acclimate.pager.media import _Medium
 
 _BLANK = b"\xff" * 64

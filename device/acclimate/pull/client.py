@@ -12,7 +12,9 @@ import gc
 
 from acclimate.pull import http, sockets
 from acclimate.pull.exchange import Pull, Refused
+from acclimate.pull.http import HttpError
 
+_LEAST_RATE = 16  # bytes per second, once a connection is older than timeout_s
 _LEAST = 64  # bytes of a buffer; below it a pull gives up
 
 
@@ -28,6 +30,7 @@ class Client:
     :param device: number of this device, for rollouts by percentage.
     :param timeout_s: how long the server may keep silent.
     :param wait_s: pause before the second connection; it doubles each time.
+    :param limit_s: how long a whole pull may take, pauses included.
     :param context: an SSLContext for https, where certificates are to be checked.
     :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
     """
@@ -42,6 +45,7 @@ class Client:
         timeout_s=20,
         wait_s=1,
         attempts=5,
+        limit_s=3600,
         context=None,
         buffer_bytes=512,
     ):
@@ -55,6 +59,7 @@ class Client:
         self._timeout_s = timeout_s
         self._wait_s = wait_s
         self._attempts = attempts
+        self._limit_s = limit_s
         self._context = context
         self._buffer_bytes = buffer_bytes
         self._buffer = None
@@ -77,7 +82,7 @@ class Client:
             except MemoryError:
                 self._shrink()
             except OSError as error:
-                time.sleep(self._wait_s * (1 << min(6, pull.lost(error) - 1)))
+                time.sleep(self._pause_s(pull, error))
             request = pull.request()
         return self._end(pull)
 
@@ -93,7 +98,7 @@ class Client:
             except MemoryError:
                 self._shrink()
             except (OSError, asyncio.TimeoutError, EOFError) as error:
-                await asyncio.sleep(self._wait_s * (1 << min(6, pull.lost(error) - 1)))
+                await asyncio.sleep(self._pause_s(pull, error))
             request = pull.request()
         return self._end(pull)
 
@@ -103,7 +108,30 @@ class Client:
         if self.store.state == "trial":
             raise StoreError("a model is on trial: confirm it or roll it back first")
         self._fill_buffer()
+        self._start_s = sockets.seconds()
         return Pull(self.store, self.url, self.etag, self.device, any_version, self._attempts)
+
+    def _pause_s(self, pull, error):
+        """Return how long to wait; devices that lost a server together do not come together."""
+        count = pull.lost(error)
+        pause = self._wait_s * (1 << min(6, count - 1))
+        wait, pull.wait_s = max(pause, pull.wait_s), 0
+        wait += pause * ((self.device * 40503 + count * 9973 >> 3) & 255) / 256
+        self._within(wait)
+        return wait
+
+    def _within(self, more_s=0):
+        """Raise when the pull, and what is still to be waited, takes more than ``limit_s``."""
+        if sockets.seconds() - self._start_s + more_s > self._limit_s:
+            raise Refused("pull: no end within %d s" % self._limit_s)
+
+    def _in_time(self, n):
+        """Count n bytes of a connection; raise when so few come that it is not worth while."""
+        self._within()
+        self._came += n
+        passed = sockets.seconds() - self._since_s
+        if passed > self._timeout_s and self._came < _LEAST_RATE * passed:
+            raise HttpError("pull: %d bytes in %d s" % (self._came, passed))
 
     def _fill_buffer(self):
         while self._buffer is None:
@@ -145,11 +173,13 @@ class Client:
                 except ValueError as error:  # so MicroPython says that a certificate is wrong
                     raise Refused("https: %s" % error) from None
             sockets.send(sock, data)
+            self._since_s, self._came = sockets.seconds(), 0
             data = request[3] = None  # 0.2 KB that a small board needs from now on
             read = sockets.reader(sock)
             n = 1
             while n:
                 n = read(self._buffer)
+                self._in_time(n or 0)
                 if n and self._feed(pull, self._buffer, n):
                     return
             pull.end()
@@ -164,10 +194,12 @@ class Client:
         reader, writer = await self._soon(asyncio.open_connection(host, port, **extra))
         try:
             await self._soon(self._asend(writer, data))
+            self._since_s, self._came = sockets.seconds(), 0
             data = request[3] = None
             size = len(self._buffer)
             while True:
                 piece = await self._soon(reader.read(size))
+                self._in_time(len(piece))
                 if not piece:
                     break
                 if self._feed(pull, memoryview(piece), len(piece)):

@@ -37,13 +37,15 @@ class Pull:
         self.etag = etag
         self.reason = ""  # why there is nothing to take
         self.is_ready = False  # a verified model is there
+        self.wait_s = 0  # that the server asked for before the next request
         self.manifest = Manifest()
         self._device = device
         self._any_version = any_version
         self._whole_only = whole_only
         self._most = self._attempts = attempts
         self._base = url.rsplit("/models/", 1)[0]
-        self._url = url
+        self._url = self._first = url
+        self._is_headed = 0  # the status, once the headers of a reply have come
         self._part = None  # what the manifest leads to: the part of the object to come
         self._reply = http.Reply(self)
         self._redirects = 0
@@ -58,6 +60,7 @@ class Pull:
             return None
         tls, host, port, path = http.split(self._url)
         self._reply.restart()
+        self._is_headed = 0
         start = self._part.have if self._part else 0
         etag = "" if self._part else self.etag
         # A list, so that the transport can forget the text once it is sent.
@@ -65,16 +68,33 @@ class Pull:
 
     def feed(self, view, n):
         """Take n bytes of the reply (a memoryview); return whether it is complete."""
-        if self._reply.feed(view, n):
-            self._complete()
-            return True
+        try:
+            # What an answer that is refused has to say is not waited for: it may have no end.
+            if self._reply.feed(view, n) or self._is_headed not in (0, 200, 206):
+                self._complete()
+                return True
+        except CapsuleError as error:
+            return self._whole_instead(error)
         # A part that is skipped to is asked for by a connection of its own.
         return self._part is not None and self._part.wants_jump()
 
     def end(self):
         """The server closed the connection."""
         self._reply.end()
-        self._complete()
+        try:
+            self._complete()
+        except CapsuleError as error:
+            self._whole_instead(error)
+
+    def _whole_instead(self, error):
+        """After an update that failed ask for the manifest again, and for the whole capsule."""
+        if not isinstance(self._part, _Update):
+            raise error
+        self._part = None
+        self._whole_only = True
+        self._url, self.etag = self._first, ""
+        self.manifest = Manifest()
+        return True
 
     def lost(self, error):
         """The connection broke: raise when it did so too often without a byte gained."""
@@ -90,6 +110,7 @@ class Pull:
     # ---- for the parser ------------------------------------------------------------------
 
     def begin(self, reply):
+        self._is_headed = reply.status
         if reply.status in (200, 206) and self._part:
             self._part.begin(reply)
         elif reply.status == 200:
@@ -115,7 +136,8 @@ class Pull:
                 raise Refused("redirect: %s" % error) from None
         elif reply.status == 304 and not self._part:
             self._nothing("unchanged")
-        elif reply.status >= 500:
+        elif reply.status >= 500 or reply.status == 429:
+            self.wait_s = reply.wait_s
             raise HttpError("server answers %d" % reply.status)
         elif reply.status not in (200, 206):
             raise Refused("server answers %d for %s" % (reply.status, self._url[-60:]))

@@ -9,6 +9,7 @@ keeping it. RFC 9110 and 9112; what is not in them is refused with HttpError.
 _LINE_MAX = 256  # longer header lines are skipped; a longer status or chunk line is refused
 _HEAD_MAX = 8192
 _NUMBER_MAX = (1 << 30) - 1
+_INTERIM_MAX = 8
 _STATUS, _HEADERS, _SIZED, _TO_END, _CHUNK, _CHUNK_DATA, _CHUNK_END, _TRAILER, _DONE = range(9)
 
 
@@ -66,6 +67,7 @@ class Reply:
 
     def __init__(self, sink):
         self._sink = sink
+        self._interim = 0
         self._line = bytearray(_LINE_MAX)
         self.restart()
 
@@ -79,6 +81,7 @@ class Reply:
         self.length = -1  # bytes of the body, where the reply says
         self.chunked = False
         self.etag = self.location = ""
+        self.wait_s = 0  # that the server asks for before the next request
         self.start = 0  # of a part: its place in the whole, and the length of that
         self.total = -1
 
@@ -172,6 +175,8 @@ class Reply:
             self.chunked = True
         elif name == "etag":
             self.etag = value
+        elif name == "retry-after" and value.isdigit():
+            self.wait_s = int(value[:6])
         elif name == "location":
             self.location = value
         elif name == "content-range":
@@ -194,8 +199,12 @@ class Reply:
 
     def _body(self):
         if 100 <= self.status < 200:
+            self._interim += 1
+            if self._interim > _INTERIM_MAX:
+                raise HttpError("reply: more than %d interim ones" % _INTERIM_MAX)
             self.restart()
             return
+        self._interim = 0
         if self.chunked and self.length >= 0:
             raise HttpError("reply: chunked, and of %d bytes" % self.length)
         self._sink.begin(self)

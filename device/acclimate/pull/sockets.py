@@ -2,6 +2,15 @@
 """Connections with the sockets that the firmware has."""
 
 
+def seconds():
+    """Return seconds that only rise; never turned by a clock that is set."""
+    import time
+
+    if hasattr(time, "monotonic"):
+        return time.monotonic()
+    return time.ticks_ms() // 1000
+
+
 def connect(host, port, timeout_s):
     """Return a connected socket.
 

@@ -162,6 +162,34 @@ class Head:
                 return i
         return -1
 
+    def parity(self):
+        """Return two check bytes of ``bytes``, as RAID 6 has; ``mend`` finds one fault by them."""
+        p = q = 0
+        for byte in self.bytes:
+            p ^= byte
+            q = _doubled(q) ^ byte
+        return p | q << 8
+
+    def mend(self, parity):
+        """Set right the one byte of ``bytes`` that is not as it was; return whether one is."""
+        differ = self.parity() ^ parity
+        error, at = differ & 255, _HEAD_MAX
+        scaled = error
+        while error and at:
+            at -= 1
+            if scaled == differ >> 8:
+                self.bytes[at] ^= error
+                return True
+            scaled = _doubled(scaled)
+        return False
+
+    def is_newer(self, other):
+        """Tell by version, then by the count of saves, whether this one came after the other."""
+        if self.version != other.version:
+            return self.version > other.version
+        saves = self.bytes[_H_FLAGS] - other.bytes[_H_FLAGS] & 255
+        return 0 < saves < 128
+
     def fits(self, wanted, limit_bytes):
         """Raise CapsuleError unless the capsule is for this device and not too large."""
         b = self.bytes
@@ -183,6 +211,11 @@ class Head:
         )
 
 
+def _doubled(x):
+    """Multiply by 2 in the field of 256 elements (x^8 + x^4 + x^3 + x^2 + 1)."""
+    return x << 1 ^ (285 if x > 127 else 0)
+
+
 def _same_or_any(reason, value, wanted):
     if value and wanted and value != wanted:
         raise CapsuleError(reason, "made for %d, this is %d" % (value, wanted))
@@ -196,7 +229,7 @@ class Checker:
         self.chunk = bytearray(chunk_bytes)
         self.hasher = digest.Hasher()
         self._out = bytearray(32)
-        self._short = bytearray(4)
+        self.short = bytearray(4)
 
     def authentic(self, head, key):
         """Raise unless the header's tag was made with the key; without a key, anything goes."""
@@ -254,7 +287,7 @@ class Checker:
 
     def _tail(self, at, left):
         """Read fewer bytes than a chunk, four at a time, so that no view is made."""
-        chunk, short, done = self.chunk, self._short, 0
+        chunk, short, done = self.chunk, self.short, 0
         while done < left:
             where = at + done
             # The last bytes of the region are read from 4 before its end.

@@ -13,8 +13,9 @@ or in steps, with a trial that a reset without ``confirm`` ends:
     store.trial()
     store.confirm()                           # or store.rollback()
 
-A cut of the power at any moment leaves the old or the new model. After an error from the flash
-make a new Store: it starts from what the flash holds. See docs/capsules.md.
+A cut of the power at any moment leaves the old or the new model, and so does one damaged byte.
+After an error from the flash make a new Store: it starts from what the flash holds, and never
+raises for what it finds there. See docs/capsules.md.
 """
 
 from acclimate.flash import FlashError
@@ -23,6 +24,12 @@ from acclimate.store.capsule import CapsuleError, Checker, Head, Wanted
 from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
 from acclimate.store.slots import Slots
 
+try:
+    from time import monotonic as _now  # boards without a clock have it
+except ImportError:
+    from time import time as _now
+
+_DAY_SLOTS = 32  # an update an hour, and some more
 _NAMES = ("", "staged", "verified", "trial", "confirmed", "rolled back", "empty")
 
 
@@ -34,33 +41,39 @@ class Store:
     """The model of a flash region.
 
     ``active`` is the slot in use or None; ``note`` says why the latest boot did what it did.
+    ``trouble`` is "" or says what the flash refused at boot: the model is then used, and whatever
+    would write raises FlashError.
 
     :param flash: a Flash of four pages or more.
     :param wanted: what this device takes and its key.
     :param max_boots: boots that a model on trial may take without ``confirm``, 1 to 60.
     :param chunk_bytes: buffer for reading and writing; divides a page.
-    :param day_pages: erase budget: slot pages per day; 0 for no limit.
-    :param day: callable that returns the number of the day, for the budget.
+    :param day_pages: erase budget: slot pages per day; None: of 32 whole slots; 0: no limit.
+    :param day: callable that returns the number of the day, for the budget. Without it each boot
+        begins a day, since a board without a clock would never see the next one.
     """
 
-    def __init__(self, flash, wanted=None, max_boots=3, chunk_bytes=128, day_pages=0, day=None):
+    def __init__(self, flash, wanted=None, max_boots=3, chunk_bytes=128, day_pages=None, day=None):
         if not 1 <= max_boots <= 60:
             raise ValueError("max_boots %d: 1 to 60" % max_boots)
         self.flash = flash
         self.wanted = wanted or Wanted()
         self.max_boots = max_boots
-        self.day_pages = day_pages
-        self._day = day or (lambda: 0)
+        self._day = day
         self.checker = Checker(flash, chunk_bytes)
         self.slots = Slots(flash, self.checker.chunk)
+        self.day_pages = _DAY_SLOTS * self.slots.pages if day_pages is None else day_pages
         self.journal = _journal.Journal(flash, self.slots.pages)
         self.head = Head()  # of the active capsule
         self.incoming = Head()  # of the one that is staged, and scratch
         self.active = None
         self.note = ""
+        self.trouble = ""  # why nothing can be written since the latest boot
         self._is_open = False
         self._is_checked = False  # what is verified was verified since the latest boot
         self._boot()
+        self._first = self.journal.day + 1
+        self._start_s = _now()
 
     # ---- what is there -------------------------------------------------------------------
 
@@ -93,9 +106,14 @@ class Store:
         """Return how many slot pages may still be erased today; None without a limit."""
         if not self.day_pages:
             return None
-        today = self._day() & 0xFFFF
+        today = self._today()
         used = self.journal.day_erases if self.journal.day == today else 0
         return max(0, self.day_pages - used)
+
+    def _today(self):
+        if self._day is not None:
+            return self._day() & 0xFFFF
+        return self._first + int(_now() - self._start_s) // 86400 & 0xFFFF
 
     # ---- a new capsule ---------------------------------------------------------------------
 
@@ -106,7 +124,7 @@ class Store:
         same capsule was begun before a cut.
         """
         head, into = self.incoming, self.scratch()
-        n = min(n, len(into))
+        n = min(n, len(into), len(data))
         for i in range(n):
             into[i] = data[i]
         head.parse(n)
@@ -119,6 +137,7 @@ class Store:
 
     def scratch(self):
         """Return the buffer of the next header; what was being written is given up."""
+        self.check_writable()
         self._is_open = self._is_checked = False
         return self.incoming.bytes
 
@@ -162,28 +181,33 @@ class Store:
             self._switch(CONFIRMED)
 
     def rollback(self):
-        """Go back to the other model: from a trial, or from a confirmed one that replaced it."""
+        """Refuse the waiting model, end a trial, or go back from a model to the one before it.
+
+        The version that is given up is remembered: it is not taken again.
+        """
+        self.check_writable()
         j = self.journal
-        if j.state in (STAGED, VERIFIED):
+        if j.state == STAGED:
             self.cancel()
+        elif j.state == VERIFIED:
+            version = self.incoming.version if self._load_waiting() else 0
+            self._give_up(j.slot, self.active, version)
         elif j.state == TRIAL:
             self._leave_trial()
         elif j.state == CONFIRMED:
             if not j.has_other or not self._load(1 - j.slot, self.incoming):
                 raise StoreError("rollback: there is no other model")
-            j.append(ROLLED_BACK, 1 - j.slot, False, 0, self.incoming.version)
+            self._give_up(j.slot, 1 - j.slot, j.version)
+        self.check_writable()
         self._open()
 
     def cancel(self):
-        """Forget what is staged or verified."""
-        j = self.journal
+        """Forget what is staged or verified; it may be taken again."""
         self._is_open = False
-        if j.state not in (STAGED, VERIFIED):
-            return
-        if self.active is None:
-            j.append(EMPTY, 0, False, 0)
-        else:
-            j.append(ROLLED_BACK, self.active, False, 0, self.head.version)
+        if self.journal.state in (STAGED, VERIFIED):
+            self.check_writable()
+            self._use(self.active)
+            self.check_writable()
 
     def swap_capsule(self, source, any_version=False):
         """Replace the model by a capsule, or by an update of the one in use, and confirm it.
@@ -204,9 +228,31 @@ class Store:
 
         return save(self, weights)
 
+    def check_writable(self):
+        """Raise FlashError where the flash refused something at boot."""
+        if self.trouble:
+            raise FlashError(self.trouble)
+
     def stage_local(self):
         """Make room for ``incoming``, whose header the device itself made and signed."""
         return self._make_room(False)
+
+    def waiting(self):
+        """Return the verified model that waits; it reads as a Store does (view, readinto, head).
+
+        :raises StoreError: none waits, or it is damaged.
+        """
+        from acclimate.store.waiting import WaitingModel
+
+        if self.journal.state != VERIFIED or not self._load_waiting():
+            raise StoreError("no model waits, the store is %s: %s" % (self.state, self.note))
+        return WaitingModel(self)
+
+    def verdict(self):
+        """Return (verdict, score) on the latest verified model; None: there is no verdict."""
+        from acclimate.store.waiting import verdict_of
+
+        return verdict_of(self.journal)
 
     # ---- inside ----------------------------------------------------------------------------
 
@@ -217,12 +263,23 @@ class Store:
         self._is_open = False
 
     def _verified(self):
-        j = self.journal
-        j.append(VERIFIED, j.slot, j.has_other, 0, self.incoming.version)
+        j, head, short = self.journal, self.incoming, self.checker.short
+        start = self.slots.start(j.slot)
+        for at in range(head.size, len(head.bytes), 4):
+            self.flash.readinto(start + at, short)
+            for i in range(4):
+                head.bytes[at + i] = short[i]
+        j.append(VERIFIED, j.slot, j.has_other, low=head.parity())
         self._is_checked = True
+
+    def _load_waiting(self):
+        """Bring the verified model's header to ``incoming``; return whether the model is whole."""
+        self._is_checked = self._is_checked or self._load(self.journal.slot, self.incoming)
+        return self._is_checked
 
     def _make_room(self, resume):
         j, head, slots = self.journal, self.incoming, self.slots
+        self.check_writable()
         if j.state == TRIAL:
             raise StoreError("a model is on trial: confirm it or roll it back first")
         target = 0 if self.active is None else 1 - self.active
@@ -234,7 +291,7 @@ class Store:
         if left is not None and pages - first > left:
             raise StoreError("erase budget: %d pages, %d left today" % (pages - first, left))
         # A slot that is about to be erased cannot be gone back to: say so before.
-        j.append(STAGED, target, self.active is not None, 0, 0, pages - first, self._day())
+        j.append(STAGED, target, self.active is not None, low=pages - first, high=self._today())
         slots.erase(target, first, pages)
         slots.open(target, start, head.total)
         self._is_open = True
@@ -256,10 +313,11 @@ class Store:
         j = self.journal
         if j.state == state:
             return
+        self.check_writable()
         if j.state != VERIFIED and j.state != TRIAL:
             raise StoreError("%s: the store is %s" % (_NAMES[state], self.state))
         head = self.head if j.state == TRIAL else self.incoming
-        if j.state == VERIFIED and not self._is_checked and not self._load(j.slot, head):
+        if j.state == VERIFIED and not self._load_waiting():
             self.cancel()
             raise StoreError("the verified model is damaged: " + self.note)
         j.append(state, j.slot, j.has_other, 0, head.version)
@@ -267,33 +325,58 @@ class Store:
             self.head, self.incoming = self.incoming, self.head
             self.active = j.slot
 
+    def _give_up(self, slot, other, version):
+        """Use the other slot, or none; mark the one that is given up in its own flash."""
+        self._use(other, version)
+        if not self.trouble:
+            self.slots.spoil(slot)
+
+    def _leave_trial(self):
+        j = self.journal
+        has_other = j.has_other and self._load(1 - j.slot, self.incoming)
+        self._give_up(j.slot, 1 - j.slot if has_other else None, j.version)
+
+    def _use(self, slot, version=0):
+        """Note that a slot, or none, is in use from now on, and which version was given up."""
+        if slot is None:
+            self._settle(EMPTY, 0, False, 0, version)
+        else:
+            self._settle(ROLLED_BACK, slot, False, 0, version)
+
+    def _settle(self, state, slot, has_other, boots=0, version=0):
+        """As ``append``, but where the flash refuses it holds until the next boot only."""
+        j = self.journal
+        if not self.trouble:
+            try:
+                j.append(state, slot, has_other, boots, version)
+            except FlashError as error:
+                self.trouble = "read-only: %s" % error
+        j.state, j.slot, j.has_other = state, slot, has_other
+
+    # ---- boot: the program must reach its prompt, whatever the flash does ------------------
+
     def _boot(self):
         j = self.journal
-        try:
-            if not j.load():
-                self._rebuild()
-            if j.state == TRIAL:
-                self._count_boot()
-            self._open()
-        except FlashError as error:
-            # The program must still reach its prompt; without a model that says why.
-            self.active = None
-            self.note = "no model: " + str(error)
+        if not j.load():
+            if j.is_unread:
+                self.trouble = "flash: the journal cannot be read"
+            self._rebuild()
+        why = j.note
+        if j.state == TRIAL:
+            self._count_boot()
+        self._open()
+        self.note = self.note or why or self.trouble
 
     def _count_boot(self):
         j = self.journal
         if j.boots >= self.max_boots:
             self._leave_trial()
             self.note = "rolled back: %d boots without confirm" % self.max_boots
-        else:
-            j.append(TRIAL, j.slot, j.has_other, j.boots + 1, j.version)
-
-    def _leave_trial(self):
-        j = self.journal
-        if j.has_other and self._load(1 - j.slot, self.incoming):
-            j.append(ROLLED_BACK, 1 - j.slot, False, 0, self.incoming.version)
-        else:
-            j.append(EMPTY, 0, False, 0)
+            return
+        self._settle(TRIAL, j.slot, j.has_other, j.boots + 1, j.version)
+        # A boot that cannot be counted would never end the trial.
+        if self.trouble and j.has_other and self._load(1 - j.slot, self.incoming):
+            self._use(1 - j.slot)
 
     def _open(self):
         """Find the active model; where it is damaged, use the other one, or none."""
@@ -313,36 +396,55 @@ class Store:
             return
         why = self.note
         if other and self._load(1 - slot, self.head):
-            j.append(ROLLED_BACK, 1 - slot, False, 0, self.head.version)
+            self._use(1 - slot)
             self.active = 1 - slot
             self.note = "slot %d damaged, the other is used: %s" % (slot, why)
             return
         self.note = "no model: slot %d: %s" % (slot, why)
 
     def _load(self, slot, head):
-        """Read and check a slot's capsule into a Head; on failure say why in ``note``."""
+        """Read and check a slot's capsule into a Head; say in ``note`` what is wrong with it.
+
+        One damaged byte of the header is set right in RAM.
+        """
+        start = self.slots.start(slot)
         try:
-            start = self.slots.start(slot)
             self.flash.readinto(start, head.bytes)
-            head.parse(len(head.bytes))
-            head.fits(self.wanted, self.slots.bytes)
-            self.checker.authentic(head, self.wanted.key)
-            self.checker.intact(head, start)
+            try:
+                self._check(head, start)
+            except CapsuleError:
+                parity = self.journal.parity[slot]
+                if not parity or not head.mend(parity):
+                    raise
+                self._check(head, start)
+                self.note = "slot %d: header mended" % slot
             return True
-        except (CapsuleError, FlashError) as error:
+        except CapsuleError as error:
             self.note = str(error)
-            return False
+        except FlashError as error:
+            self.note = self.trouble = str(error)
+        return False
+
+    def _check(self, head, start):
+        head.parse(len(head.bytes))
+        head.fits(self.wanted, self.slots.bytes)
+        self.checker.authentic(head, self.wanted.key)
+        self.checker.intact(head, start)
 
     def _rebuild(self):
-        """Both journal pages are unreadable or blank: look at the slots themselves."""
-        best, best_version = -1, -1
+        """Both journal pages are damaged or blank: look at the slots themselves."""
+        best = None
         for slot in (0, 1):
-            if self._load(slot, self.head) and self.head.version >= best_version:
-                best, best_version = slot, self.head.version
-        j = self.journal
-        if best < 0:
+            self.journal.parity[slot] = 0
+            if not self._load(slot, self.incoming):
+                continue
+            self.journal.parity[slot] = self.incoming.parity()
+            if best is None or self.incoming.is_newer(self.head):
+                best = slot
+                self.head, self.incoming = self.incoming, self.head
+        if best is None:
+            self._use(None)
             self.note = "new region, or nothing left: " + self.note
-            j.append(EMPTY, 0, False, 0)
         else:
+            self._settle(CONFIRMED, best, False, 0, self.head.version)
             self.note = "journal lost; the newest whole model is used"
-            j.append(CONFIRMED, best, False, 0, best_version)

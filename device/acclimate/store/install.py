@@ -71,6 +71,7 @@ def feed(store, source, any_version=False):
 
 def save(store, weights):
     """See Store.save."""
+    store.check_writable()
     index = store.head.find(WEIGHTS) if store.active is not None else -1
     if index < 0:
         raise CapsuleError("table", "there is no model with weights to save to")
@@ -84,7 +85,8 @@ def save(store, weights):
         return False
     for i in range(len(head.bytes)):
         head.bytes[i] = old.bytes[i]
-    head.bytes[_H_FLAGS] |= _FLAG_LOCAL
+    # The count of saves orders capsules of one version, should the journal be lost.
+    head.bytes[_H_FLAGS] = old.bytes[_H_FLAGS] + 2 & 254 | _FLAG_LOCAL
     head.parse(len(head.bytes))
     checker.begin(head)
     for start, end in ((head.size, at), (at + size, head.total)):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The journal: two pages of records, of which the newest valid one tells the state.
+"""The journal: two pages with the same records, of which the newest valid one tells the state.
 
-A page counts only once its header is whole, which is programmed last; the older page is
-erased only when its successor is needed. So a cut leaves the record before or the one after.
+A page counts only once its header is whole, which is programmed last. A page is erased only
+while the other one holds the state. So a cut leaves the record before or the one after, and
+whatever is damaged in one page is whole in the other.
 """
 
 from acclimate import _crc as crc
@@ -24,8 +25,10 @@ _P_ERASES = const(12)
 _P_DAY = const(16)
 _P_DAY_ERASES = const(18)
 _P_SLOT_PAGES = const(20)
-_P_CRC = const(24)
-_P_BYTES = const(28)
+_P_VERDICT = const(22)
+_P_PARITY = const(24)
+_P_CRC = const(28)
+_P_BYTES = const(32)
 _R_SEQUENCE = const(0)
 _R_STATE = const(2)
 _R_SLOT = const(3)
@@ -34,8 +37,7 @@ _R_HIGH = const(6)
 _R_CRC = const(8)
 _R_BYTES = const(12)
 _ST_STAGED = const(1)
-_ST_TRIAL = const(3)
-_ST_CONFIRMED = const(4)
+_ST_VERIFIED = const(2)
 _ST_EMPTY = const(6)
 # layout: end
 
@@ -46,13 +48,18 @@ CONFIRMED = 4
 ROLLED_BACK = 5
 EMPTY = 6
 _TRIES = const(3)
+_BLANK = const(0)
+_DAMAGED = const(1)
+_WHOLE = const(2)
 
 
 class Journal:
-    """The state of a region, kept in its first two pages.
+    """The state of a region, kept twice: in each of its first two pages.
 
     ``state``, ``slot`` (0 or 1), ``has_other``, ``boots`` and ``version`` are those of the
-    newest record; ``floor``, ``erases`` and ``day_erases`` are sums over all.
+    newest record; ``floor``, ``erases`` and ``day_erases`` are sums over all. ``parity`` has
+    the check bytes of the head of each slot (0: not known), ``verdict`` what the device made of
+    the waiting model. ``note`` says what was mended.
     """
 
     def __init__(self, flash, slot_pages):
@@ -62,47 +69,61 @@ class Journal:
         self._record = bytearray(_round(_R_BYTES, flash.unit))
         self._crc = bytearray(4)
         self._generation = bytearray(4)
-        self.torn = 0  # places that a cut has spoilt in this page
-        self.journal_erases = 0
+        self.parity = [0, 0]
         self._clear()
 
     def _clear(self):
         self._at = 0  # start of the page in use
         self._next = 0  # place of the next record in it
+        self._is_twice = False  # whether the other page holds the same
+        self.is_unread = False  # whether the driver refused to read a part
+        self.note = ""
         self.generation = 0
         self.state, self.slot, self.has_other, self.boots = EMPTY, 0, False, 0
-        self.version = self.floor = self.erases = self.day = self.day_erases = 0
+        self.version = self.floor = self.erases = self.day = self.day_erases = self.verdict = 0
 
     def load(self):
-        """Read the state; return False when neither page is valid."""
+        """Read the state from what is whole; return False when both pages are not valid.
+
+        A page that lacks something is made anew from the other one.
+        """
         self._clear()
-        best = -1
-        for at in (0, self.flash.erase_bytes):
-            if self._load_page(at) and number(self._page, _P_GENERATION) > self.generation:
-                self.generation = number(self._page, _P_GENERATION)
-                best = at
-        if best < 0:
+        first, second = self._load_page(0), self._load_page(self.flash.erase_bytes)
+        self.generation = max(first, second)
+        if not self.generation:
             return False
-        self._load_page(best)
-        self._at = best
+        self._at = self.flash.erase_bytes if second > first else 0
         page = self._page
+        self._load_page(self._at)
         put_number(self._generation, 0, self.generation)
         self.floor = number(page, _P_FLOOR)
         self.erases = number(page, _P_ERASES)
         self.day = _half(page, _P_DAY)
         self.day_erases = _half(page, _P_DAY_ERASES)
-        self._load_records()
-        return True
+        self.verdict = _half(page, _P_VERDICT)
+        for i in range(2):
+            self.parity[i] = _half(page, _P_PARITY + 2 * i)
+        lacks = self._load_records(first == second, min(first, second) > 0)
+        self._is_twice = first == second
+        if self._is_twice and lacks == 1:
+            self._at = self._other()
+        if not self.is_unread and (not self._is_twice or 0 < lacks < 3):
+            self.note = "journal: a damaged page is made anew"
+            self._copy()
+        return self.generation > 0
 
-    def append(self, state, slot, has_other, boots, version=0, pages=0, day=0):
+    def append(self, state, slot, has_other, boots=0, version=0, low=-1, high=0):
         """Make a state the newest one; it counts once this returns.
 
         Without a valid page (``load`` gave False) this starts a new journal.
+
+        :param low: and high: of the record, instead of a version.
+        :raises FlashError: neither page takes it.
         """
         self.state, self.slot, self.has_other, self.boots = state, slot, has_other, boots
-        low, high = version & 0xFFFF, version >> 16
-        if state == STAGED:
-            low, high = pages, day & 0xFFFF
+        if low < 0:
+            low, high = version & 0xFFFF, version >> 16
+        high &= 0xFFFF
         self._count(state, low, high)
         try:
             if not self.generation or not self._write(low, high):
@@ -111,32 +132,65 @@ class Journal:
             self.load()  # what the flash holds is what counts
             raise
 
+    def _other(self):
+        return self.flash.erase_bytes - self._at
+
     def _places(self):
         return (self.flash.erase_bytes - len(self._page)) // len(self._record)
 
-    def _load_page(self, at):
-        page = self._page
-        self.flash.readinto(at, page)
-        if page[0] != 65 or page[1] != 74 or page[2] != 78 or page[3] != 76:
+    def _read(self, at, buffer):
+        try:
+            self.flash.readinto(at, buffer)
+        except FlashError:
+            self.is_unread = True
             return False
-        if min(number(page, _P_FLOOR), number(page, _P_ERASES)) < 0:
-            return False
-        return self._check(page, _P_CRC, False) and _half(page, _P_SLOT_PAGES) == self.slot_pages
+        return True
 
-    def _load_records(self):
-        self.torn = 0
-        self._next = 0
-        while self._next < self._places():
-            record = self._record
-            self.flash.readinto(self._place(self._next), record)
-            if _blank(record):
-                break
-            known = 1 <= record[_R_STATE] <= _ST_EMPTY and _half(record, _R_SEQUENCE) == self._next
-            if known and self._check(record, _R_CRC, True):
-                self._take(record)
+    def _load_page(self, at):
+        """Read a page's header; return its generation, or 0 where it is not valid."""
+        page = self._page
+        if not self._read(at, page):
+            return 0
+        if page[0] != 65 or page[1] != 74 or page[2] != 78 or page[3] != 76:
+            return 0
+        if min(number(page, _P_FLOOR), number(page, _P_ERASES)) < 0:
+            return 0
+        if not self._check(page, _P_CRC, False) or _half(page, _P_SLOT_PAGES) != self.slot_pages:
+            return 0
+        return max(0, number(page, _P_GENERATION))
+
+    def _load_records(self, is_same, is_other_older):
+        """Take each record from the page where it is whole.
+
+        Return 1 when the page in use lacks one, plus 2 when the other page does.
+        """
+        self._next = lacks = place = blank = 0
+        while place < self._places() and blank < _TRIES:
+            there = _BLANK if is_other_older and not is_same else self._look(self._other(), place)
+            here = self._look(self._at, place)
+            if here != _WHOLE and there == _WHOLE:
+                self._look(self._other(), place)
+            place += 1
+            if here == _WHOLE or there == _WHOLE:
+                self._take(self._record)
+                lacks |= (here != _WHOLE) | (there != _WHOLE) << 1
+            elif self.is_unread:  # the newest record may be just this one
+                self.generation = 0
+            if here or there == _WHOLE or (is_same and there):
+                self._next, blank = place, 0
             else:
-                self.torn += 1
-            self._next += 1
+                blank += 1
+        return lacks
+
+    def _look(self, page, place):
+        """Read a record; return whether it is whole, damaged or blank."""
+        record = self._record
+        if not self._read(self._place(page, place), record):
+            return _DAMAGED
+        if _blank(record):
+            return _BLANK
+        known = 1 <= record[_R_STATE] <= _ST_EMPTY and _half(record, _R_SEQUENCE) == place
+        return _WHOLE if known and self._check(record, _R_CRC, True) else _DAMAGED
 
     def _take(self, record):
         self.state = record[_R_STATE]
@@ -150,15 +204,18 @@ class Journal:
             if high != self.day:
                 self.day, self.day_erases = high, 0
             self.day_erases = min(self.day_erases + low, 0xFFFF)
+            self.verdict = low = high = 0
+        if state == _ST_STAGED or state == _ST_VERIFIED:
+            self.parity[self.slot] = low
+            self.verdict = high
             return
         self.version = low | high << 16
-        if (state == _ST_TRIAL or state == _ST_CONFIRMED) and self.version > self.floor:
-            self.floor = self.version
+        self.floor = max(self.floor, self.version)
 
     def _write(self, low, high):
-        """Program a record at the next place, or at one after where places are spoilt.
+        """Program a record into both pages, at one place after where places are spoilt.
 
-        Return False where the page is full, or spoilt too often: the other page is next.
+        Return False where the page is full, or spoilt too often: it is compacted then.
         """
         for _ in range(_TRIES):
             if self._next >= self._places():
@@ -166,12 +223,35 @@ class Journal:
             self._fill(low, high)
             place = self._next
             self._next += 1
-            try:
-                self.flash.program(self._place(place), self._record)
+            here = self._program(self._at, place)
+            there = self._is_twice and self._program(self._other(), place)
+            if here or there:
+                if self._is_twice and not (here and there):
+                    self._at = self._at if here else self._other()
+                    self._copy()
                 return True
-            except FlashError:
-                self.torn += 1
         return False
+
+    def _program(self, page, place):
+        try:
+            self.flash.program(self._place(page, place), self._record)
+        except FlashError:
+            return False
+        return True
+
+    def _copy(self):
+        """Bring the other page to what the one in use holds; one that is worn is left alone."""
+        other = self._other()
+        try:
+            self.flash.erase(other)
+            for place in range(self._next):
+                if self._look(self._at, place) == _WHOLE:
+                    self.flash.program(self._place(other, place), self._record)
+            self.flash.program(other, self._page)
+            self._is_twice = True
+        except FlashError:
+            self._is_twice = False
+            self.note = "journal: a page is worn"
 
     def _fill(self, low, high):
         record = self._record
@@ -184,18 +264,31 @@ class Journal:
         _put_half(record, _R_HIGH, high)
         self._seal(record, _R_CRC, True)
 
-    def _compact(self, low=0, high=0):
-        """Go on in the other page: erase it, program the state, and last its header."""
+    def _compact(self, low, high):
+        """Begin anew in one page, then in the other: the older one counts until then."""
+        at, old = 0, self.flash.erase_bytes
         if self.generation:
-            self._at = self.flash.erase_bytes - self._at
-        self.flash.erase(self._at)
-        self.journal_erases += 1
+            at, old = self._other(), self._at
         self.generation += 1
         put_number(self._generation, 0, self.generation)
+        try:
+            self._begin(at, low, high)
+        except FlashError:  # it is worn: only the page in use is left to begin in
+            for i in range(len(self._record)):
+                self._record[i] = 0
+            # Raises, while what counts is still there, where it is the driver that has failed.
+            self.flash.program(self._place(old, 0), self._record)
+            self._begin(old, low, high)
+        self._copy()
+
+    def _begin(self, at, low, high):
+        """Erase a page, program the state, and last its header."""
+        self._is_twice = False
+        self.flash.erase(at)
+        self._at = at
         self._next = 0
-        self.torn = 0
         if self.state != _ST_EMPTY and not self._write(low, high):
-            raise FlashError("flash: journal page at %d keeps no record" % self._at)
+            raise FlashError("flash: journal page at %d keeps no record" % at)
         self._program_page(low if self.state == _ST_STAGED else 0)
 
     def _program_page(self, counted):
@@ -210,12 +303,14 @@ class Journal:
         _put_half(page, _P_DAY, self.day)
         _put_half(page, _P_DAY_ERASES, max(0, self.day_erases - counted))
         _put_half(page, _P_SLOT_PAGES, self.slot_pages)
-        _put_half(page, _P_SLOT_PAGES + 2, 0)
+        _put_half(page, _P_VERDICT, self.verdict)
+        for i in range(2):
+            _put_half(page, _P_PARITY + 2 * i, self.parity[i])
         self._seal(page, _P_CRC, False)
         self.flash.program(self._at, page)
 
-    def _place(self, index):
-        return self._at + len(self._page) + index * len(self._record)
+    def _place(self, page, index):
+        return page + len(self._page) + index * len(self._record)
 
     def _sum(self, buffer, n, keyed):
         crc.start(self._crc)

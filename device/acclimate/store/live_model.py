@@ -133,11 +133,18 @@ class LiveModel:
             return
         try:
             model = self._load(store)
-        except (ValueError, OSError, MemoryError) as error:
-            if before is not None or store.state == "trial":
-                store.rollback()
-            raise LiveModelError("the new model cannot be loaded: %s" % error) from None
+        except Exception as error:  # a model's code may raise anything
+            self._back(before)
+            text = "the new model cannot be loaded: %s: %s" % (type(error).__name__, error)
+            raise LiveModelError(text) from None
+        except BaseException:  # Ctrl-C or a cancelled task says nothing of the model
+            self._back(before)
+            raise
         self.model, self.version = model, store.head.version
+
+    def _back(self, before):
+        if before is not None or self.store.state == "trial":
+            self.store.rollback()
 
     def _enter(self):
         while self._wants:  # whoever comes later lets the switch go first

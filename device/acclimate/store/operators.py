@@ -164,7 +164,7 @@ def _write(store, at, size, name, folder):
     """Bring the section into a file, unless it is there; drop those of earlier operators."""
     import os
 
-    from acclimate.flash.base import open_file
+    from acclimate.flash.file import open_file
 
     folder = folder + "/" if folder else ""
     path = folder + name + ".mpy"

@@ -2,8 +2,20 @@
 """Two slots of whole erase pages, and the sequential writer of one of them."""
 
 from acclimate import _buffers as octets
+from acclimate.flash import FlashError
 from acclimate.store.capsule import CapsuleError
 
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+# layout: begin
+_HEAD_MAX = const(128)
+# layout: end
 JOURNAL_PAGES = 2
 
 
@@ -17,8 +29,8 @@ class Slots:
         pages = flash.size // flash.erase_bytes
         self.flash = flash
         self.pages = (pages - JOURNAL_PAGES) // 2
-        if self.pages < 1:
-            raise ValueError("region of %d pages: 4 or more" % pages)
+        if self.pages * flash.erase_bytes < _HEAD_MAX:
+            raise ValueError("region of %d pages: 4 or more, a slot has 128 bytes" % pages)
         if flash.erase_bytes % len(chunk) or len(chunk) % flash.unit:
             raise ValueError("chunk of %d bytes does not divide a page" % len(chunk))
         self.bytes = self.pages * flash.erase_bytes
@@ -44,6 +56,15 @@ class Slots:
             self.flash.erase(self.start(slot) + page * self.flash.erase_bytes)
             page -= 1
 
+    def spoil(self, slot):
+        """Mark a slot whose model was refused or failed: its first unit becomes 0."""
+        for i in range(len(self._unit)):
+            self._unit[i] = 0
+        try:
+            self.flash.program(self.start(slot), self._unit)
+        except FlashError:
+            pass  # the journal has it as well
+
     def resume_at(self, slot, total):
         """Return the start of the last page that holds any data: from there on to write again."""
         page = self.pages_of(total) - 1
@@ -61,6 +82,8 @@ class Slots:
 
     def write(self, data, n):
         """Add the first n bytes of data; refuse one that is more than declared."""
+        if n > len(data):
+            raise ValueError("write: expected at most %d bytes, got %d" % (len(data), n))
         if self.written + n > self.limit:
             raise CapsuleError("oversized", "more than the %d bytes declared" % self.limit)
         if self._fits_whole(data, n):

@@ -314,7 +314,7 @@ class Job:
     def _drifted(self, again):
         """True when float32 updates of the gradient may have lost more than the tolerance: it is
         then computed anew from the coefficients, and training goes on from there."""
-        if self.fixed or self.solver is not self.core or again >= _RESTARTS:
+        if self.fixed or again >= _RESTARTS:
             return False
         steps = self.word(P.N_ITER)
         size = max(self.par[P.C_POS], self.par[P.C_NEG]) * self.word(_LARGEST)
@@ -323,14 +323,13 @@ class Job:
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
         lost = self.word(P.N_SUPPORT) == 0
-        if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
+        if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1 and not self.fixed):
             self._too_large()
         pair = yield from collect(self)
         self.pairs.append(pair)
-        if self.solver is self.core:
-            note = yield from trouble(self, status)
-            if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
-                self.notes.append(note)  # one of each kind, for however many pairs
+        note = yield from trouble(self, status)
+        if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
+            self.notes.append(note)  # one of each kind, for however many pairs
         self.good = self.good and status == P.CONVERGED
         self.n_iter += int(self.word(P.N_ITER))
         self.gap = max(self.gap, self._gap())

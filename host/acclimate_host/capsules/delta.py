@@ -6,6 +6,8 @@ target, so authenticity covers what the device reconstructs (see docs/capsules.m
 """
 
 import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from acclimate_host.capsules.build import head_bytes, section_ranges
 from acclimate_host.capsules.layout import ENUMS, HEADER, UPDATE
@@ -17,9 +19,10 @@ FORMS = ENUMS["Forms"][1]
 _MIN_MATCH = 16
 _STEP = 8
 _LENGTH_MAX = (1 << 24) - 1
+_Instruction = tuple[str, int, bytes]  # op, place in the base, bytes of the target
 
 
-def update(base, target, form=None):
+def update(base: bytes, target: bytes, form: str | None = None) -> bytes:
     """Return the container that makes target (a signed capsule) of base.
 
     :param form: name in FORMS, for the reader's information; found out without one.
@@ -43,7 +46,34 @@ def update(base, target, form=None):
     return container + target[:head] + bytes(code)
 
 
-def smallest(base, target):
+def describe(container: bytes) -> dict[str, Any]:
+    """Return what an update container says of itself as a dictionary.
+
+    :raises Refused: its header, or that of its target, is not there.
+    """
+    least = UPDATE.bytes + HEADER.bytes
+    if len(container) < least or container[:4] != b"AUPD":
+        raise Refused(f"update of {len(container)} bytes: its headers have {least}")
+
+    def number(at, size=4):
+        return int.from_bytes(container[at : at + size], "little")
+
+    form = number(UPDATE.offset("form"), 1)
+    base, target = UPDATE.offset("base"), UPDATE.bytes
+    digest = target + HEADER.offset("digest")
+    return {
+        "update": {value: name.lower() for name, value in FORMS.items()}.get(form, str(form)),
+        "bytes": len(container),
+        "instructions": number(UPDATE.offset("size")),
+        "base_sha256": container[base : base + 32].hex(),
+        "model": number(target + HEADER.offset("model")),
+        "version": number(target + HEADER.offset("version")),
+        "target_bytes": number(target + HEADER.offset("total")),
+        "target_sha256": container[digest : digest + 32].hex(),
+    }
+
+
+def smallest(base: bytes | None, target: bytes) -> bytes:
     """Return the smaller of the whole capsule and the update from base (None: there is none)."""
     if base is None:
         return target
@@ -51,7 +81,9 @@ def smallest(base, target):
     return made if len(made) < len(target) else target
 
 
-def patch(base, at, content, sign):
+def patch(
+    base: bytes, at: int, content: bytes, sign: Callable[[dict[str, bytes]], bytes]
+) -> tuple[bytes, bytes]:
     """Return (target, container) with `content` in place of the bytes from at on.
 
     :param sign: function that takes the section contents by type name and returns a capsule.
@@ -67,7 +99,7 @@ def patch(base, at, content, sign):
     return target, update(base, target, "PATCH")
 
 
-def _form(base, target):
+def _form(base: bytes, target: bytes) -> str:
     """Return the form whose name tells which sections differ."""
     old = {t: base[a:b] for t, a, b in section_ranges(base)}
     new = {t: target[a:b] for t, a, b in section_ranges(target)}
@@ -77,7 +109,7 @@ def _form(base, target):
     return "OPERATORS" if differ == {3} else "DELTA"
 
 
-def _plan(base, target, at):
+def _plan(base: bytes, target: bytes, at: int) -> Iterator[_Instruction]:
     """Yield (op, place in base, bytes of the target) that make target from byte `at` on."""
     ranges = {t: (a, b) for t, a, b in section_ranges(base)}
     for type, start, end in section_ranges(target):
@@ -91,7 +123,7 @@ def _plan(base, target, at):
         at = end
 
 
-def _aligned(base, target, old, start, end):
+def _aligned(base: bytes, target: bytes, old: int, start: int, end: int) -> Iterator[_Instruction]:
     """Sections of the same length: copy long equal runs, code differences elsewhere."""
     shift, at, same = old - start, start, start
     while same < end:
@@ -111,9 +143,9 @@ def _aligned(base, target, old, start, end):
         yield "DIFF", at + shift, target[at:end]
 
 
-def _moved(base, target, start, end):
+def _moved(base: bytes, target: bytes, start: int, end: int) -> Iterator[_Instruction]:
     """Sections that grew or shrank: copy what the base has anywhere, send the rest."""
-    places = {}
+    places: dict[bytes, int] = {}
     for at in range(0, len(base) - _MIN_MATCH, _STEP):
         places.setdefault(bytes(base[at : at + _MIN_MATCH]), at)
     at = literal = start
@@ -136,7 +168,7 @@ def _moved(base, target, start, end):
         yield "DATA", 0, target[literal:end]
 
 
-def _encode(op, at, piece, base, encoder):
+def _encode(op: str, at: int, piece: bytes, base: bytes, encoder: Encoder) -> bytes:
     if len(piece) > _LENGTH_MAX:
         raise Refused(f"a section of {len(piece)} bytes: at most {_LENGTH_MAX}")
     code = bytes([OPS[op]]) + len(piece).to_bytes(3, "little")

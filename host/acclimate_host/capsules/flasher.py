@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from acclimate_host import boards
 from acclimate_host.capsules import partitions
 from acclimate_host.errors import AcclimateError, ConnectError, Missing, Refused
 
@@ -38,6 +39,8 @@ for _i in {pages}:
 print(''.join(['%02x' % b for b in _h.digest()]))
 """
 UF2_FAMILIES = {"nrf52840": 0xADA52840, "samd21": 0x68ED2B88}
+# The description that has a family's flash, and the pages that its Flash erases together.
+_UF2_BOARDS = {"nrf52840": ("feather_nrf52840", 4096), "samd21": ("feather_m0_express", 1024)}
 
 
 def shape(board, region):
@@ -142,6 +145,27 @@ def full_image(firmware, firmware_at, table, place, image, output, chip="esp32",
             two,
         )
     return output
+
+
+def uf2_page(family, start, size):
+    """Return the page of a family's flash; a loader would write a region wherever it is told.
+
+    :raises Refused: the region is not whole pages, or not where firmware and loader leave room.
+    """
+    name, page = _UF2_BOARDS[family]
+    board = boards.load(name)
+    first = board.value("flash.start")
+    last = first + board.value("flash.bytes")
+    if start % page or size % page or size < 4 * page:
+        raise Refused(
+            f"{family}: {size:#x} bytes at {start:#x}: expected four pages of {page} or more"
+        )
+    if not first <= start <= start + size <= last:
+        raise Refused(
+            f"{family}: {start:#x} to {start + size:#x}: expected a place from {first:#x} to "
+            f"{last:#x}, beside are firmware and loader ({name}.toml)"
+        )
+    return page
 
 
 def uf2(image, start, family):

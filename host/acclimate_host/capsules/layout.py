@@ -26,7 +26,7 @@ HEADER = Record(
         Field("format", 1, "version of this table: 1"),
         Field("kind", 1, "what the model is, see Kinds"),
         Field("sections", 1, "entries of the section table, 1 to 8"),
-        Field("flags", 1, "bit 0: saved by the board itself"),
+        Field("flags", 1, "bit 0: saved by the board itself; bits 1 to 7 count its saves"),
         Field("total", 4, "bytes of the whole capsule"),
         Field("model", 4, "model id: which application it is for"),
         Field("version", 4, "rises with each release of the model"),
@@ -53,12 +53,17 @@ PAGE = Record(
     (
         Field("magic", 4, "`AJNL`"),
         Field("generation", 4, "rises with each compaction; the highest valid page is in use"),
-        Field("floor", 4, "highest model version ever tried"),
+        Field("floor", 4, "highest model version ever tried or refused"),
         Field("erases", 4, "slot pages erased before this page began"),
         Field("day", 2, "day of the latest erase, modulo 65536"),
         Field("day_erases", 2, "slot pages erased on that day"),
         Field("slot_pages", 2, "pages of one slot: a region of another shape is refused"),
-        Field("zero", 2, "0"),
+        Field(
+            "verdict",
+            2,
+            "top bits: 1 accept, 2 undecided, 3 reject, 0 none; rest: (ndcg + 32768) / 4",
+        ),
+        Field("parity", 4, "two check bytes for the first 128 bytes of each slot"),
         Field("crc", 4, "CRC-32 of the bytes before it"),
     ),
 )
@@ -69,8 +74,8 @@ RECORD = Record(
         Field("sequence", 2, "place in its page, from 0; with the generation it orders all"),
         Field("state", 1, "see States"),
         Field("slot", 1, "bit 0: slot; bit 1: the other slot can be gone back to; rest: boots"),
-        Field("low", 2, "staged: slot pages to erase; else the version's low half"),
-        Field("high", 2, "staged: day modulo 65536; else the version's high half"),
+        Field("low", 2, "staged: slot pages to erase; verified: parity; else low half of version"),
+        Field("high", 2, "staged: day modulo 65536; verified: verdict; else the high half"),
         Field("crc", 4, "CRC-32 of the page's generation and the bytes before it"),
     ),
 )
@@ -123,7 +128,7 @@ REPORT = Record(
         Field("device", 4, "number of the device"),
         Field("model", 4, "model id"),
         Field("version", 4, "of the model in use, 0 for none"),
-        Field("floor", 4, "highest version ever tried"),
+        Field("floor", 4, "highest version ever tried or refused"),
         Field("erases", 4, "slot pages erased so far"),
         Field("slot_bytes", 4, "bytes that a capsule may have"),
         Field("count", 4, "rises with each report of the device"),
@@ -134,7 +139,7 @@ REPORT = Record(
 )
 RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY, REPORT)
 
-ENUMS = {
+ENUMS: dict[str, tuple[str, dict[str, int]]] = {
     "Kinds": ("KIND", {"SVM": 1, "NETWORK": 2, "OPERATORS": 3, "DATA": 4}),
     "Sections": ("SEC", {"PROGRAM": 1, "WEIGHTS": 2, "OPERATORS": 3, "META": 4}),
     "Flags": ("FLAG", {"LOCAL": 1}),
@@ -159,15 +164,15 @@ LIMITS = {
 }
 
 
-def constants():
+def constants() -> dict[str, int]:
     """Return every constant as a dictionary: offsets, lengths, enumerations, limits."""
-    named = offsets(RECORDS)
+    named: dict[str, int] = {**offsets(RECORDS)}
     for prefix, values in ENUMS.values():
         named.update({f"{prefix}_{name}": value for name, value in values.items()})
     return named | LIMITS
 
 
-def c_header():
+def c_header() -> str:
     """Return the text of native_modules/codec/layout.h."""
     lines = [
         "/* SPDX-License-Identifier: MIT",
@@ -180,7 +185,7 @@ def c_header():
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def tables():
+def tables() -> str:
     """Return the tables of the documentation, in Markdown."""
     parts = record_tables(RECORDS)
     for title, (_, values) in ENUMS.items():

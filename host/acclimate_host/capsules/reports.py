@@ -3,11 +3,15 @@
 
 import hmac
 import json
+import os
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from acclimate_host.capsules.layout import ENUMS, REPORT
+from acclimate_host.capsules.keys import device_key
+from acclimate_host.capsules.layout import ENUMS, NUMBER_MAX, REPORT
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
@@ -20,11 +24,12 @@ _NUMBERS = ("device", "model", "version", "floor", "erases", "slot_bytes", "coun
 _DEVICES_MAX = 1_000_000
 
 
-def parse(data, key=None):
+def parse(data: bytes, key: bytes | None = None) -> dict[str, Any]:
     """Return a report as a dictionary.
 
-    :param key: bytes; ``is_authentic`` is None without one.
-    :raises Refused: no report, or not signed with the key.
+    :param key: bytes, of the fleet or of the device itself as made from the fleet's; without
+        one ``is_authentic`` is None.
+    :raises Refused: no report, or not signed with either key.
     """
     if len(data) != REPORT.bytes:
         raise Refused(f"report of {len(data)} bytes: {REPORT.bytes}")
@@ -33,10 +38,13 @@ def parse(data, key=None):
         raise Refused("report: it does not begin with AREP and format 1")
     if state not in _STATES or outcome not in _OUTCOMES:
         raise Refused(f"report: state {state}, outcome {outcome}")
-    if key is not None:
-        made = hmac.new(key, data[:_TAG], "sha256").digest()
-        if not hmac.compare_digest(made, tag):
-            raise Refused("report: authenticity: it was not signed with this key")
+    if max(numbers) > NUMBER_MAX:
+        raise Refused(f"report: a number above {NUMBER_MAX}")
+    if key is not None and not any(
+        hmac.compare_digest(hmac.new(known, data[:_TAG], "sha256").digest(), tag)
+        for known in _keys(key, numbers[0])
+    ):
+        raise Refused("report: authenticity: it was not signed with this key")
     text = reason.rstrip(b"\0").decode("ascii", "replace")
     return {
         **dict(zip(_NUMBERS, numbers, strict=True)),
@@ -48,25 +56,45 @@ def parse(data, key=None):
     }
 
 
+def _keys(key, device):
+    """Yield the keys that a device's report may be signed with."""
+    yield key
+    if device:
+        yield device_key(key, device)
+
+
 class Reports:
     """The latest report of each device, one small file each in a folder.
 
-    :param key: bytes; reports that were not signed with it are refused.
+    :param key: bytes; reports that were not signed with it are refused. Without a key any report
+        is kept, marked as not authentic: it never stands in the way of a signed one.
     :param clock: gives seconds since 1970.
     """
 
-    def __init__(self, folder, key=None, clock=time.time):
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        key: bytes | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.folder = Path(folder)
         self.key = key
         self._clock = clock
-        self._count = None
+        self._count: int | None = None
 
-    def take(self, data):
-        """Keep a report; return it. One that is not newer than what is there is refused."""
+    def take(self, data: bytes) -> dict[str, Any]:
+        """Keep a report; return it.
+
+        :raises Refused: a signed one that is not newer than the signed one that is there; one
+            without a signature where a signed one is there.
+        """
         report = parse(data, self.key)
         path = self.folder / f"{report['model']}-{report['device']}.json"
         old = _load(path)
-        if old is not None and report["count"] <= old["count"]:
+        is_known = old is not None and old.get("is_authentic")
+        if is_known and not report["is_authentic"]:
+            raise Refused(f"report of {report['device']}: its reports are signed: give the key")
+        if is_known and report["count"] <= old["count"]:
             raise Refused(f"report {report['count']} of {report['device']} is not a new one")
         if old is None:
             self._one_more()
@@ -74,12 +102,19 @@ class Reports:
         write_whole(path, json.dumps(report).encode())
         return report
 
-    def all(self):
+    def forget(self, model: int, device: int) -> None:
+        """Drop what a device reported, so that its next report counts whatever it says."""
+        try:
+            (self.folder / f"{model}-{device}.json").unlink()
+        except FileNotFoundError:
+            raise Refused(f"model {model}, device {device}: no report is kept") from None
+
+    def all(self) -> list[dict[str, Any]]:
         """Return all reports in order of model and device; unreadable files are left out."""
         found = [_load(path) for path in self.folder.glob("*-*.json")]
         return sorted((r for r in found if r), key=lambda r: (r["model"], r["device"]))
 
-    def _one_more(self):
+    def _one_more(self) -> None:
         if self._count is None:
             self._count = sum(1 for _ in self.folder.glob("*-*.json"))
         if self._count >= _DEVICES_MAX:
@@ -87,7 +122,7 @@ class Reports:
         self._count += 1
 
 
-def _load(path):
+def _load(path: Path) -> dict[str, Any] | None:
     try:
         report = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -5,6 +5,7 @@ import json
 
 from acclimate_host.capsules import keys, region
 from acclimate_host.capsules.build import KINDS, build, read
+from acclimate_host.capsules.delta import describe as describe_update
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.operators import describe, fields_of, operators
 from acclimate_host.capsules.server import read_key
@@ -86,8 +87,20 @@ def _build(args):
 
 
 def _inspect(args):
-    capsule = read(read_bytes(args.capsule))
-    values = {
+    data = read_bytes(args.capsule)
+    values = describe_update(data) if data[:4] == b"AUPD" else _values(read(data))
+    if args.json:
+        print(json.dumps(values, indent=1))
+        return 0
+    for name, value in values.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {size} bytes" for key, size in value.items())
+        print(f"{name:16} {value}")
+    return 0
+
+
+def _values(capsule):
+    return {
         "kind": capsule.kind,
         "model": capsule.model,
         "version": capsule.version,
@@ -103,14 +116,6 @@ def _inspect(args):
         "sha256": capsule.digest.hex(),
         "intact": capsule.intact,
     }
-    if args.json:
-        print(json.dumps(values, indent=1))
-        return 0
-    for name, value in values.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{key} {size} bytes" for key, size in value.items())
-        print(f"{name:16} {value}")
-    return 0
 
 
 def _verify(args):

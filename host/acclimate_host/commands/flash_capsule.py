@@ -141,7 +141,7 @@ def _prepare(args, capsule, key):
 def _uf2(args, capsule, key):
     if not (args.start and args.bytes):
         raise AcclimateError("--uf2: give the region's --start and --bytes")
-    page = 4096 if args.uf2 == "nrf52840" else 1024
+    page = flasher.uf2_page(args.uf2, args.start, args.bytes)
     image = region_image(capsule, args.bytes, page, key)
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)

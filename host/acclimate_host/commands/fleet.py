@@ -21,6 +21,9 @@ def add_arguments(parser):
     parser.add_argument(
         "--percent", type=int, help="set the share of the devices that take the newest version"
     )
+    parser.add_argument(
+        "--forget", type=int, metavar="DEVICE", help="drop its report; needs --model"
+    )
     parser.add_argument("--key", metavar="FILE", help="signs the manifest when the share changes")
 
 
@@ -32,6 +35,10 @@ def run(args):
         if args.model is None:
             raise AcclimateError("--percent: name the model with --model ID")
         repository.set_percent(args.model, args.percent, args.cohort)
+    if args.forget is not None:
+        if args.model is None:
+            raise AcclimateError("--forget: name the model with --model ID")
+        Reports(Path(args.folder, "reports")).forget(args.model, args.forget)
     reports = [
         {**report, "offered": offered(repository, report, args.cohort)}
         for report in Reports(Path(args.folder, "reports")).all()
@@ -71,6 +78,8 @@ _HEADS = ["device", "model", "version", "offered", "state", "latest pull", "eras
 
 def _row(report):
     pull = report["outcome"] + (f": {report['reason']}" if report["reason"] else "")
+    if not report.get("is_authentic"):
+        pull += " (unsigned)"
     return [
         str(report["device"]),
         str(report["model"]),

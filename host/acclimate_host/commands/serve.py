@@ -4,6 +4,7 @@
 Devices in the field are served as well by any static web server on the same folder.
 """
 
+import sys
 from pathlib import Path
 
 from acclimate_host.capsules.reports import Reports
@@ -16,7 +17,12 @@ def add_arguments(parser):
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="port (%(default)s; 0: any)")
     parser.add_argument(
-        "--key", metavar="FILE", help="take only reports of devices that have this key"
+        "--key", metavar="FILE", help="take reports of devices that have this key, or one of it"
+    )
+    parser.add_argument(
+        "--unsigned-reports",
+        action="store_true",
+        help="without a key, take reports of anybody; they are marked",
     )
     parser.add_argument(
         "--no-reports", action="store_true", help="take no reports of devices at all"
@@ -34,7 +40,9 @@ def run(args):
     if not 0 <= args.port <= 65535:
         raise AcclimateError(f"--port {args.port}: expected 0 to 65535")
     reports = None
-    if not args.no_reports:
-        key = read_key(args.key) if args.key else None
+    key = read_key(args.key) if args.key else None
+    if not args.no_reports and (key or args.unsigned_reports):
         reports = Reports(Path(args.folder, "reports"), key)
+    elif not args.no_reports:
+        print("no reports are taken: --key FILE or --unsigned-reports", file=sys.stderr)
     serve(args.folder, args.host, args.port, reports)
