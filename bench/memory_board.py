@@ -5,7 +5,8 @@ The program comes from the compiler with the input in the arena; weights that do
 the program stay in flash. `with_input` is the arena. `whole_ram` adds what the board uses
 besides: the Net object, the package and the native modules (both are loaded into the heap), the
 interpreter's own objects, and the deepest stack, seen by what a step overwrites of a painted
-stack. `with_static` adds the static data of the firmware. Every byte that the board trains must equal the twin's.
+stack. `with_static` adds the static data of the firmware. Every byte that the board
+trains must equal the twin's.
 """
 
 import ast
