@@ -3,9 +3,10 @@
 
 The program comes from the compiler with the input in the arena; weights that do not change and
 the program stay in flash. `with_input` is the arena. `whole_ram` adds what the board uses
-besides: the Net object, the package and the native module (both are loaded into the heap), the
-interpreter's own objects, its static data, and the deepest stack, seen by what a step overwrites
-of a painted stack. Every byte that the board trains must equal the twin's.
+besides: the Net object, the package and the native modules (both are loaded into the heap), the
+interpreter's own objects, and the deepest stack, seen by what a step overwrites of a painted
+stack. `with_static` adds the static data of the firmware. Every byte that the board
+trains must equal the twin's.
 """
 
 import ast
@@ -21,7 +22,7 @@ from acclimate_host.model.seeded import seeded_network
 
 BOARD = "nrf52840"
 # The largest arenas that the targets allow; the compiler takes the fastest step within.
-MOST = {"mbv2": 103_400, "mcunet": 115_000, "proxyless": 120_000}
+MOST = {"mbv2": 99_600, "mcunet": 115_000, "proxyless": 120_000}
 TARGETS = [
     ("board.mbv2.with_input", "<=", 110_000),
     ("board.mcunet.with_input", "<=", 115_000),
@@ -121,7 +122,8 @@ def _on_board(program, network):
         "static": static,
         "stack": stack,
         "heap": heap,
-        "whole_ram": heap + stack + static,
+        "whole_ram": heap + stack,
+        "with_static": heap + stack + static,
     }
 
 

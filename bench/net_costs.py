@@ -104,7 +104,23 @@ def layers(core):
             )
         network = net_layers.valued(net.finish(y))
         yield encode(inference_step(network.graph, options), network), False
+    yield from _tall(core)
     yield from _steps(core)
+
+
+def _tall(core):
+    """Yield programs of first layers whose kernels are tall and have few bytes a row."""
+    if core != "m4f":
+        return
+    for kernel, edges, outputs in (((10, 4), (49, 10), 24), ((8, 2), (20, 12), 16)):
+        for planes in (0, 4, 8):
+            net = Builder("tall", (1, *edges))
+            y = net.conv("c", net.x, outputs, kernel, 2)
+            if planes:
+                y = net.conv("d", y, outputs, 3, groups=outputs)
+            network = net_layers.valued(net.finish(y))
+            options = Options(planes=planes or 4, patch_grid=1)
+            yield encode(inference_step(network.graph, options), network), False
 
 
 def _steps(core):

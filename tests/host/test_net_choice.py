@@ -70,14 +70,14 @@ def test_every_choice_gives_the_same_bytes_within_its_arena(trained):
     step = training_step(graph, scheme) if trained else inference_step(graph)
     wanted = answers(encode(step, network), graph)
     table = choose(network, scheme).table
-    assert len(table) > 1
+    assert len(table) > (0 if trained else 1)  # the backward pass may be what takes most
     seen = set()
     for arena, instructions in table:
         found = choose(network, scheme, arena)
         assert found.arena_bytes <= arena and found.instructions <= instructions + 1
         assert answers(found.program, graph) == wanted
         seen.add(described(found.step))
-    assert len(seen) > 1
+    assert len(seen) == len(table)
 
 
 def small():
