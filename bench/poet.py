@@ -4,7 +4,12 @@
 Percent of RAM: of the bytes of all forward tensors, as in the paper's code, raised to what the
 largest single operator needs (below that nothing runs). `solve` has the chain-style backward of
 the paper's code, `solve_autodiff` true reverse mode. Energies are the cost tables' (model
-values). Each case stands alone: the file is written after each, with the commit and a hash of
+values). `oracle9`: POET_NINES networks of nine tensors against exhaustive search.
+`first`: wall time to the first valid plan, `excess6`: over the best known energy after 6 s of
+computing, `gap`: to the bound for all plans after so many seconds of computing on two threads,
+`proof_s`: seconds of computing to the proof. Graphs that are files are read from the folder that
+POET_GRAPHS names; without it their cases are left out. `ended` says what ended a solve.
+Each case stands alone: the file is written after each, with the commit and a hash of
 the planner's sources and cost tables. Without names only cases run that are missing or were
 measured on other sources; cases that are named by their start (`python -m bench.poet solve.vgg16
 oracle`) run anyway. `cpu_seconds` is what the whole solve computed, beside the wall time; on a
@@ -18,19 +23,21 @@ has no proven answer by then, `solved` is false and `ratio_at_least` is the limi
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from acclimate_host.paths import built, repository
 from acclimate_host.poet.graphs import forward_bytes, network_graph
-from acclimate_host.poet.problem import Budget
+from acclimate_host.poet.problem import Budget, from_json
 from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 from bench import common
 from bench.papers.poet.formulation import solve_paper
-from bench.poet_random import compare
+from bench.poet_random import compare, compare_nines
 
 NETS = {"vgg16": "vgg16_cifar", "resnet18": "resnet18_cifar", "bert": "bert"}
 PROVEN = 1e-6
@@ -207,6 +214,113 @@ def run_cbc(chosen):
         put("ratio_cbc_is_a_lower_bound", not max(ratios)[1])
 
 
+_NINES = int(os.environ.get("POET_NINES", 2000))
+# name -> (network, style) or file, and RAM in bytes or as a share of keeping everything
+_KNOWN = {
+    "resnet18_m4_20": (("resnet18_cifar", "chain"), 490_752, 0.586774004),
+    "bert_m4_15": (("bert", "chain"), 57_566_822, 106.537904),
+    "resnet18_reverse_m4_25": (("resnet18_cifar", "autodiff"), 388_096, 0.615397312),
+    "bert_m4_30": (("bert", "chain"), 115_133_644, 99.4069772),
+    "bert_m4_50": (("bert", "chain"), 191_889_408, 97.1551065),
+    "resnet8_m4_25": (("resnet8_cifar", "chain"), 269_376, None),
+    "mobilenetv2_50": ("mobilenetv2", 0.5, None),
+    "transformer24_30": ("transformer24", 0.3, None),
+    "resnet101_30": ("resnet101", 0.3, None),
+    "resnet152_50": ("resnet152", 0.5, None),
+}
+FIRST = (
+    ("resnet18", "resnet18_m4_20"),
+    ("mobilenetv2", "mobilenetv2_50"),
+    ("resnet152", "resnet152_50"),
+)
+EXCESS6 = ("resnet18_m4_20", "bert_m4_15", "resnet18_reverse_m4_25")
+GAPS = (
+    ("resnet18_m4_20", 60),
+    ("resnet18_m4_20", 300),
+    ("resnet18_reverse_m4_25", 45),
+    ("resnet18_reverse_m4_25", 300),
+    ("bert_m4_30", 600),
+    ("bert_m4_50", 600),
+    ("mobilenetv2_50", 120),
+    ("transformer24_30", 300),
+    ("resnet101_30", 300),
+    ("resnet152_50", 300),
+)
+
+
+def posed(name):
+    """(graph, budget) of a known case, or None where its file is not there."""
+    source, ram, _ = _KNOWN[name]
+    if isinstance(source, str):
+        path = Path(os.environ.get("POET_GRAPHS", "")) / f"{source}.json"
+        if not path.is_file():
+            return None
+        graph = from_json(json.loads(path.read_text()))[0]
+    else:
+        graph = network_graph(source[0], "m4", source[1])
+    ram = int(ram * everything_kept(graph)) if ram < 1 else ram
+    return graph, Budget(max(ram, operator_need(graph)[0]))
+
+
+def first(name):
+    """Seconds until there is a valid plan."""
+    graph, budget = posed(name)
+    seen, began = [], time.monotonic()
+
+    def note(progress):
+        if progress.energy is not None and not seen:
+            seen.append(time.monotonic() - began)
+
+    answer = solve(graph, budget, cpu_limit=1.0, progress=note)
+    return {"seconds": round(seen[0], 3), "valid": answer.verdict.valid}
+
+
+def limited(name, seconds, **options):
+    """What a solve came to in so many seconds of computing."""
+    graph, budget = posed(name)
+    answer = solve(graph, budget, cpu_limit=seconds, threads=2, **options)
+    return {
+        "energy": answer.energy,
+        "lower_bound": answer.lower_bound,
+        "gap": answer.gap,
+        "proven": answer.proven,
+        "ended": answer.ended,
+        "ram_bytes": budget.ram_bytes,
+        "tensors": len(graph.nodes),
+        "cpu_seconds": round(answer.cpu_seconds, 2),
+        "seconds": round(answer.seconds, 1),
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+    }
+
+
+def run_known(chosen):
+    """First plans, excess after 6 s, gaps and the proof; details stand beside the figures."""
+    for key, name in FIRST:
+        if chosen(f"first.{key}") and posed(name):
+            put(f"first.{key}", stamped(first(name)))
+    for name in EXCESS6:
+        if chosen(f"excess6_details.{name}"):
+            found = limited(name, 6)
+            put(f"excess6_details.{name}", stamped(found))
+            put(f"excess6.{name}", found["energy"] / _KNOWN[name][2] - 1)
+    for name, seconds in GAPS:
+        if chosen(f"gap_details.{name}.{seconds}") and posed(name):
+            found = limited(name, seconds)
+            put(f"gap_details.{name}.{seconds}", stamped(found))
+            put(f"gap.{name}.{seconds}", found["gap"])
+            print(name, seconds, found, flush=True)
+    if chosen("proof_details.resnet8_m4_25"):
+        found = limited("resnet8_m4_25", 120)
+        put("proof_details.resnet8_m4_25", stamped(found))
+        put("proof_s.resnet8_m4_25", found["cpu_seconds"] if found["proven"] else None)
+
+
+def oracle9():
+    """Nine tensors in reverse mode with skips, against exhaustive search."""
+    tally = compare_nines(range(20_000, 20_000 + _NINES))
+    return {**vars(tally), "faults": list(tally.faults)}
+
+
 def inputs():
     """Hash of what a measurement depends on: the planner's sources, cost tables, this file."""
     root = repository()
@@ -272,6 +386,13 @@ def rows():
         ("oracle.free_order_fits", None, None),
         ("ratio_cbc", None, None),
     ]
+    wrong = ("false_optimum", "false_infeasible", "wrong_smallest", "no_answer")
+    found += [(f"oracle9.{key}", "=", 0) for key in wrong]
+    found += [(f"first.{key}.seconds", "<=", 2.0) for key, _ in FIRST]
+    most = dict(zip(EXCESS6, (3e-3, 1e-3, 2e-3), strict=True))
+    found += [(f"excess6.{name}", "<=", most[name]) for name in EXCESS6]
+    found += [(f"gap.{name}.{seconds}", None, None) for name, seconds in GAPS]
+    found.append(("proof_s.resnet8_m4_25", "<=", 4.0))
     for percent in REFERENCE:
         found.append((f"reference.{percent}.error", "<=", 1e-5))
         found.append((f"reference.{percent}.ours_over_paper", "<=", 1 + 1e-6))
@@ -285,8 +406,11 @@ def main(wanted=()):
         return is_wanted(wanted, name, load())
 
     put("accounting", " ".join(__doc__.split()))
-    if chosen("oracle"):
+    if chosen("oracle") and "oracle9" not in wanted:
         put("oracle", stamped(oracle()))
+    if chosen("oracle9"):
+        put("oracle9", stamped(oracle9()))
+    run_known(chosen)
     if chosen("reference"):
         put("reference", stamped(reference()))
     for case in CASES:

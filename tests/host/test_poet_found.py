@@ -48,7 +48,10 @@ def test_a_plan_that_recomputes_twice_in_a_stage_is_found(name, energy, nodes, m
 
 def test_nine_tensors_with_skips_agree_with_exhaustive_search():
     tally = compare_nines(range(5000, 5100))
-    assert not tally.faults and tally.feasible > 40
+    wrong = tally.false_optimum + tally.false_infeasible + tally.wrong_smallest
+    assert not wrong and tally.feasible > 40, tally.faults
+    # with overlapped deadlines the complete search gives up now and then, and says so
+    assert tally.no_answer <= 3
 
 
 def test_where_only_a_class_was_searched_the_words_say_so(monkeypatch, capsys):

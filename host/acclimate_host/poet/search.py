@@ -219,6 +219,8 @@ class Search:
         steps = greedy.paged(self.graph, self.budget, self.space)
         if steps is not None:
             self.offer(steps)
+        if self.plan is not None:
+            self._say("greedy")
         most = len(self.graph.nodes) / 50
         self.walk(self.watch.part(min(_FIRST_S, most, 0.1 * self.watch.left())))
         if self.plan is None and self.space.clock == "overlapped":
