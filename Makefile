@@ -180,7 +180,7 @@ out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 	@tools/firmware.sh nrf52840 f30
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py $(NEEDS)
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py host/acclimate_host/testing/nor.py $(NEEDS)
 	@tools/firmware.sh samd21 capsules
 
 out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)

@@ -137,7 +137,7 @@ _native.register('codec', _codec)
 from binascii import a2b_base64 as u
 from acclimate.flash import BlockFlash
 from acclimate.store import CapsuleError
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.store import Store
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, {pages} * qboard.PAGE_BYTES))
 store = Store(flash, Wanted(model=7, kind=2, key={key!r}), chunk_bytes={chunk})

@@ -25,9 +25,9 @@ from acclimate import _native
 import _codec
 _native.register('codec', _codec)
 from acclimate.flash import BlockFlash
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.store import Store
-import acclimate.store.install
+from acclimate.store import Updater
 {imports}
 P = qboard.PAGE_BYTES
 channel = memoryview(qboard.Flash(qboard.RAW_START + {region} * P, {channel} * P))

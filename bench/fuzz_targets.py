@@ -15,8 +15,7 @@ from acclimate.pull import HttpError, Receiver
 from acclimate.pull.blocks import READY
 from acclimate.pull.http import Reply
 from acclimate.pull.manifest import Manifest
-from acclimate.store import CapsuleError, Store, StoreError, Updater
-from acclimate.store.capsule import Wanted
+from acclimate.store import CapsuleError, Store, StoreError, Updater, Wanted
 from acclimate_host.capsules.build import build
 from acclimate_host.capsules.delta import update
 from acclimate_host.testing.nor import NorFlash

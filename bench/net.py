@@ -14,7 +14,7 @@ from acclimate_host.compile.program_format import code
 from acclimate_host.compile.step import Options, inference_step
 from acclimate_host.model.zoo import backbone
 from acclimate_host.paths import repository
-from bench import common, net_board, net_layers, net_whole
+from bench import common, net_backward, net_board, net_layers, net_whole
 from bench.net_layers import Shape
 
 BOARDS = {"m4f": "nrf52840", "m0": "samd21"}
@@ -36,6 +36,7 @@ LAYERS = {
         "dense": Shape("dense", 1, 64, 32),
         "conv3x3": Shape("conv3x3", 6, 8, 8),
         "depthwise": Shape("depthwise", 8, 16, 16),
+        "pointwise32": Shape("pointwise", 8, 32, 32),
     },
 }
 BACKWARD = Shape("pointwise", 8, 96, 96)
@@ -55,9 +56,14 @@ TARGETS = [
     ("overhead.mbv2", "<=", 0.03),
     ("per_mac.m4f.mbv2", None, None),
     ("per_mac.m4f.mbv2_planes16", None, None),
-    ("size.armv7emsp", "<=", 12288),
+    ("m0.conv3x3", "<=", 10.5),
+    ("m0.pointwise32", "<=", 9.5),
+    ("size.armv7emsp", "<=", 10240),
+    ("size.armv7emsp_train", "<=", 14336),
     ("size.armv6m", "<=", 9216),
+    ("size.armv6m_dense", "<=", 10240),
     ("size.xtensawin", None, None),
+    *net_backward.TARGETS,
     *net_whole.TARGETS,
 ]
 
@@ -143,8 +149,9 @@ def main():
         "runs": {},
     }
     for arch in ("armv6m", "armv7emsp", "xtensawin", "x64"):
-        if net_board.module(arch).exists():
-            result["size"][arch] = net_board.module(arch).stat().st_size
+        path = net_board.module(arch)
+        for file in path.parent.glob("_net*.mpy"):
+            result["size"][arch + file.stem[4:]] = file.stat().st_size
     for key, board in BOARDS.items():
         reference = common.build_module("net_ref", net_board.ARCH[board])
         for name, shape in LAYERS[key].items():
@@ -152,6 +159,8 @@ def main():
         if key == "m4f":
             gradient(result, reference)
     overhead(result)
+    result["m0"] = {name: result["per_mac"]["m0"][name] for name in ("conv3x3", "pointwise32")}
+    net_backward.measure(result)
     net_whole.measure(result)
     path = common.write("net", result)
     missed = common.table("Networks (instructions on emulated boards, bytes)", result, TARGETS)

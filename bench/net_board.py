@@ -3,9 +3,9 @@
 
 from acclimate_host.compile.program_format import HEADER
 from acclimate_host.connect import count_network
-from acclimate_host.connect.count_network import ARCH, SHIFT, module, run
+from acclimate_host.connect.count_network import ARCH, SHIFT, module, modules, run
 
-__all__ = ["ARCH", "SHIFT", "instructions", "module", "plain", "run"]
+__all__ = ["ARCH", "SHIFT", "instructions", "module", "modules", "plain", "run"]
 
 _PLAIN = """
 import net_ref
@@ -49,5 +49,5 @@ def plain(name, kind, parts, sizes, native, ratio=0):
         "function": "depthwise" if kind == "depthwise" else "conv",
         "ratio": ratio,
     }
-    (ticks, checksum), per_tick = run(name, data, native, _PLAIN, names)
+    (ticks, checksum), per_tick = run(name, data, [native], _PLAIN, names)
     return round(ticks * per_tick), checksum

@@ -124,7 +124,7 @@ def _layer(graph, node, native):
         "kind": kind,
     }
     data = b"".join(part + bytes(-len(part) % 4) for part in parts.values())
-    (ticks, found, status), per_tick = net_board.run(BOARD, data, native, _CODE, names)
+    (ticks, found, status), per_tick = net_board.run(BOARD, data, [native], _CODE, names)
     if status or found != wanted:
         raise SystemExit(f"{node.attrs['layer']}: CMSIS-NN's status {status}, or other bytes")
     whole = graph[node.outputs[0]].elements

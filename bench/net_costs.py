@@ -23,10 +23,25 @@ from acclimate_host.errors import BoardError
 from acclimate_host.model.build import Builder
 from acclimate_host.model.small import inverted_residual
 from acclimate_host.paths import repository
-from acclimate_host.sparse.scheme import full, last_layers
+from acclimate_host.sparse.scheme import Scheme, full, last_layers
 from bench import net_board, net_layers
 
 BOARDS = {"m4f": "nrf52840", "m0": "samd21"}
+# Edge, channels in and out, kernel and stride of layers whose training is counted.
+BACKWARD = {
+    "m4f": (
+        (8, 32, 64, 1, 1),
+        (4, 96, 24, 1, 1),
+        (4, 40, 112, 1, 1),
+        (8, 24, 16, 3, 1),
+        (8, 16, 16, 3, 2),
+        (16, 24, 24, "depthwise", 1),
+        (8, 64, 64, "depthwise", 2),
+        (4, 160, 160, "depthwise", 1),
+        (6, 24, 24, 5, 1),
+    ),
+    "m0": ((4, 8, 8, 1, 1), (4, 8, 8, "depthwise", 1)),
+}
 MOST = {"m4f": 14_000, "m0": 3_000}  # elements of one tensor
 LAYERS = {"m4f": 96, "m0": 48}
 
@@ -96,11 +111,19 @@ def _steps(core):
     """Yield programs of small training steps."""
     shapes = ((1, 16, 16), (3, 12, 12), (2, 20, 1)) if core == "m4f" else ((1, 8, 8),)
     for shape in shapes:
-        graph = inverted_residual("small", shape, 6, *(() if core == "m4f" else (4,)))
+        graph = inverted_residual("small", shape, 10, *(() if core == "m4f" else (4,)))
         network = net_layers.valued(graph)
-        for scheme in (full(graph), last_layers(graph, 4)):
+        parts = Scheme(5, (("c6", 8), ("c7", 12), ("c9", 24)))
+        for scheme in (full(graph), last_layers(graph, 4), parts):
             for options in (Options(), Options(fuse_forward=False)):
                 yield encode(training_step(graph, scheme, options), network), True
+    for edge, cin, cout, kernel, stride in BACKWARD[core]:
+        net = Builder("layer", (4, edge, edge))
+        y = net.conv("c0", net.x, cin)
+        groups = cin if kernel == "depthwise" else 1
+        y = net.conv("c1", y, cout, 3 if kernel == "depthwise" else kernel, stride, groups)
+        network = net_layers.valued(net.classify(net.pool("p", y), 10))
+        yield encode(training_step(network.graph, last_layers(network.graph, 2)), network), True
 
 
 def fit(samples):

@@ -24,8 +24,9 @@ from acclimate_host.sparse.scheme import Scheme
 _LOAD = """
 import gc, qboard
 from acclimate import _native
-import _net
+import _net, _net_train
 _native.register('net', _net)
+_native.register('net_train', _net_train)
 from acclimate.net import Net
 flash = memoryview(qboard.Flash({at}, {whole} + -{whole} % 4096))
 program, weights = flash[:{program}], flash[{program}:{whole}]
@@ -127,10 +128,12 @@ def _load(program):
         "arena": program.arena_bytes,
     }
     with open_board("nrf52840", icount=net_board.SHIFT) as board:
-        board.put_bytes(net_board.module("armv7emsp").read_bytes(), "/_net.mpy")
+        natives = net_board.modules("armv7emsp")
+        for path in natives:
+            board.put_bytes(path.read_bytes(), "/" + path.name)
         board.mkdir("/lib/acclimate")
         for file, data in package.build("armv7emsp", ["net"]).items():
-            if file != "_net.mpy":
+            if file not in [path.name for path in natives]:
                 board.put_bytes(data, f"/lib/acclimate/{file}")
         raw_flash.write(board, "nrf52840", blob)
         board.soft_reset()

@@ -21,7 +21,7 @@ _RAW_OFFSET = 0x100000  # of the raw region in the flash file
 _BOOT = """
 import qboard
 from acclimate.flash import BlockFlash
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.store import Store
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, {size}))
 store = Store(flash, Wanted(model=7, kind=1, key={key!r}), max_boots=60, chunk_bytes=64)

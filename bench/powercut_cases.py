@@ -9,8 +9,7 @@ import random
 from dataclasses import dataclass
 from typing import Callable
 
-from acclimate.store import Store, Updater
-from acclimate.store.capsule import Wanted
+from acclimate.store import Store, Updater, Wanted
 from acclimate.store.journal import VERIFIED
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update

@@ -13,7 +13,7 @@ from acclimate.svm import parameters as p
 from acclimate.svm import solver as _svm_py
 from acclimate_host import boards
 from acclimate_host.paths import built, repository
-from bench import common, svm_accuracy, svm_board, svm_steps
+from bench import common, svm_accuracy, svm_api, svm_board, svm_steps
 from bench.svm_tasks import TASKS
 
 BOARDS = {"m4f": ("nrf52840", "armv7emsp"), "m0": ("samd21", "armv6m")}
@@ -35,6 +35,15 @@ TARGETS = [
     ("predict.m4f", "<=", 250),
     ("predict.m0", "<=", 700),
     ("predict.m4f_api", None, None),
+    ("api.predict.m4f", "<=", 1_500),
+    ("api.predict_list.m4f", "<=", 8_000),
+    ("api.predict_float.m4f", "<=", 4_000),
+    ("api.predict_many.m4f", "<=", 450),
+    ("api.fit.iris.m4f", "<=", 200_000),
+    ("api.fit.digits_int8.m4f", "<=", 1_300_000),
+    ("api.fit.digits_float32.m4f", "<=", 3_000_000),
+    ("api.fit.digits_list.m4f", "<=", 6_000_000),
+    ("api.first_fit.m4f", "<=", 6_000_000),
     ("predict.m0_api", None, None),
     ("memory.m0.data_bytes", "<=", 8192),
     ("memory.m0.data_bytes_gram", "<=", 15360),
@@ -199,6 +208,7 @@ def main():
     result["accuracy"] = svm_accuracy.summary()
     board_runs(result)
     steps(result)
+    result["api"] = svm_api.measure()
     memory(result)
     energy(result)
     path = common.write("svm", result)

@@ -57,8 +57,9 @@ def plain(X):
 
 def one(name, kernel, state="float", C=1.0):
     """Accuracies of both on one data set with one kernel, and the labels they agree on."""
-    from acclimate.svm.machine.machine import SVM
     from sklearn.svm import SVC
+
+    from acclimate.svm import SVM
 
     X, y, test, truth = data(name)
     theirs = SVC(kernel=kernel, C=C, **KERNELS[kernel]).fit(X, y)

@@ -12,7 +12,7 @@ import pytest
 
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.errors import AcclimateError, BoardError
-from harness import runtimes
+from harness import runtimes, workers
 from harness.device_file import BoardRun, DeviceTestFile, HostRun
 
 _boards = runtimes.Boards()
@@ -83,7 +83,7 @@ class RuntimeGroup(pytest.Collector):
         reason = file.left_out(runtime)
         if reason is None:
             reason = runtimes.unavailable(runtime, file.natives)
-            if reason and runtimes.must_run() and _is_emulated(runtime):
+            if reason and runtimes.must_run() and workers.is_emulated(runtime):
                 pytest.fail(f"{runtime.name} must run in CI: {reason}", pytrace=False)
         if reason:
             pytest.skip(reason)
@@ -99,14 +99,6 @@ class RuntimeGroup(pytest.Collector):
         if self.run is not None:
             self.run.close()
             self.run = None
-
-
-def _is_emulated(runtime):
-    return runtimes.VARIANTS.get(runtime.board, runtime.board) in runtimes.EMULATED
-
-
-# runtime -> the board that it shares with others
-_GROUPS = {runtime.name: runtime.board for runtime in runtimes.RUNTIMES if _is_emulated(runtime)}
 
 
 def _again(error):
@@ -130,17 +122,7 @@ class DeviceItem(pytest.Item):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByBoard(LoadScopeScheduling):
-        """Keeps in one worker what runs on one emulated board, and else the tests of a file."""
-
-        def _split_scope(self, nodeid):
-            path, *names = nodeid.split("::")
-            runtime = names[0] if "/device/" in path else ""
-            return _GROUPS.get(runtime, path)
-
-    return ByBoard(config, log)
+    return workers.scheduler(config, log)
 
 
 def pytest_collection_finish():

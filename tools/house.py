@@ -12,10 +12,12 @@ Files are read as they are in the work tree; nothing of the project is run but t
 import ast
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 from acclimate_host.connect import package
+from acclimate_host.connect.room import ROLES
 from acclimate_host.paths import built
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +25,6 @@ BLOCK_BYTES = 4096
 NAMES_MAX, MODULES_MAX, LINES_LESS = 70, 12, 3000
 BEFORE = {"commit": "4d12e81", "python": 35189, "native": 6246}
 ARCHS = ("armv6m", "armv7emsp", "xtensawin", "x64")
-SMALLEST = ("svm",)  # predict with an SVM
 TEMPLATES = "native_modules/svm/"  # svm.c includes itself as float and fixed on purpose
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -70,7 +71,11 @@ def installs():
     for arch in ARCHS:
         if not package.natives(arch):
             continue
-        kinds = {"everything": dict(), "smallest": dict(only=SMALLEST)}
+        kinds = {
+            "everything": dict(),
+            "default": dict(only=list(ROLES)),
+            "smallest": dict(only=package.PREDICT),
+        }
         found[arch] = {kind: _taken(package.build(arch, **how)) for kind, how in kinds.items()}
     return found
 
@@ -161,6 +166,25 @@ def lines(paths):
     return sum(path.read_bytes().count(b"\n") for path in paths)
 
 
+def since(commit):
+    """Return lines more in files of that commit, and lines of files that came since; git's word.
+
+    What later work adds in files of its own is told apart from what became of the files of then.
+    None where git or the commit is not here.
+    """
+    kinds = ("*.py", "*.c", "*.h", "*.S")
+    places = [f"{top}/{kind}" for top in ("device", "host", "native_modules") for kind in kinds]
+    found = {}
+    for name, kind in (("old_files", "MRD"), ("new_files", "A")):
+        command = ["git", "diff", "--numstat", "-M40%", f"--diff-filter={kind}", commit, "--"]
+        done = subprocess.run([*command, *places], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            return None
+        pairs = [line.split("\t")[:2] for line in done.stdout.splitlines()]
+        found[name] = sum(int(more) - int(less) for more, less in pairs)
+    return found
+
+
 def rooms(python, native):
     """Return {room: lines}: a folder of the packages, or a native module."""
     found = {}
@@ -202,6 +226,7 @@ def measure():
             "before": BEFORE,
             "after": now,
             "less": sum(BEFORE[kind] - now[kind] for kind in now),
+            "since": since(BEFORE["commit"]),
         },
     }
 
@@ -240,6 +265,9 @@ def show(found):
         python, native = count[when]["python"], count[when]["native"]
         print(f"product lines {when:6}: {python:,} Python, {native:,} native")
     print(f"  less by {count['less']:,}")
+    if count["since"]:
+        old, new = count["since"]["old_files"], count["since"]["new_files"]
+        print(f"  of these {old:+,} in files of then, {new:+,} in files that came since")
 
 
 def main():

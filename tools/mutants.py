@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "host"))
 
-from acclimate_host.boards import tomllib  # noqa: E402
+from acclimate_host.figures import tomllib  # noqa: E402
 from acclimate_host.paths import built, write_whole  # noqa: E402
 from tools import mutate  # noqa: E402
 
@@ -198,7 +198,8 @@ def copy_of_tree(target):
 
 def work(todo, answers, options, until):
     """Take one file after the other in a copy of the tree of its own."""
-    os.environ["PYTHONPATH"] = ""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:

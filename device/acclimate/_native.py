@@ -22,6 +22,7 @@ def load(name):
     :raises ImportError: the package and its native modules are of different releases.
     """
     if name not in _reasons:
+        gc.collect()  # native code needs one block
         _reasons[name] = _load("_" + name, name)
         _forget("_sha256")
         gc.collect()

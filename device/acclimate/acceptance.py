@@ -45,7 +45,7 @@ _LOW = (
 )
 
 
-def discount(rank):
+def _discount(rank):
     """Return 32768 / log2(rank + 1), rounded down, for rank 1 to 128."""
     if not 1 <= rank <= ROWS_MAX:
         raise ValueError("rank: expected 1 to %d, got %d" % (ROWS_MAX, rank))
@@ -72,7 +72,7 @@ def _scores(old, new, confidence, n):
         while at < n and keys[at] >> 1 == keys[first] >> 1:
             agree += 1 if keys[at] & 1 else -1
             at += 1
-            total += discount(at)
+            total += _discount(at)
         share = total // (at - first)
         score += share * agree
         most += share * (at - first)
@@ -114,7 +114,7 @@ def spread(predictions, n):
             at += 1
         if at - first > 1:
             # log2(count) is 32768 over the discount of the rank before.
-            total -= (at - first) * ((ONE << 8) // discount(at - first - 1))
+            total -= (at - first) * ((ONE << 8) // _discount(at - first - 1))
     return total
 
 

@@ -100,6 +100,7 @@ class Feedback:
         self._issued = self._due = 0
         self.waiting = 0
         self.dropped = 0
+        self.stale = False  # the last answer was of a model that was replaced since
         self.row = _zeros(typecode, width)
         self.output = 0
         self._answers = bytearray(memory)
@@ -179,7 +180,8 @@ class Feedback:
         _copy(self.row, 0, self._rows, slot * self.width, self.width)
         self.output = self._labels[slot]
         right = self.output == label
-        if not self._old[slot]:
+        self.stale = self._old[slot] != 0
+        if not self.stale:
             self._note(1 if right else 0)
         return right
 
@@ -309,6 +311,28 @@ class Stitcher:
         self._next[truth] = (place + 1) % self.per_class
         if self._count[truth] < self.per_class:
             self._count[truth] += 1
+
+    def forget(self, keep=0):
+        """Forget all samples but about the `keep` newest: they are of a world that is gone."""
+        self.new = 0
+        for truth in range(self.classes):
+            newest = self._next[truth]
+            count = min(keep // self.classes, self._count[truth])
+            start = truth * self.per_class
+            for i in range(count):  # to the front; those before the end of the ring come behind
+                source = newest - count + i if count <= newest else i
+                if source >= newest:
+                    source += self.per_class - count
+                self._move(start + source, start + i)
+            self._count[truth] = count
+            self._next[truth] = count % self.per_class
+            self._seen[truth] = 0
+            self.new += count
+        self.held_count = self._held_next = 0
+
+    def _move(self, source, to):
+        _copy(self.X, to * self.width, self.X, source * self.width, self.width)
+        self.outputs[to] = self.outputs[source]
 
     def copy_into(self, X, y):
         """Copy the filled rows and their truths to the front of `X`, `y`; returns how many."""
@@ -445,16 +469,33 @@ class TrainOnDemand:
 class Loop:
     """The four roles tied together.
 
+    Without `drift` it trains whenever enough new samples came and something was wrong lately.
+    With one it trains only once that tells a change: samples from before are forgotten, and it
+    trains when `enough` new ones came, again at twice as many, and so on, `rounds` times.
+
     :param int target: train only while fewer answers than this are right, in per mille
+    :param drift: `acclimate.drift.PageHinkley`, `acclimate.drift.Adwin`, or any object whose
+        ``add(wrong)`` is true when answers have become worse; None: none
+    :param on_drift: called with the loop when a change was told: to ask the host for a capsule,
+        or to roll back; when it returns true, nothing is trained. None: train
+    :param int rounds: trainings after a change, 1 or more
     """
 
-    def __init__(self, io, feedback, stitcher, trainer, target=1000):
+    def __init__(
+        self, io, feedback, stitcher, trainer, target=1000, drift=None, on_drift=None, rounds=4
+    ):
         self.io = io
         self.feedback = feedback
         self.stitcher = stitcher
         self.trainer = trainer
         self.target = target
         self.ticket = -1
+        self._drift = drift
+        self._on_drift = on_drift
+        self._rounds = rounds
+        self._left = 0  # trainings that are still due
+        self._due = trainer.enough
+        self.drifts = 0
 
     def sense(self, window):
         """Predict a window, act, and remember it until the truth is known; its number is in
@@ -478,19 +519,46 @@ class Loop:
         right = self.feedback.truth(truth, ticket)
         if right is None:
             return None
+        if self._drift is not None and not self.feedback.stale and self._drift.add(not right):
+            self.changed()
         self.stitcher.add(self.feedback.row, self.feedback.output, truth)
         return right
+
+    def changed(self, keep=None):
+        """The world has changed: what the detector calls, and what a program may call that sees
+        it in another way, as by a detector on a feature.
+
+        :param int keep: newest samples that are of the new world; None: what the detector says
+        """
+        self.drifts += 1
+        if self._on_drift is not None and self._on_drift(self):
+            return
+        self.trainer.cancel()
+        self.stitcher.forget(self._drift.recent() if keep is None else keep)
+        self._left = self._rounds
+        self._due = self.trainer.enough
 
     def idle(self):
         """One short piece of training, when there is any; call it whenever there is time."""
         trainer = self.trainer
-        if not trainer.busy() and self.feedback.recent() >= self.target:
+        if not trainer.busy() and not self._wanted():
             return None
         verdict = trainer.idle()
+        if verdict is not None and self._drift is not None:
+            self._left -= 1
+            self._due *= 2
         if verdict == "kept":
             self.io.model = trainer.live
             self.feedback.new_model()
+            if self._drift is not None:
+                self._drift.reset()
         return verdict
+
+    def _wanted(self):
+        """True when a training is due."""
+        if self._drift is not None and (not self._left or self.stitcher.new < self._due):
+            return False
+        return self.feedback.recent() < self.target
 
     def run_idle(self):
         """All the training that waits, to its end: the verdict, or None when there was none."""

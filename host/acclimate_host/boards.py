@@ -12,9 +12,10 @@ Every figure stands with its source, and what is not known is left out::
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from acclimate_host.errors import AcclimateError
-from acclimate_host.figures import read_figures, read_toml
+from acclimate_host.figures import Figure, read_figures, read_toml
 from acclimate_host.paths import boards_folder
 
 KINDS = ("board", "emulated", "desktop")
@@ -70,11 +71,11 @@ class BoardDescription:
     core: str
     arch: str
     fpu: bool
-    figures: dict
-    runtimes: tuple
+    figures: dict[str, Figure]
+    runtimes: tuple[RuntimeSupport, ...]
     note: str = ""
 
-    def value(self, name):
+    def value(self, name: str) -> Any:
         """Return a figure's value, or None where it is not known.
 
         :raises KeyError: there is no figure of that name in the schema.
@@ -84,24 +85,24 @@ class BoardDescription:
         figure = self.figures.get(name)
         return figure.value if figure else None
 
-    def unknown(self):
+    def unknown(self) -> list[str]:
         """Return the names of the figures that are not known."""
         return [name for name in FIGURES if name not in self.figures]
 
-    def native(self, runtime="micropython"):
+    def native(self, runtime: str = "micropython") -> str | None:
         """Return ``yes``, ``no`` or ``custom build``; None without that runtime."""
         for support in self.runtimes:
             if support.name == runtime:
                 return support.native
         return None
 
-    def energy_j(self, seconds):
+    def energy_j(self, seconds: float) -> float | None:
         """Return the energy of so much work, or None where current or voltage is not known."""
         voltage, current = self.value("power.voltage_v"), self.value("power.active_current_a")
-        return None if None in (voltage, current) else voltage * current * seconds
+        return None if None in (voltage, current) else float(voltage * current * seconds)
 
 
-def parse(data, file="board"):
+def parse(data: dict[str, Any], file: str = "board") -> BoardDescription:
     """Return the BoardDescription of a TOML document (a dictionary).
 
     :raises DescriptionError: naming the file and the key.
@@ -125,18 +126,18 @@ def parse(data, file="board"):
     return BoardDescription(fpu=fpu, figures=figures, runtimes=supports, **texts)
 
 
-def _text(value, key, file):
+def _text(value: Any, key: str, file: str) -> str:
     if not isinstance(value, str) or not value:
         raise DescriptionError(f"{file}: {key} must be a text, not {value!r}")
     return value
 
 
-def _one_of(value, allowed, key, file):
+def _one_of(value: Any, allowed: tuple[str, ...], key: str, file: str) -> None:
     if value not in allowed:
         raise DescriptionError(f"{file}: {key} is {value!r}, not one of {', '.join(allowed)}")
 
 
-def _runtime(table, file):
+def _runtime(table: Any, file: str) -> RuntimeSupport:
     if not isinstance(table, dict):
         raise DescriptionError(f"{file}: [[runtime]] must be a table")
     needed = {"name", "native", "has_sha256", "source"}
@@ -150,7 +151,7 @@ def _runtime(table, file):
     return RuntimeSupport(**table)
 
 
-def _check_flash(figures, file):
+def _check_flash(figures: dict[str, Figure], file: str) -> None:
     block = figures.get("flash.erase_block_bytes")
     for key in ("flash.start", "flash.bytes"):
         if block and key in figures and figures[key].value % block.value:
@@ -160,7 +161,7 @@ def _check_flash(figures, file):
             )
 
 
-def load_file(path):
+def load_file(path: str | Path) -> BoardDescription:
     """Return the BoardDescription of one file."""
     path = Path(path)
     description = parse(read_toml(path, DescriptionError), path.name)
@@ -169,12 +170,12 @@ def load_file(path):
     return description
 
 
-def names():
+def names() -> list[str]:
     """Return the names of all described boards."""
     return sorted(path.stem for path in boards_folder().glob("*.toml"))
 
 
-def load(name):
+def load(name: str) -> BoardDescription:
     """Return the BoardDescription of a board by name.
 
     :raises DescriptionError: there is no such board, or its file is wrong.
@@ -184,9 +185,10 @@ def load(name):
     return load_file(boards_folder() / (name + ".toml"))
 
 
-def load_all():
+def load_all() -> tuple[list[BoardDescription], list[DescriptionError]]:
     """Return (descriptions, errors): one bad file does not hide the others."""
-    found, errors = [], []
+    found: list[BoardDescription] = []
+    errors: list[DescriptionError] = []
     for name in names():
         try:
             found.append(load(name))

@@ -37,7 +37,7 @@ COMMANDS = {
 EXIT_INTERRUPTED = 130
 
 
-def parser(verb=None):
+def parser(verb: str | None = None) -> argparse.ArgumentParser:
     """Return the argument parser; only the chosen verb's module is imported."""
     top = argparse.ArgumentParser(
         prog="acclimate", description="Models that keep learning on a microcontroller."
@@ -57,7 +57,7 @@ def parser(verb=None):
     return top
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code. Errors are one line on standard error."""
     argv = sys.argv[1:] if argv is None else list(argv)
     verb = next((word for word in argv if not word.startswith("-")), None)

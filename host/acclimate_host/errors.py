@@ -33,7 +33,7 @@ class ConnectError(AcclimateError):
 
     exit_code = 3
 
-    def __init__(self, text, stage="open"):
+    def __init__(self, text: str, stage: str = "open") -> None:
         super().__init__(text)
         self.stage = stage
 
@@ -41,7 +41,7 @@ class ConnectError(AcclimateError):
 class BoardGone(ConnectError):
     """The board (or its emulator) ended while it was in use; ``status`` is the exit status."""
 
-    def __init__(self, text, status=None):
+    def __init__(self, text: str, status: int | None = None) -> None:
         super().__init__(text, "gone")
         self.status = status
 
@@ -51,7 +51,7 @@ class BoardTimeout(AcclimateError):
 
     exit_code = 4
 
-    def __init__(self, text, output=""):
+    def __init__(self, text: str, output: str = "") -> None:
         super().__init__(text)
         self.output = output
 
@@ -64,7 +64,7 @@ class BoardError(AcclimateError):
 
     exit_code = 1
 
-    def __init__(self, traceback, output=""):
+    def __init__(self, traceback: str, output: str = "") -> None:
         lines = traceback.strip().splitlines()
         super().__init__("on the board: " + (lines[-1] if lines else "unknown error"))
         self.traceback = traceback
@@ -76,7 +76,7 @@ class BoardFault(AcclimateError):
 
     exit_code = 5
 
-    def __init__(self, text, registers=""):
+    def __init__(self, text: str, registers: str = "") -> None:
         super().__init__(text)
         self.registers = registers
 

@@ -18,6 +18,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+__all__ = ["Figure", "read_figures", "read_toml", "tomllib"]
+
 
 @dataclass(frozen=True)
 class Figure:

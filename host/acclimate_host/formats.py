@@ -5,6 +5,7 @@ A format is a list of Records. `Generated` writes the C header, the constants be
 device files and the tables between the marks of a document from it, or says which differ.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,13 +29,13 @@ class Record:
 
     name: str
     prefix: str
-    fields: tuple
+    fields: tuple[Field, ...]
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         return sum(field.bytes for field in self.fields)
 
-    def offset(self, name):
+    def offset(self, name: str) -> int:
         at = 0
         for field in self.fields:
             if field.name == name:
@@ -43,7 +44,7 @@ class Record:
         raise KeyError(name)
 
 
-def offsets(records):
+def offsets(records: Iterable[Record]) -> dict[str, int]:
     """Return {PREFIX_FIELD: offset} of all fields, and {PREFIX_BYTES: length} of all records."""
     named = {}
     for record in records:
@@ -53,7 +54,7 @@ def offsets(records):
     return named
 
 
-def record_tables(records):
+def record_tables(records: Iterable[Record]) -> list[str]:
     """Return the lines of the records' tables, in Markdown."""
     lines = []
     for record in records:
@@ -66,7 +67,7 @@ def record_tables(records):
     return lines
 
 
-def listed(values):
+def listed(values: Mapping[str, int]) -> str:
     """Return an enumeration as text."""
     return ", ".join(f"{value} {name.lower()}" for name, value in values.items())
 
@@ -83,21 +84,21 @@ class Generated:
 
     module: str
     mark: str
-    constants: dict
-    header: tuple
-    document: tuple
+    constants: Mapping[str, int | bytes]
+    header: tuple[str, str]
+    document: tuple[str, str]
 
-    def device_constants(self, names):
+    def device_constants(self, names: Iterable[str]) -> str:
         """Return the lines ``_NAME = const(value)`` for a device file that needs these names."""
         return "".join(_constant(name, self.constants[name]) for name in names)
 
-    def with_tables(self, text):
+    def with_tables(self, text: str) -> str:
         """Return the document's text with the tables of now between its two marks."""
         begin, end = f"<!-- {self.mark}: begin -->\n", f"<!-- {self.mark}: end -->"
         before, rest = text.split(begin)
         return before + begin + self.document[1] + end + rest.split(end)[1]
 
-    def with_constants(self, text):
+    def with_constants(self, text: str) -> str:
         """Return a device file's text with the constants that it lists brought up to date."""
         begin, end = f"# {self.mark}: begin\n", f"# {self.mark}: end\n"
         before, rest = text.split(begin)
@@ -105,9 +106,9 @@ class Generated:
         names = [line.split(" = ")[0][1:] for line in block.splitlines() if line.startswith("_")]
         return before + begin + self.device_constants(names) + end + after
 
-    def targets(self):
+    def targets(self) -> Iterator[tuple[Path, str, str]]:
         """Yield (path, text that it holds, text that it should hold) of all that is generated."""
-        root = repository()
+        root = repository() or Path.cwd()
         header = root / self.header[0]
         yield header, header.read_text() if header.exists() else "", self.header[1]
         document = root / self.document[0]
@@ -118,7 +119,7 @@ class Generated:
             if f"# {self.mark}: begin\n" in text:
                 yield path, text, self.with_constants(text)
 
-    def main(self, arguments):
+    def main(self, arguments: Sequence[str]) -> int:
         """Write what differs; with --check only name it. Return the exit status."""
         differ = [(path, wanted) for path, found, wanted in self.targets() if found != wanted]
         for path, wanted in differ:
@@ -130,7 +131,7 @@ class Generated:
         return 1 if differ and "--check" in arguments else 0
 
 
-def _constant(name, value):
+def _constant(name: str, value: int | bytes) -> str:
     if isinstance(value, int):
         return f"_{name} = const({value})\n"
     line = f'_{name} = bytes.fromhex("{value.hex()}")\n'

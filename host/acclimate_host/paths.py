@@ -7,33 +7,33 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from acclimate_host.errors import AcclimateError
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def repository():
+def repository() -> Path | None:
     """Return the root of the repository that this package runs from, or None if installed."""
     return _REPOSITORY if (_REPOSITORY / "native_modules").is_dir() else None
 
 
-def built(*parts):
+def built(*parts: str) -> Path:
     """Return a path below the folder of built things: ACCLIMATE_OUT, else out/."""
-    base = os.environ.get("ACCLIMATE_OUT")
-    if base is None:
-        base = (repository() or Path.cwd()) / "out"
+    base = os.environ.get("ACCLIMATE_OUT") or (repository() or Path.cwd()) / "out"
     return Path(base, *parts)
 
 
-def boards_folder():
+def boards_folder() -> Path:
     """Return the folder of the board descriptions."""
-    if repository():
-        return repository() / "boards"
+    root = repository()
+    if root:
+        return root / "boards"
     return Path(__file__).resolve().parent / "data" / "boards"
 
 
-def paper_code(name):
+def paper_code(name: str) -> Any:
     """Import bench.papers.NAME of the repository, which the wheel leaves out.
 
     :raises AcclimateError: where this package does not run from the repository
@@ -46,7 +46,7 @@ def paper_code(name):
     return importlib.import_module("bench.papers." + name)
 
 
-def program(name):
+def program(name: str) -> str | None:
     """Return the path of a program, looked for beside this Python first, or None."""
     beside = Path(sys.executable).with_name(name)
     if beside.exists():
@@ -57,14 +57,14 @@ def program(name):
     return shutil.which(name)
 
 
-def device_package():
+def device_package() -> Path:
     """Return the folder of the device package's sources."""
     import acclimate
 
     return Path(acclimate.__file__).resolve().parent
 
 
-def write_whole(path, data):
+def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is there in full or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".")

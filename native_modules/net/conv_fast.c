@@ -2,9 +2,9 @@
  * Convolution over columns: what an output pixel needs of the input is gathered once, in 16
  * bits, and meets all rows of weights, two at a time. */
 #include "net_dot.h"
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_format.h"
-#include "net_kernels.h"
 #include "net_order.h"
 #include "net_store_fast.h"
 
@@ -191,8 +191,9 @@ int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     if (first == end) {
         return 0;
     }
+    j.is_quick = !k->mask && !k->add && net_is_quick(k, first, end)
+        && (!k->split || k->split == depth);
 #endif
-    j.is_quick = !k->mask && !k->add && net_is_quick(k, first, end) && (!k->split || k->split == depth);
     j.pixels = k->oh * k->ow > 1 ? NET_PIXELS : 1;
     j.parts[0] = part_of(k, k->wt, 0, k->split);
     j.parts[1] = part_of(k, k->w, k->split, depth - k->split);

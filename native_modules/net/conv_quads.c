@@ -3,6 +3,7 @@
  * once, in the order of the kernel's rows, and meet each pixel's bytes where they lie. A pixel that
  * reaches beside the input is gathered first. */
 #include "net_dot.h"
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_math.h"
 #include "net_order.h"
@@ -162,9 +163,10 @@ uint32_t net_conv_quads(const net_conv_args *k, uint32_t first, uint32_t end) {
     j.k = k;
     j.words = ((uint32_t)k->kw * k->cin + 3) >> 2;
     bytes = 4 * j.words * k->kh;
-    int is_slow = k->mask || k->add; /* in the other kernel */
+    /* In the other kernel; it is quicker where each of many kernel rows has a few bytes. */
+    int is_slow = k->mask || k->add;
     if (k->groups > 1 || k->oh * k->ow < (is_slow ? NET_MANY : 32) || (first & 3) || k->x_step != k->cin
-        || net_quads_work(k) > k->work_bytes) {
+        || (!is_slow && k->kh > k->kw * k->cin) || net_quads_work(k) > k->work_bytes) {
         return first;
     }
     inner_columns(k, &from, &to);

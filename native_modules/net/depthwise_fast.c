@@ -6,6 +6,7 @@
  *   window   [column][slot][lane]; a row that comes in takes the slot of the oldest
  *   taps     [kernel column][slot][lane], the weights turned with the slots */
 #include "net_dot.h"
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_format.h"
 #include "net_store_fast.h"

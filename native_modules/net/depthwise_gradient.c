@@ -38,6 +38,15 @@ static void keep_row(lanes *l) {
     const net_conv_args *k = l->a->layer;
     int fold = l->a->fold, half = 1 << (fold - 1);
     int16_t *row = kept_row(l, l->next);
+#if !defined(NET_SMALL)
+    if (l->count == 4) {
+        const uint16_t *ratio = l->a->ratio + l->c;
+        net_fold_args f = { l->a->g + l->next++ * k->ow * k->cout + l->c, k->cout, k->ow, row,
+            { ratio[0], ratio[1], ratio[2], ratio[3] }, half, fold };
+        net_fold_row(&f);
+        return;
+    }
+#endif
     for (uint32_t i = 0; i < 4; i++) {
         int32_t ratio = i < l->count ? l->a->ratio[l->c + i] : 0;
         const int8_t *g = l->a->g + l->next * k->ow * k->cout + l->c + (ratio ? i : 0);
@@ -52,10 +61,7 @@ static void keep_row(lanes *l) {
 static void gather_row(lanes *l, int32_t row) {
     const net_conv_args *k = l->a->layer;
     net_scatter_args s;
-    int32_t *sums = l->sums;
-    for (int32_t *end = sums + 4 * net_scattered(k); sums != end;) {
-        *sums++ = 0;
-    }
+    net_clear(l->sums, net_scattered(k));
     s.columns = k->ow;
     s.kernel = k->kw;
     s.step = 16 * k->stride_w;
@@ -76,15 +82,18 @@ static void gather_row(lanes *l, int32_t row) {
 static int store_row(const lanes *l, int32_t row, int s) {
     const net_conv_args *k = l->a->layer;
     const int32_t *sums = l->sums + 4 * k->pad_left;
-    if (!net_is_small(net_bits(sums, k->w_in), s)) {
-        s = net_lanes_shift(l->a, sums, l->c, l->count, row, s);
-    }
+#if !defined(NET_SMALL)
     if (l->count == 4) {
+        if (!net_is_small(net_bits(sums, k->w_in), s)) {
+            s = net_lanes_shift(l->a, net_most(sums, k->w_in), l->c, l->count, row, s);
+        }
         net_store_words(sums, k->w_in, l->a->gx + (uint32_t)row * k->w_in * k->cin + l->c, k->cin,
             s);
-    } else {
-        net_store_lanes(l->a, sums, l->c, l->count, row, s);
+        return s;
     }
+#endif
+    s = net_lanes_shift(l->a, net_largest(sums, 4u * k->w_in), l->c, l->count, row, s);
+    net_store_lanes(l->a, sums, l->c, l->count, row, s);
     return s;
 }
 

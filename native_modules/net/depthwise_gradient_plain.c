@@ -34,7 +34,7 @@ int net_depthwise_gradient_plain(const net_gradient_args *a) {
                 const int8_t *w = n < k->split ? k->wt + n * taps : k->w + (n - k->split) * taps;
                 a->work[i] = (i & 3) < count ? gather(a, n, w, row, (int32_t)(i >> 2)) : 0;
             }
-            s = net_lanes_shift(a, a->work, c, count, row, s);
+            s = net_lanes_shift(a, net_largest(a->work, 4u * k->w_in), c, count, row, s);
             net_store_lanes(a, a->work, c, count, row, s);
         }
     }

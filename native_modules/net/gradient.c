@@ -3,12 +3,6 @@
 #include "net_block.h"
 #include "net_rows.h"
 
-int net_store_block(const int32_t *sums, uint32_t n, int8_t *at, uint32_t step, int s, int8_t *g,
-    uint32_t runs, uint32_t run, uint32_t pitch) {
-    return net_store_sums(sums, n, at, step, s, g, runs, run, pitch);
-}
-
-/* Whether output `at` (before division by the stride) exists; *index is its number. */
 int net_has_output(int32_t at, uint32_t stride, uint32_t count, uint32_t *index) {
     if (at < 0) {
         return 0;
@@ -84,25 +78,21 @@ int net_input_gradient_plain(const net_gradient_args *a) {
     return s;
 }
 
-int net_lanes_shift(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
+int net_lanes_shift(const net_gradient_args *a, int32_t most, uint32_t c, uint32_t count,
     int32_t row, int s) {
     const net_conv_args *k = a->layer;
-    int32_t most = net_most(sums, 4u * k->w_in);
-    for (; net_even_shift(most, s) > 127; s++) {
-        net_halve(a->gx, (uint32_t)k->h * k->w_in, c, k->cin);
-        net_halve(a->gx + c, (uint32_t)row * k->w_in, count, k->cin);
-    }
-    return s;
+    int to = net_block_shift(most, s);
+    net_halve(a->gx, (uint32_t)k->h * k->w_in, c, k->cin, to - s);
+    net_halve(a->gx + c, (uint32_t)row * k->w_in, count, k->cin, to - s);
+    return to;
 }
 
 void net_store_lanes(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
     int32_t row, int s) {
     const net_conv_args *k = a->layer;
     int8_t *at = a->gx + (uint32_t)row * k->w_in * k->cin + c;
-    for (uint32_t n = k->w_in; n; n--, at += k->cin, sums += 4) {
-        for (uint32_t i = 0; i < count; i++) {
-            at[i] = (int8_t)(s ? net_even_shift_some(sums[i], s) : sums[i]);
-        }
+    for (; count; count--) {
+        net_store_sums(sums++, 4, k->w_in, at++, k->cin, s);
     }
 }
 

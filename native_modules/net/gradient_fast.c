@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Gradients of the input of layers with paired rows, two pixels at a time. */
 #include "net_block.h"
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_order.h"
 #include "net_sums.h"
@@ -14,18 +15,19 @@ typedef struct {
     int32_t apart; /* sums of a pixel; those behind its channels belong to filled words */
 } job;
 
-/* H of section 5 of one pixel, whose gradient is g; none: 0. */
-static void fold_pixel(const job *j, const int8_t *g, int16_t *to) {
+/* H of section 5 of one pixel, whose gradient is g; none: 0. Two numbers of 16 bits at once. */
+static void fold_pixel(const job *j, const int8_t *g, uint32_t *to) {
     const uint16_t *ratio = j->a->ratio, *end = ratio + j->a->layer->cout;
-    int fold = j->a->fold, half = 1 << (fold - 1), step = 2 * j->pixels;
-    for (; ratio != end; ratio += 2, to += step) {
-        int32_t first = 0, second = 0;
-        if (g) {
-            first = (*g++ * (int32_t)ratio[0] + half) >> fold;
-            second = (*g++ * (int32_t)ratio[1] + half) >> fold;
+    int fold = j->a->fold, half = 1 << (fold - 1), step = j->pixels;
+    if (!g) {
+        for (; ratio != end; ratio += 2, to += step) {
+            *to = 0;
         }
-        to[0] = (int16_t)first;
-        to[1] = (int16_t)second;
+    }
+    for (; ratio != end; ratio += 2, g += 2, to += step) {
+        int32_t first = (g[0] * (int32_t)ratio[0] + half) >> fold;
+        int32_t second = (g[1] * (int32_t)ratio[1] + half) >> fold;
+        *to = ((uint32_t)first & 0xffffu) | (uint32_t)second << 16;
     }
 }
 
@@ -47,7 +49,7 @@ static int fold_tap(const job *j, int32_t row, int32_t column, int32_t i, int32_
         return 0;
     }
     for (int32_t n = 0; n < j->pixels; n++) {
-        fold_pixel(j, g[n], j->factors + 2 * n);
+        fold_pixel(j, g[n], (uint32_t *)j->factors + n);
     }
     return 1;
 }
@@ -78,10 +80,7 @@ static void spread(const job *j, const int8_t *w, uint32_t n, uint32_t tap, int3
 static void pixels(const job *j, int32_t row, int32_t column) {
     const net_conv_args *k = j->a->layer;
     int32_t *sums = j->a->work;
-    for (int32_t *end = sums + j->pixels * j->apart; sums != end;) {
-        *sums++ = 0;
-    }
-    sums = j->a->work;
+    net_clear(sums, (uint32_t)(j->pixels * j->apart + 3) >> 2);
     uint32_t tap = 0;
     for (int32_t i = 0; i < k->kh; i++) {
         for (int32_t t = 0; t < k->kw; t++, tap++) {
@@ -103,11 +102,10 @@ static int store_pixel(const net_gradient_args *a, const int32_t *sums, int8_t *
     if (n & 3) {
         return net_store_block(sums, n, at, 1, s, a->gx, 1, (uint32_t)(at - a->gx), 0);
     }
-    if (!net_is_small(net_bits(sums, n >> 2), s)) {
-        int32_t most = net_most(sums, n);
-        for (; net_even_shift(most, s) > 127; s++) {
-            net_halve(a->gx, 1, (uint32_t)(at - a->gx), 0);
-        }
+    if (!s || !net_is_small(net_bits(sums, n >> 2), s)) {
+        int from = s;
+        s = net_block_shift(net_most(sums, n >> 2), s);
+        net_halve(a->gx, 1, (uint32_t)(at - a->gx), 0, s - from);
     }
     net_store_words(sums, n >> 2, at, 4, s);
     return s;

@@ -28,7 +28,8 @@ enum {
     NET_PARS
 };
 
-/* Returns NET_DONE, NET_MORE, NET_PAGE or a fault below 0; faults leave NET_AT at the fault. */
+/* Returns NET_DONE, NET_MORE, NET_PAGE, NET_OTHER (the other module has the instruction at NET_AT;
+ * NET_BUDGET is what is left) or a fault below 0; faults leave NET_AT at the fault. */
 int32_t net_run(const net_call *call);
 
 /* The same for float32 programs. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The fast kernels, in the place of the plain C: one C source for every architecture over the
- * inner loops of net_dot.h. They give the same bytes. */
+ * inner loops of net_dot.h. They give the same bytes. net_kernels.h comes before this file. */
 #ifndef NET_FAST_KERNELS_H
 #define NET_FAST_KERNELS_H
-
-#include "net_kernels.h"
 
 int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end);
 

@@ -14,6 +14,7 @@
 #define net_constant net_constant_f32
 #define net_input net_input_f32
 #define net_slot net_slot_f32
+#define net_forward net_forward_f32
 #define net_train net_train_f32
 #define net_conv net_conv_f32
 #define net_depthwise net_depthwise_f32
@@ -30,8 +31,14 @@
 #define net_weight_update net_weight_update_f32
 #define net_depthwise_update net_depthwise_update_f32
 
-#include "float_kernels.h"
 #include "net_bounds.c"
 #include "net_read.c"
+#if !defined(NET_TRAIN)
+#include "float_forward.h"
+#include "net_forward.c"
+#endif
+#if !defined(NET_PREDICT)
+#include "float_training.h"
 #include "net_train.c"
+#endif
 #include "net_run.c"

@@ -111,10 +111,10 @@
 #define NET_DONE 0
 #define NET_MORE 1
 #define NET_PAGE 2
+#define NET_OTHER 3
 #define NET_BAD_CODE (-1)
 #define NET_BAD_PLACE (-2)
 #define NET_NOT_FINITE (-3)
-#define NET_NO_KERNEL (-4)
 
 /* How many operands each opcode has. */
 #define NET_OPERANDS_MOST 22

@@ -123,8 +123,9 @@ int net_pool_gradient(const net_gradient_args *k);
 int net_has_output(int32_t at, uint32_t stride, uint32_t count, uint32_t *index);
 
 /* The sums of one row of the input, four lanes a pixel, of which `count` are channels from c on:
- * s for them (what lies there already is halved), and their places. */
-int net_lanes_shift(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
+ * s for them with the largest magnitude `most` (what lies there already is halved), and their
+ * places. */
+int net_lanes_shift(const net_gradient_args *a, int32_t most, uint32_t c, uint32_t count,
     int32_t row, int s);
 void net_store_lanes(const net_gradient_args *a, const int32_t *sums, uint32_t c, uint32_t count,
     int32_t row, int s);

@@ -79,7 +79,9 @@ const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes);
 int16_t *net_slot(net_reader *r, uint32_t slot);
 #endif
 
-/* Instructions after the outputs; 0 where `op` is none of them. */
+/* Instructions up to the outputs, and after them; 0 where `op` is none of them. A module has one
+ * of the two (NET_PREDICT, NET_TRAIN), or both. */
+int net_forward(net_reader *r, uint32_t op);
 int net_train(net_reader *r, uint32_t op);
 
 /* What lies at an operand that is 0 for none, else offset + 1. */

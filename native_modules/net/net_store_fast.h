@@ -9,14 +9,14 @@
 /* net_store, not inlined. */
 void net_put(const net_conv_args *k, int32_t sum, uint32_t c, int32_t at, uint32_t bit);
 
-/* Every factor of channels c <= i < end is below one and not zero (whose shift is 0), and bits of
- * a mask, if there is one, lie in whole bytes. */
-int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end);
-
 void net_copy(int8_t *to, const int8_t *from, uint32_t n);
 void net_fill(int8_t *to, int8_t value, uint32_t n);
 
 #if NET_DSP
+/* Every factor of channels c <= i < end is below one and not zero (whose shift is 0), and bits of
+ * a mask, if there is one, lie in whole bytes. */
+int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end);
+
 void net_get_range(const net_conv_args *k, net_range *range);
 
 /* The scales of channels c to c + 3, and where their bits lie in the mask, less the pixel's byte. */

@@ -24,11 +24,26 @@ typedef struct {
 
 void net_spread_2(const net_spread_args *s);
 
-/* The same without `others`: two factors for two rows, apart is 4. Rows are aligned to 4. */
+/* The same without `others`: two factors for two rows, apart is 4 and next 8, aligned to 4. */
 void net_spread_1(const net_spread_args *s);
 
 /* Bits that any of the magnitudes has, with |x| - 1 for x < 0: `words` times 4 sums, at least 1. */
 uint32_t net_bits(const int32_t *sums, uint32_t words);
+
+/* The largest magnitude of `words` times 4 sums, at least 1; and all of them 0. */
+int32_t net_most(const int32_t *sums, uint32_t words);
+void net_clear(int32_t *sums, uint32_t words);
+
+/* H of section 5 of four channels, `columns` pixels that are `step` bytes apart. */
+typedef struct {
+    const int8_t *g;
+    uint32_t step;
+    int32_t columns; /* at least 1 */
+    int16_t *to;
+    int32_t ratio[4], half, fold;
+} net_fold_args;
+
+void net_fold_row(const net_fold_args *f);
 
 /* `words` times 4 sums, each as net_even_shift gives it, to `at` and every `step` bytes. */
 void net_store_words(const int32_t *sums, uint32_t words, int8_t *at, uint32_t step, int s);

@@ -115,44 +115,73 @@ function net_spread_2
     smlad   r7, r3, \factor, r7
     .endm
 
+    .macro spread_4
+    ldm     r1!, {r9, r10, r11, lr}
+    spread_1 r9
+    spread_1 r10
+    spread_1 r11
+    spread_1 lr
+    .endm
+
+/* s0: rows, s1: end of the sums, s2: factors, s4: pairs of rows, s5: sums, s6: end of the factors */
 function net_spread_1
     push    {r0, r4-r11, lr}
-    ldr     r9, [r0, #SPREAD_SUMS]
+    vldr    s0, [r0]
     ldr     r8, [r0, #SPREAD_STEP]
-    ldr     r11, [r0]
-    vldr    s0, [r0, #SPREAD_END]
-    ldr     r1, [r0, #SPREAD_WORDS]
-    vmov    s1, r1
+    ldr     r1, [r0, #SPREAD_SUMS]
+    ldr     r2, [r0, #SPREAD_WORDS]
+    vmov    s5, r1
+    add     r2, r1, r2, lsl #4
+    vmov    s1, r2
     ldrd    r1, r2, [r0, #SPREAD_FACTORS]
     vmov    s2, r1
-    ldr     r0, [r0, #SPREAD_NEXT]
-    vmov    s3, r0
+    vmov    s6, r2
     subs    r2, r2, r1
-    lsls    r2, r2, #29         /* the sign: an odd count of pairs, 4 bytes each */
+    lsrs    r2, r2, #2
     vmov    s4, r2
-1:  ldm     r9, {r4-r7}
+1:  vmov    r0, s5
     vmov    r1, s2
     vmov    r2, s4
-    mov     r0, r11
-    cmp     r2, #0
-    bpl     2f
+    ldm     r0, {r4-r7}
+    vmov    r0, s0
+    tst     r2, #15
+    beq     5f
+    tst     r2, #1
+    beq     2f
     ldr     lr, [r1], #4
     spread_1 lr
-    vmov    r2, s0
-    cmp     r1, r2
+    vmov    r2, s4
+2:  tst     r2, #2
     beq     3f
-2:  ldrd    lr, r10, [r1], #8
-    spread_1 lr
+    ldrd    r9, r10, [r1], #8
+    spread_1 r9
     spread_1 r10
-    vmov    r2, s0
+    vmov    r2, s4
+3:  tst     r2, #4
+    beq     4f
+    spread_4
+    vmov    r2, s4
+4:  tst     r2, #8
+    beq     4f
+    spread_4
+    spread_4
+    vmov    r2, s4
+4:  lsrs    r2, r2, #4
+    beq     6f
+5:  .rept 4
+    spread_4
+    .endr
+    vmov    r2, s6
     cmp     r1, r2
-    bne     2b
-3:  stm     r9!, {r4-r7}
-    vmov    r2, s3
+    bne     5b
+6:  vmov    r0, s5
+    stm     r0!, {r4-r7}
+    vmov    s5, r0
+    vmov    r2, s0
     vmov    r3, s1
-    add     r11, r11, r2
-    subs    r3, r3, #1
-    vmov    s1, r3
+    add     r2, r2, #8
+    vmov    s0, r2
+    cmp     r0, r3
     bne     1b
     pop     {r0, r4-r11, pc}
     .size net_spread_1, . - net_spread_1
@@ -224,6 +253,69 @@ function net_bits
     mov     r0, r6
     pop     {r4-r6, pc}
     .size net_bits, . - net_bits
+
+/* \most is the larger of it and the magnitude of \x. */
+    .macro larger x, most
+    eor     r12, \x, \x, asr #31
+    sub     r12, r12, \x, asr #31
+    cmp     r12, \most
+    it      hi
+    movhi   \most, r12
+    .endm
+
+/* int32_t net_most(const int32_t *sums, uint32_t words) */
+function net_most
+    push    {r4-r6, lr}
+    movs    r6, #0
+1:  ldm     r0!, {r2-r5}
+    larger  r2, r6
+    larger  r3, r6
+    larger  r4, r6
+    larger  r5, r6
+    subs    r1, r1, #1
+    bne     1b
+    mov     r0, r6
+    pop     {r4-r6, pc}
+    .size net_most, . - net_most
+
+/* void net_clear(int32_t *sums, uint32_t words) */
+function net_clear
+    push    {r4, lr}
+    movs    r2, #0
+    movs    r3, #0
+    movs    r4, #0
+    mov     r12, #0
+1:  stm     r0!, {r2-r4, r12}
+    subs    r1, r1, #1
+    bne     1b
+    pop     {r4, pc}
+    .size net_clear, . - net_clear
+
+/* void net_fold_row(const net_fold_args *f) */
+function net_fold_row
+    push    {r4-r11, lr}
+    ldm     r0, {r0-r9}         /* g step columns to ratio half fold */
+1:  ldr     r10, [r0]
+    add     r0, r0, r1
+    sxtb    r11, r10
+    mla     r11, r11, r4, r8
+    sxtb    r12, r10, ror #8
+    mla     r12, r12, r5, r8
+    asr     r11, r11, r9
+    asr     r12, r12, r9
+    pkhbt   r11, r11, r12, lsl #16
+    sxtb    r12, r10, ror #16
+    asr     r10, r10, #24
+    mla     r12, r12, r6, r8
+    mla     r10, r10, r7, r8
+    asr     r12, r12, r9
+    asr     r10, r10, r9
+    pkhbt   r12, r12, r10, lsl #16
+    strd    r11, r12, [r3], #8
+    subs    r2, r2, #1
+    bne     1b
+    pop     {r4-r11, pc}
+    .size net_fold_row, . - net_fold_row
 
 /* x / 2^r4, halves to even; r5 = 2^(r4 - 1) - 1. */
     .macro even_shift x

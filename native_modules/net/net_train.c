@@ -3,8 +3,8 @@
 #include "net_read.h"
 #include "net_work.h"
 
-#if defined(NET_SMALL)
-#define NET_IS_PLAIN(r) 1 /* net_run refuses all others */
+#if defined(NET_DENSE)
+#define NET_IS_PLAIN(r) 1 /* all others go to another module */
 #else
 #define NET_IS_PLAIN(r) ((r)->optimizer == NET_OPT_PLAIN)
 #endif
@@ -166,7 +166,7 @@ static void train_weights(net_reader *r, const net_layer *layer, const uint32_t 
     if (r->fault || !r->state->rate_mantissa) {
         return;
     }
-#if !defined(NET_SMALL)
+#if !defined(NET_DENSE)
     if (depthwise) {
         net_depthwise_update(&rule, &k);
         return;

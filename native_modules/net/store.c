@@ -7,14 +7,6 @@ void net_put(const net_conv_args *k, int32_t sum, uint32_t c, int32_t at, uint32
     net_store(k, sum, c, at, bit);
 }
 
-int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end) {
-    int is_quick = NET_DSP && (!k->mask || !(k->cout & 7));
-    for (; c < end && is_quick; c++) {
-        is_quick = k->shift[c] < 0;
-    }
-    return is_quick;
-}
-
 void net_copy(int8_t *to, const int8_t *from, uint32_t n) {
 #if NET_DSP
     for (; n >= 4; n -= 4, to += 4, from += 4) {
@@ -33,6 +25,14 @@ void net_fill(int8_t *to, int8_t value, uint32_t n) {
 }
 
 #if NET_DSP
+int net_is_quick(const net_conv_args *k, uint32_t c, uint32_t end) {
+    int is_quick = !k->mask || !(k->cout & 7);
+    for (; c < end && is_quick; c++) {
+        is_quick = k->shift[c] < 0;
+    }
+    return is_quick;
+}
+
 void net_get_range(const net_conv_args *k, net_range *range) {
     range->zero = 1 + 2 * k->zero_y;
     range->is_narrow = k->low > -128 || k->high < 127;

@@ -34,22 +34,6 @@ void net_spread_1(const net_spread_args *s) {
     }
 }
 
-uint32_t net_bits(const int32_t *sums, uint32_t words) {
-    uint32_t bits = 0;
-    for (const int32_t *end = sums + 4 * words; sums != end; sums++) {
-        bits |= (uint32_t)(*sums ^ *sums >> 31);
-    }
-    return bits;
-}
-
-void net_store_words(const int32_t *sums, uint32_t words, int8_t *at, uint32_t step, int s) {
-    for (; words; words--, at += step) {
-        for (uint32_t i = 0; i < 4; i++, sums++) {
-            at[i] = (int8_t)(s ? net_even_shift_some(*sums, s) : *sums);
-        }
-    }
-}
-
 /* Moves a weight by a step that is not 0. */
 static void move(net_steps_args *s, uint32_t at, int32_t step) {
     int8_t *w = s->w + net_in_row(s->step, at);
@@ -75,16 +59,6 @@ void net_steps(net_steps_args *s) {
         }
     }
     s->seed = seed;
-}
-
-void net_scatter(const net_scatter_args *s) {
-    const int16_t *x = s->pixels;
-    int32_t *to = s->sums;
-    for (int32_t column = s->columns; column; column--, x += 4, to += s->step >> 2) {
-        for (int32_t i = 0; i < 4 * s->kernel; i++) {
-            to[i] += x[i & 3] * s->taps[i];
-        }
-    }
 }
 
 void net_region(net_region_args *s) {

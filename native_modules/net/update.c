@@ -57,7 +57,7 @@ int net_is_dead(const net_update_rule *rule, uint32_t c) {
     return dead;
 }
 
-#if !defined(NET_SMALL)
+#if !defined(NET_DENSE)
 int32_t net_within(int64_t v, int32_t most) {
     return v > most ? most : v < -most ? -most : (int32_t)v;
 }
@@ -81,7 +81,7 @@ void net_bias_update(const net_update_rule *rule, const int8_t *g, int32_t *bias
             a += g[p * channels + c];
         }
         int64_t step = net_random_step(a, net_channel_factor(rule, rule->ratio[c], 0), &rule->state->seed);
-#if !defined(NET_SMALL)
+#if !defined(NET_DENSE)
         if (rule->v) {
             int32_t *v = (int32_t *)rule->v + c;
             step = *v = net_within(net_decayed(*v, rule->momentum) + step, INT32_MAX);

@@ -5,7 +5,7 @@
 #include "net_rows.h"
 #include "net_update.h"
 
-#if !defined(NET_SMALL)
+#if !defined(NET_DENSE)
 
 int net_state_bits(const net_update_rule *rule) {
     return rule->optimizer == NET_OPT_PLAIN ? 0 : rule->optimizer == NET_OPT_MOMENTUM8 ? 4 : 8;
@@ -109,7 +109,7 @@ void net_depthwise_update_plain(const net_update_rule *rule, const net_weight_ar
 
 #else
 
-/* Pixels and taps one by one, for modules that train dense layers only. */
+/* Weight by weight, for a module that trains dense layers only. */
 void net_weight_update_plain(const net_update_rule *rule, const net_weight_args *a) {
     const net_conv_args *k = a->layer;
     for (uint32_t c = 0; c < k->cout; c++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Updates of weights over the inner loops of net_sums.h: the sums of two output channels, or of
  * four channels of a depthwise layer, at once. */
+#include "net_kernels.h"
 #include "net_fast.h"
 #include "net_format.h"
 #include "net_math.h"

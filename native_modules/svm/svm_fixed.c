@@ -51,6 +51,13 @@ static int32_t fixed_exp(const int32_t *par, int64_t squared) {
     return v >> (whole + 1);
 }
 
+/* Whether the largest distance that this shift tells apart has a kernel value of 0: no need to
+ * give up bits for larger ones. */
+static int32_t reaches_zero(const int32_t *par, int32_t k_shift) {
+    int32_t shift = par[P_GAMMA_SHIFT] - k_shift - 12;
+    return shift < 0 || (shift <= 31 && 0x1ffffu * (uint32_t)par[P_GAMMA] >> shift >= 15u << 12);
+}
+
 static int32_t fixed_power(const int32_t *par, int32_t base) {
     int32_t v = base;
     for (int32_t k = 1; k < par[P_DEGREE]; k++) {
@@ -97,7 +104,7 @@ static void prepare(const svm_problem *p) {
         top += c < 0 ? -c : c;
     }
     if (p->kind == SVM_RBF) {
-        while (top * 4 >> shift > 0x1ffff) {
+        while (top * 4 >> shift > 0x1ffff && !reaches_zero(par, shift)) {
             shift++;
         }
         exponent = -14;

@@ -130,18 +130,10 @@ INPUTS = (
 LABELS = (0, 1, 2, 1)
 
 OUTPUTS = (
-    (
-        b"\x7f\xd0\x17"
-    ),
-    (
-        b"\x7f\xbd\x00"
-    ),
-    (
-        b"\x7f\xd4\x18"
-    ),
-    (
-        b"\x7f\xdb\x31"
-    ),
+    (b"\x7f\xd0\x17"),
+    (b"\x7f\xbd\x00"),
+    (b"\x7f\xd4\x18"),
+    (b"\x7f\xdb\x31"),
 )
 
 SHARES = (29404, 374, 2708, 885)

@@ -142,18 +142,10 @@ INPUTS = (
 LABELS = (0, 1, 2, 1)
 
 OUTPUTS = (
-    (
-        b"\x7f\xd0\x17"
-    ),
-    (
-        b"\x7f\xbd\x00"
-    ),
-    (
-        b"\x7f\xd4\x18"
-    ),
-    (
-        b"\x7f\xdb\x31"
-    ),
+    (b"\x7f\xd0\x17"),
+    (b"\x7f\xbd\x00"),
+    (b"\x7f\xd4\x18"),
+    (b"\x7f\xdb\x31"),
 )
 
 SHARES = (29404, 390, 7335, 4756)

@@ -6,8 +6,7 @@
 from capsule_vectors import BASE, KEY, TARGET, UPDATE
 from nor import NorFlash
 
-from acclimate.store import CapsuleError, Store, Updater
-from acclimate.store.capsule import Wanted
+from acclimate.store import CapsuleError, Store, Updater, Wanted
 
 
 def new():

@@ -6,8 +6,7 @@
 from capsule_vectors import BASE, KEY, TARGET
 from nor import NorFlash, PowerCut
 
-from acclimate.store import CapsuleError, Store
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, CapsuleError, Store, Wanted
 
 try:
     from micropython import heap_lock, heap_unlock

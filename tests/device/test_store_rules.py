@@ -9,6 +9,7 @@ from nor import NorFlash
 from acclimate.flash import FlashError
 from acclimate.store import CapsuleError, Store, StoreError
 from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
 
 PAGE = 128
 PAGES = 8  # two of the journal, two slots of three
@@ -49,6 +50,12 @@ def model(store):
         return None
     start = store.slots.start(store.active)
     return bytes(store.flash.data[start : start + store.head.total])
+
+
+def settled(store):
+    """The state and that nothing is left of the other slot or of a count of boots."""
+    journal = store.journal
+    return journal.state, journal.slot, journal.has_other, journal.boots
 
 
 def raised(kind, call, *arguments):
@@ -119,16 +126,34 @@ def test_pages_are_rounded_up():
 
 def test_each_state_is_named():
     store = empty()
-    assert store.state == "empty" and store.active is None
+    assert settled(store) == (EMPTY, 0, False, 0) and store.active is None
     store.stage(TARGET, len(TARGET))
-    assert store.state == "staged"
+    assert store.state == "staged" and settled(store) == (STAGED, 0, False, 0)
     store.write(TARGET, len(TARGET))
     store.finish()
     assert store.state == "verified" and store.active is None
+    assert settled(store) == (VERIFIED, 0, False, 0)
     store.trial()
     assert store.state == "trial" and model(store) == TARGET
+    assert settled(store) == (TRIAL, 0, False, 0)
     store.confirm()
-    assert store.state == "confirmed"
+    assert store.state == "confirmed" and settled(store) == (CONFIRMED, 0, False, 0)
+    for state, step in (
+        (STAGED, lambda: store.stage(BASE, len(BASE), True)),
+        (VERIFIED, lambda: (store.write(BASE, len(BASE)), store.finish())),
+        (TRIAL, store.trial),
+        (CONFIRMED, store.confirm),
+    ):
+        step()
+        assert settled(store) == (state, 1, True, 0)
+
+
+def test_what_was_verified_since_the_boot_is_not_read_once_more():
+    store = new()
+    verified(store)
+    spoil(store, store.journal.slot, 120)  # nobody looks
+    store.trial()
+    assert store.state == "trial"
 
 
 def test_steps_out_of_order_are_refused_and_change_nothing():
@@ -189,6 +214,7 @@ def test_cancel_gives_up_what_is_staged_or_verified_and_keeps_the_model():
         prepare(store)
         store.cancel()
         assert store.state == "rolled back" and model(store) == BASE
+        assert settled(store) == (ROLLED_BACK, store.active, False, 0)
         raised(StoreError, store.write, TARGET, 4)
         again = reset(store)
         assert again.state == "rolled back" and model(again) == BASE
@@ -196,7 +222,7 @@ def test_cancel_gives_up_what_is_staged_or_verified_and_keeps_the_model():
         store = empty()
         prepare(store)
         store.cancel()
-        assert store.state == "empty" and store.active is None
+        assert settled(store) == (EMPTY, 0, False, 0) and store.active is None
         assert reset(store).active is None
 
 
@@ -255,6 +281,7 @@ def test_a_trial_whose_other_model_is_damaged_leaves_none():
     spoil(store, 1 - store.active, 120)
     store.rollback()
     assert store.state == "empty" and reset(store).active is None
+    assert settled(store) == (EMPTY, 0, False, 0)
 
 
 # ---- boots -------------------------------------------------------------------------------------
@@ -325,7 +352,7 @@ def test_a_model_that_is_damaged_gives_way_to_the_other():
     store = reset(store)
     assert model(store) == BASE and store.active == 1 - slot
     assert "slot %d damaged" % slot in store.note
-    assert store.state == "rolled back" and not store.journal.has_other
+    assert settled(store) == (ROLLED_BACK, store.active, False, 0)
     again = reset(store)
     assert model(again) == BASE and again.note == ""
 
@@ -406,7 +433,8 @@ def test_a_journal_that_is_lost_is_rebuilt_from_the_newest_whole_model():
         store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
         store = reset(store)
         assert model(store) == (BASE if damaged == "new" else TARGET)
-        assert "journal lost" in store.note and store.state == "confirmed"
+        assert "journal lost" in store.note
+        assert settled(store) == (CONFIRMED, store.active, False, 0)
         assert store.journal.version == store.head.version
         assert store.journal.floor == store.head.version
         assert (store.head.version == version) == (damaged != "new")

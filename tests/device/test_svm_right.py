@@ -140,7 +140,7 @@ def test_what_learned_nothing_warns_with_the_next_step():
 def test_fixed_point_that_is_too_coarse_for_C_warns():
     X = [[(i * 5 % 13) / 8, (i * 7 % 11) / 8] for i in range(24)]
     y = bytes((row[0] * row[1] > 0.6) ^ (i % 9 == 0) for i, row in enumerate(X))
-    warned(("fixed point",), SVM("rbf", gamma=1.0, C=1e5, state="fixed"), X, y)
+    warned(("state=",), SVM("rbf", gamma=0.2, C=1e4, state="fixed"), X, y)
     assert SVM("rbf", gamma=1.0, C=1, state="fixed").fit(X, y).warning is None
 
 
@@ -158,3 +158,65 @@ def test_a_file_whose_renaming_was_cut_is_found():
         assert error.args[0] == 2
     else:
         raise AssertionError("no file")
+
+
+def test_bytes_of_the_other_sign_are_refused_not_read_as_others():
+    m = SVM(storage="uint8").fit([[0, 200], [200, 0]], bytes((0, 1)))
+    other = SVM(storage="int8").fit([[-100, 100], [100, -100]], bytes((0, 1)))
+    for machine, row in ((m, array("b", (-1, 5))), (other, array("B", (5, 200)))):
+        for call in (machine.predict, machine.decision):
+            try:
+                call(row)
+            except ValueError as error:
+                assert "whole numbers" in str(error), error
+            else:
+                raise AssertionError(row)
+    assert m.predict(array("b", (0, 100))) == 0 and other.predict(array("B", (0, 100))) == 0
+
+
+def test_a_signed_buffer_stays_signed():
+    flat = array("b", (1, 100, 100, 1))
+    m = SVM().fit(flat, bytes((0, 1)))
+    assert m.predict(array("b", (-5, 90))) == 0
+
+
+def test_many_rows_are_answered_as_one_by_one():
+    rows = [row for row in CORNERS]
+    flat = bytearray(v for row in rows for v in row)
+    for options in ({"kernel": "rbf", "gamma": 0.05, "C": 10}, {}, {"scale": True}):
+        for X in (flat, array("f", [v + 1000 for v in flat])):
+            m = SVM(**options).fit(X, XOR)
+            out = bytearray(8)
+            assert m.predict_many(X, out) is out
+            assert list(out) == [m.predict(X[2 * i : 2 * i + 2]) for i in range(8)]
+            again = bytearray(8)
+            m.predict_many([list(X[2 * i : 2 * i + 2]) for i in range(8)], again)
+            assert again == out
+    for bad in (bytearray(7), bytearray(4)):
+        try:
+            m.predict_many(X, bad)
+        except ValueError as error:
+            assert "expected" in str(error)
+        else:
+            raise AssertionError(len(bad))
+
+
+def test_rows_of_any_kind_give_the_same_label():
+    m = SVM("rbf", gamma=0.05, C=10).fit(CORNERS, XOR)
+    for row, label in zip(CORNERS, XOR):  # noqa: B905
+        for kind in (
+            row,
+            list(row),
+            bytes(row),
+            array("b", row),
+            array("h", row),
+            array("f", row),
+        ):
+            assert m.predict(kind) == label
+    for bad in ((0,), (0, 1, 2), (0, 0.5), (0, -1), (0, 256), array("f", (0, 0.5))):
+        try:
+            m.predict(bad)
+        except ValueError as error:
+            assert "row: expected" in str(error)
+        else:
+            raise AssertionError(bad)

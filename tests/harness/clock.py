@@ -15,16 +15,17 @@ class Clock:
     """Stands for the module ``time`` where deadlines are compared.
 
     :param runs: real time passes too; without it only ``skip`` moves the clock.
-    :param step_s: what each look at the clock takes.
     """
 
-    def __init__(self, runs=True, step_s=0.0):
-        self.runs, self.step_s = runs, step_s
+    def __init__(self, runs=True):
+        self.runs = runs
         self.skipped_s = 0.0
 
     def monotonic(self):
-        self.skip(self.step_s)
         return self.skipped_s + (time.monotonic() if self.runs else 0.0)
+
+    def __getattr__(self, name):
+        return getattr(time, name)
 
     def skip(self, seconds):
         self.skipped_s += seconds

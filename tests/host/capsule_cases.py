@@ -3,8 +3,7 @@
 
 import random
 
-from acclimate.store import Store
-from acclimate.store.capsule import Wanted
+from acclimate.store import Store, Wanted
 from acclimate_host.capsules.build import build
 from acclimate_host.testing.nor import NorFlash
 

@@ -53,7 +53,7 @@ def _listens(port):
 
 DEVICE = """
 from acclimate.pull import Receiver
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.pull import Mqtt, receive
 from nor import NorFlash
 from acclimate.store import Store
@@ -92,7 +92,7 @@ class Device(threading.Thread):
 def board():
     need(why_not("desktop"))
     with open_board("desktop") as opened:
-        install(opened, only=["pull"], yes=True)
+        install(opened, only=["pull", "pull.mqtt"], yes=True)
         copy_model(opened)
         opened.soft_reset()
         yield opened

@@ -13,8 +13,7 @@ import capsule_cases as cases
 import pytest
 
 from acclimate.pull import Client
-from acclimate.store import Store
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, Store, Wanted
 from acclimate.svm import SVM
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.push import push
@@ -103,7 +102,7 @@ def test_versions_rise_and_scikit_learn_is_imported(server):
 PULL = """
 import json, sys
 sys.path.insert(0, {device!r})
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, Wanted
 from acclimate.pull import Client
 from nor import NorFlash
 from acclimate.store import Store
@@ -139,7 +138,7 @@ def test_micropython_pulls_over_its_own_sockets(server, served, is_async, tmp_pa
 
 SETUP = """
 import qboard
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.flash import BlockFlash
 from acclimate.store import Store
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, 10 * qboard.PAGE_BYTES))
@@ -169,7 +168,7 @@ def test_a_board_takes_it_over_the_cable_and_later_only_the_difference(tmp_path)
         board.exec(setup)
         want = dict(read(server.capsule).sections)["WEIGHTS"]
         found = board.exec(
-            "from acclimate.store.capsule import WEIGHTS; v=store.view(WEIGHTS)\n"
+            "from acclimate.store import WEIGHTS; v=store.view(WEIGHTS)\n"
             "print(store.state, bytes(v[:8]).hex(), len(v))"
         )
         assert found.split() == ["confirmed", want[:8].hex(), "6000"]

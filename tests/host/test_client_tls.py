@@ -63,7 +63,7 @@ class TlsServer(web.Server):
         self.url = self.url.replace("http://127.0.0.1", "https://localhost")
 
     def _one(self, connection):
-        connection.settimeout(5)
+        connection.settimeout(60)
         with self._context.wrap_socket(connection, server_side=True) as line:
             data = b""
             while b"\r\n\r\n" not in data:
@@ -100,7 +100,7 @@ def test_another_certificate_is_refused_and_nothing_is_asked(served, certificate
 
 _PULL = """
 import ssl
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.pull import Client
 from nor import NorFlash
 from acclimate.store import Store

@@ -8,8 +8,7 @@ import time
 import capsule_cases as cases
 import pytest
 
-from acclimate.store import LiveModel, LiveModelError
-from acclimate.store.capsule import WEIGHTS
+from acclimate.store import WEIGHTS, LiveModel, LiveModelError
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from harness.clock import HANG_S, wait_until
@@ -178,7 +177,7 @@ def test_without_a_model_predict_says_why():
 
 _ON_MICROPYTHON = """
 import _thread, time
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, Wanted
 from acclimate.store import LiveModel
 from nor import NorFlash
 from acclimate.store import Store

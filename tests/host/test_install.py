@@ -204,7 +204,7 @@ def shipped():
 @pytest.mark.case("A16", "A17")
 def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
     name = shipped()
-    install(desktop)
+    install(desktop, extras=["small"])
     path = f"{desktop.lib}{FOLDER}/{name}.mpy"
     desktop.exec(_ATTACK.format(path=path, name=name[1:]))
     code = "print(all(refused(good[:n]) for n in range(50, len(good))))\nprint(refused(good))\n"
@@ -220,7 +220,7 @@ def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
 
 def test_doctor_names_a_damaged_module_and_a_mixed_release(desktop, monkeypatch, capsys):
     name = shipped()
-    install(desktop)
+    install(desktop, extras=["small"])
     path = f"{desktop.lib}{FOLDER}/{name}.mpy"
     desktop.put_bytes(desktop.get_bytes(path)[:-1], path)
     monkeypatch.setattr("acclimate_host.commands.doctor.open_chosen", lambda args: desktop)

@@ -3,7 +3,8 @@
 
 import pytest
 
-from acclimate_host.connect import open_board, why_not
+from acclimate.svm import SVM
+from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Refused
 from harness.errors import naming
@@ -40,14 +41,31 @@ def desktop(monkeypatch):
 
 
 def test_what_was_left_out_for_room_is_named(desktop, monkeypatch):
-    monkeypatch.setattr(desktop, "free_bytes", lambda path: 60 * 4096)
+    monkeypatch.setattr(desktop, "free_bytes", lambda path: 50 * 4096)
     report = install(desktop)
     [note] = [note for note in report.notes if "no room for all" in note]
-    assert "with svm, features, loop" in note and "; without " in note and "mqtt" in note
-    assert "svm.mpy" in report.copied and "mqtt.mpy" not in report.copied
+    assert "with svm, features, loop" in note and "; without " in note and "pull" in note
+    assert "svm.mpy" in report.copied and "pull.mpy" not in report.copied
     monkeypatch.setattr(desktop, "free_bytes", lambda path: 300 * 4096)
     report = install(desktop)
-    assert "mqtt.mpy" in report.copied and not any("no room" in note for note in report.notes)
+    assert "pull.mpy" in report.copied and not any("no room" in note for note in report.notes)
+
+
+def test_extras_come_when_they_are_asked_for(desktop):
+    assert "pager.mpy" not in install(desktop).copied
+    assert install(desktop, extras=["pager"]).copied == ["pager.mpy"]
+    with pytest.raises(Refused, check=naming("teapot", "pager, mqtt, small, drift")):
+        install(desktop, extras=["teapot"])
+
+
+def test_a_trained_svm_is_used_with_three_files(desktop, tmp_path):
+    X = [[20, 0], [22, 1], [25, 0], [60, 9], [64, 8], [70, 9]]
+    SVM(kernel="linear", C=1).fit(X, [0, 0, 0, 1, 1, 1]).save(str(tmp_path / "worn.svm"))
+    model = (tmp_path / "worn.svm").read_bytes()
+    desktop.put_bytes(model, desktop.root.rstrip("/") + "/worn.svm")
+    assert len(install(desktop, package.PREDICT).copied) == 3
+    code = "from acclimate.svm import SVM\nprint(SVM.load('worn.svm').predict([66, 9]))"
+    assert desktop.exec(code) == "1\n"
 
 
 def test_names_that_were_asked_for_are_never_left_out(desktop, monkeypatch):

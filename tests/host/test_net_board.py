@@ -21,8 +21,9 @@ RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 _STEP = """
 import gc
 from acclimate import _native
-import _net
+import _net, _net_train
 _native.register('net', _net)
+_native.register('net_train', _net_train)
 from acclimate.net import Net, bytes_needed
 import qboard, micropython
 f = memoryview(qboard.Flash(qboard.RAW_START, {pages} * qboard.PAGE_BYTES))
@@ -32,6 +33,7 @@ gc.collect()
 arena = bytearray(bytes_needed(program))
 net = Net(program, weights, arena, seed=7)
 net.set_rate(20000, -22)
+first = one = two = None  # a name that is new would take heap
 micropython.heap_lock()
 first = net.predict(x)
 one = net.train_step(x, 3)
@@ -89,7 +91,8 @@ def on_board(case, board):
         "image": len(program.code) + len(program.weights),
         "pages": -(-len(blob) // 4096),
     }
-    board.put_bytes(built("native", "armv7emsp", "_net.mpy").read_bytes(), "/_net.mpy")
+    for name in ("_net.mpy", "_net_train.mpy"):
+        board.put_bytes(built("native", "armv7emsp", name).read_bytes(), "/" + name)
     board.mkdir("/lib/acclimate")
     for file, data in package.build("armv7emsp", ["net"], pure=True).items():
         board.put_bytes(data, f"/lib/acclimate/{file}")

@@ -132,7 +132,7 @@ def test_without_highs_the_bound_stays_true(monkeypatch):
     def repaired(self, limit):
         return False, self._repaired(limit)
 
-    monkeypatch.setattr(choice_problem._Arrays, "_highs", repaired)
+    monkeypatch.setattr(choice_problem.Arrays, "_highs", repaired)
     for budget, best in zip(budgets, exact, strict=True):
         assert best.live <= budget and best.bound == pytest.approx(best.cost)
         try:

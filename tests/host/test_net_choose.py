@@ -8,12 +8,14 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import numpy as np
 import pytest
 
+from acclimate_host import paths
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.build import Builder
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.network import with_loss
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
+from acclimate_host.sparse import compare
 from acclimate_host.sparse import contribution as part
 from acclimate_host.sparse.choose import Memory, exact, last_layers_that_fit
 from acclimate_host.sparse.contribution import Case, Contributions, Job, from_gradients, measure
@@ -21,8 +23,8 @@ from acclimate_host.sparse.finetune import Setting
 from acclimate_host.sparse.memory_bound import bound
 from acclimate_host.sparse.permute import channels_by_size
 from acclimate_host.sparse.scheme import Scheme
-from acclimate_host.sparse.search import evolve
 from acclimate_host.twin import net as twin_net
+from bench.papers.under_256kb.evolution import evolve
 
 needs_twin = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 pytestmark = pytest.mark.filterwarnings("ignore:Constructing LpVariable:DeprecationWarning")
@@ -236,3 +238,13 @@ def test_job_keys_differ():
     found = part.jobs(graph_of(), RATIOS, seeds=2)
     assert len({job.key for job in found}) == len(found)
     assert Job(3, "c1", 2).scheme == Scheme(3, (("c1", 2),))
+
+
+def test_without_the_repository_the_paper_s_search_is_left_out(memory, monkeypatch):
+    graph, gains = memory.graph, random_contributions(memory.graph, 3)
+    budget = 1 << 20
+    whole = compare.choices(graph, gains, gains, budget, RATIOS, memory, 2, 4)
+    monkeypatch.setattr(paths, "repository", lambda: None)
+    alone = compare.choices(graph, gains, gains, budget, RATIOS, memory, 2, 4)
+    assert [choice.method for choice in whole] == list(compare.METHODS)
+    assert [choice.method for choice in alone] == ["last layers", "exact", "proxy"]

@@ -17,7 +17,8 @@ from acclimate_host.model.network import Network
 from acclimate_host.paths import built
 from acclimate_host.twin import net as twin_net
 
-MODULES = [built("native", "xtensawin", name + ".mpy") for name in ("_net", "_net_f32")]
+NATIVES = ("_net", "_net_train", "_net_f32", "_net_f32_train")
+MODULES = [built("native", "xtensawin", name + ".mpy") for name in NATIVES]
 _STEPS = """
 def steps(net, inputs, labels):
     found = [net.predict(inputs[0]), bytes(net.outputs())]
@@ -29,9 +30,11 @@ def steps(net, inputs, labels):
 """
 _ON_BOARD = """
 from acclimate import _native
-import _net, _net_f32
+import _net, _net_train, _net_f32, _net_f32_train
 _native.register('net', _net)
+_native.register('net_train', _net_train)
 _native.register('net_f32', _net_f32)
+_native.register('net_f32_train', _net_f32_train)
 from acclimate.net import Net
 from acclimate.net import FloatNet
 def read(name, n):

@@ -14,9 +14,9 @@ from harness.runtimes import DEVICE_TESTS
 FILES = ("test_net_mlp", "test_net_conv", "test_net_pools")
 _START = """
 import gc
-import _net
+import _net_dense
 from acclimate import _native
-_native.register('net', _net)
+_native.register('net_dense', _net_dense)
 import {file}
 print({file}.{name}(), gc.mem_free())
 """
@@ -24,14 +24,14 @@ print({file}.{name}(), gc.mem_free())
 
 @pytest.fixture(scope="module")
 def board():
-    native = built("native", "armv6m", "_net.mpy")
+    native = built("native", "armv6m", "_net_dense.mpy")
     reason = why_not("samd21")
     for path in (ELF, native):
         reason = reason or (None if path.exists() else f"{path.name} is not built")
     if reason:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     with open_board("samd21", elf=ELF) as opened:
-        opened.put_bytes(native.read_bytes(), "/_net.mpy")
+        opened.put_bytes(native.read_bytes(), "/_net_dense.mpy")
         vectors = ("net_vectors_mlp", "net_vectors_biases", "net_vectors_pools")
         for name in (*FILES, "net_checks", *vectors):
             source = DEVICE_TESTS / (name + ".py")

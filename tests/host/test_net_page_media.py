@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
     not built("twin", "libacclimate_net.so").exists(), reason="run: make twin"
 )
 SIZE = 1 << 15
-OPTIONS = dict(recompute=False, time_limit=60, gap=0.3)
+OPTIONS = dict(recompute=False, time_limit=600, gap=0.3)
 _GATHER = 16  # field of the state: whether gathered gradients move the weights
 
 

@@ -19,15 +19,16 @@ from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import full
 
-ARENA = 186_000
+ARENA = 170_000
 STEPS, LABEL, RATE = 3, 2, (20000, -18)
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096
 BEGIN = """
 import gc
 from acclimate import _native
-import _net
+import _net, _net_train
 _native.register('net', _net)
+_native.register('net_train', _net_train)
 from acclimate.net import Net, bytes_needed
 from acclimate.pager import Pager
 import qboard, micropython
@@ -40,7 +41,7 @@ x = raw[{image}:{image} + {input}]
 TRAIN = """
 net = Net(program, weights, arena, seed=7, pager=pager)
 net.set_rate(*{rate})
-shares = [net.train_step(x, {label})]
+shares, two = [net.train_step(x, {label})], None
 micropython.heap_lock()
 two = net.train_step(x, {label})
 micropython.heap_unlock()
@@ -68,8 +69,8 @@ print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.e
 
 
 def deep_net():
-    """Sixteen layers of 4 channels and 92 x 92 values: 600 KB of tensors for few weights."""
-    net = Builder("deep", (1, 92, 92))
+    """Sixteen layers of 4 channels and 88 x 88 values: 550 KB of tensors for few weights."""
+    net = Builder("deep", (1, 88, 88))
     y = net.conv("c0", net.x, 4, kernel=3)
     for i in range(1, 16):
         y = net.conv(f"c{i}", y, 4, kernel=3 if i % 4 == 0 else 1)
@@ -82,7 +83,7 @@ def case():
     network = values_for(graph, 0)
     plain = encode(plain_step(graph, full(graph)), network)
     # paging only: the point is the flash, and recomputing would be the cheaper way here
-    found = fit(network, full(graph), ARENA, recompute=False, time_limit=60, gap=0.05)
+    found = fit(network, full(graph), ARENA, recompute=False, time_limit=600, gap=0.05)
     image = np.random.default_rng(1).integers(-128, 128, graph["x"].shape).astype(np.int8)
     return plain, found, stored(image)
 
@@ -102,10 +103,12 @@ def on_board(board, program, x, store, script=_TRAIN, modules=("net", "pager", "
     """What the script prints, run on a board whose raw flash holds program, weights and image."""
     blob = program.code + program.weights + bytes(x)
     pages = -(-len(blob) // PAGE_BYTES)
-    board.put_bytes(built("native", "armv7emsp", "_net.mpy").read_bytes(), "/_net.mpy")
+    natives = ("_net.mpy", "_net_train.mpy")
+    for name in natives:
+        board.put_bytes(built("native", "armv7emsp", name).read_bytes(), "/" + name)
     board.mkdir("/lib/acclimate")
     for file, data in package.build("armv7emsp", list(modules)).items():
-        if file != "_net.mpy":
+        if file not in natives:
             board.put_bytes(data, f"/lib/acclimate/{file}")
     with open(board.emulator.flash, "r+b") as flash:
         flash.seek(RAW_IN_FILE)

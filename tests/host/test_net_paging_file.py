@@ -4,6 +4,7 @@ with pages in files of its 256 KB file system, made beforehand, within its arena
 without a plan. What does not fit the files is computed again."""
 
 import numpy as np
+import pytest
 from net_cases import stored, values_for
 from test_net_paging_board import (
     ARENA,
@@ -43,6 +44,7 @@ print((shares, list(crc), len(arena), pager.erases, pager.written_bytes, pager.e
 )
 
 
+@pytest.mark.slow
 def test_training_that_needs_twice_the_ram_pages_to_files():
     require_board()
     graph = deep_net()
@@ -50,7 +52,7 @@ def test_training_that_needs_twice_the_ram_pages_to_files():
     plain = encode(plain_step(graph, full(graph)), network)
     assert plain.arena_bytes >= 2 * load("nrf52840").value("ram_bytes")
     budget = Budget(ARENA, aux_bytes=FILES_BYTES)
-    found = fit(network, full(graph), ARENA, budget=budget, time_limit=60, gap=0.3)
+    found = fit(network, full(graph), ARENA, budget=budget, time_limit=600, gap=0.3)
     blocks = found.store_blocks(PAGE_BYTES)
     image = np.random.default_rng(1).integers(-128, 128, graph["x"].shape).astype(np.int8)
     x = stored(image)

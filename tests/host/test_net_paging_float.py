@@ -17,9 +17,10 @@ from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import full
 
 _TRAIN = """
-import gc, _net_f32
+import gc, _net_f32, _net_f32_train
 from acclimate import _native
 _native.register('net_f32', _net_f32)
+_native.register('net_f32_train', _net_f32_train)
 from acclimate.flash import BlockFlash
 from acclimate.net import FloatNet
 from acclimate.pager import Pager
@@ -59,14 +60,16 @@ def test_float_training_with_a_plan_is_equal_to_the_bit_on_the_board():
     network = float_network(graph)
     plain = encode(training_step(graph, full(graph)), network)
     ram = int(0.85 * plain.arena_bytes)
-    found = fit(network, full(graph), ram, recompute=False, time_limit=60, gap=0.3)
+    found = fit(network, full(graph), ram, recompute=False, time_limit=600, gap=0.3)
     channels, height, width = graph["x"].shape
     x = np.random.default_rng(3).normal(size=(height, width, channels)).astype("<f4").tobytes()
     with open_board("nrf52840") as board:
-        board.put_bytes(module.read_bytes(), "/_net_f32.mpy")
+        natives = ("_net_f32.mpy", "_net_f32_train.mpy")
+        for name in natives:
+            board.put_bytes(built("native", "armv7emsp", name).read_bytes(), "/" + name)
         board.mkdir("/lib/acclimate")
         for file, data in package.build("armv7emsp", ["net", "pager"]).items():
-            if file not in ("_net.mpy", "_net_f32.mpy"):
+            if file not in natives:
                 board.put_bytes(data, f"/lib/acclimate/{file}")
         for name, program in (("plain", plain), ("planned", found.program)):
             board.put_bytes(program.code, f"/{name}.code")

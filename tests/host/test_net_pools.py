@@ -82,8 +82,8 @@ def test_a_plan_that_recomputes_and_pages_gives_the_same_bytes_through_pools(see
     graph = pooled_net(seed)
     network = values_for(graph, seed)
     wanted = trained(encode(training_step(graph, full(graph)), network), graph)
-    whole = fit(network, full(graph), 1 << 20, time_limit=60, gap=0.05)
-    found = fit(network, full(graph), int(whole.plain_bytes * 0.8), time_limit=60, gap=0.05)
+    whole = fit(network, full(graph), 1 << 20, time_limit=600, gap=0.05)
+    found = fit(network, full(graph), int(whole.plain_bytes * 0.8), time_limit=600, gap=0.05)
     assert found.program.arena_bytes <= 0.8 * found.plain_bytes
     assert trained(found.program, graph)[:2] == wanted[:2]
 

@@ -11,7 +11,7 @@ from net_cases import sample, schemes, step_of, stored, trained_net, values_for
 from acclimate import _native
 from acclimate.net import Net, NetError
 from acclimate.net import interpreter as _net_py
-from acclimate.store.capsule import WEIGHTS
+from acclimate.store import WEIGHTS
 from acclimate_host.compile.encode import encode
 from acclimate_host.paths import repository
 from acclimate_host.twin import net as twin_net
@@ -78,7 +78,7 @@ def test_a_program_of_another_release_is_named(case):
     program, _, _ = case
     old = bytearray(program.code)
     old[4] = 1
-    assert refused(Net, bytes(old), program.weights) == ("program: format 1; this release runs 4")
+    assert refused(Net, bytes(old), program.weights) == "program: format 1; this release runs 4"
 
 
 @pytest.mark.parametrize("has_binascii", [True, False])

@@ -66,12 +66,12 @@ def test_training_with_a_plan_is_equal_to_the_bit(seed, share):
     plain = step_graph(plain_step(graph, scheme), network, "m4").graph
     kept = everything_kept(plain)
     try:
-        fit(network, scheme, 1, time_limit=60, gap=0.02)
+        fit(network, scheme, 1, time_limit=600, gap=0.02)
         raise AssertionError("1 byte is not enough")
     except Infeasible as error:
         least = error.smallest_ram
     ram = int(least + (kept - least) * share) + 60
-    found = fit(network, scheme, ram, time_limit=60, gap=0.02)
+    found = fit(network, scheme, ram, time_limit=600, gap=0.02)
     assert found.program.arena_bytes <= ram < found.plain_bytes
     assert 0 < found.added_bytes < 400  # of code, for a small net
     assert evaluate(found.graph, Budget(ram), found.answer.plan).valid
@@ -113,7 +113,7 @@ def test_float_training_with_a_plan_is_equal_to_the_bit(options):
     network = Network(graph, values)
     plain = encode(training_step(graph, full(graph)), network)
     ram = int(0.85 * plain.arena_bytes)
-    found = fit(network, full(graph), ram, time_limit=60, gap=0.02, **options)
+    found = fit(network, full(graph), ram, time_limit=600, gap=0.02, **options)
     wanted, got = _float_steps(plain, graph), _float_steps(found.program, graph)
     assert got[:2] == wanted[:2] and np.isfinite(np.frombuffer(got[1], "<f4")).all()
     assert got[2].outs >= 3 * len(found.page_bytes) and (found.page_bytes or not options)
@@ -124,7 +124,7 @@ def test_pure_python_follows_the_plan_too():
     from acclimate.net import interpreter as _net_py
 
     graph = trained_net(1)
-    program = fit(values_for(graph, 1), full(graph), 1750, time_limit=60, gap=0.02).program
+    program = fit(values_for(graph, 1), full(graph), 1750, time_limit=600, gap=0.02).program
     wanted = trained(program, graph, 1)
     found = trained(program, graph, 1, core=_net_py)
     assert found[:2] == wanted[:2] and found[2].outs == wanted[2].outs > 0
@@ -134,7 +134,7 @@ def test_pure_python_follows_the_plan_too():
 def test_predicting_writes_no_page_that_only_training_reads():
     graph = trained_net(1)
     network = values_for(graph, 1)
-    program = fit(network, full(graph), 1800, recompute=False, time_limit=60, gap=0.02).program
+    program = fit(network, full(graph), 1800, recompute=False, time_limit=600, gap=0.02).program
     shelf = trained(program, graph, 1)[2]
     outs = shelf.outs
     assert outs > 0
@@ -175,4 +175,4 @@ def test_a_layer_whose_weights_have_changed_does_not_run_again():
 def test_too_little_ram_says_how_much_is_needed():
     graph = trained_net(0)
     with pytest.raises(Infeasible, match="the smallest feasible RAM is"):
-        fit(values_for(graph, 0), full(graph), 100, time_limit=60, gap=0.02)
+        fit(values_for(graph, 0), full(graph), 100, time_limit=600, gap=0.02)

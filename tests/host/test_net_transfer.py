@@ -92,6 +92,7 @@ def test_a_store_that_truncates_destroys_the_network(case, classifier_only):
 
 
 @pytest.mark.case("J11")
+@pytest.mark.slow
 def test_without_scaling_only_the_classifier_learns(case, classifier_only):
     got = simulated(case, True, SPARSE, 0.1, scaling=False)
     assert abs(got - classifier_only) < 0.06

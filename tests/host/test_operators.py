@@ -28,7 +28,7 @@ SETUP = f"""
 import gc, sys
 from acclimate.store import operators
 from acclimate.store import CapsuleError
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, Wanted
 from nor import NorFlash
 from acclimate.store import Store
 load = operators.load_operators
@@ -62,7 +62,7 @@ def board(request):
     with open_board(name, **({"elf": FROZEN[name]} if name in FROZEN else {})) as opened:
         if name not in FROZEN:
             install(opened, ["store"], yes=True)
-        copy_model(opened)
+            copy_model(opened)
         opened.arch = ARCHS[name]
         yield opened
 
@@ -70,7 +70,7 @@ def board(request):
 @pytest.fixture
 def fresh(board):
     board.soft_reset()
-    board.exec(on_board(SETUP), 60)
+    board.exec(on_board(SETUP))
     return board
 
 
@@ -81,7 +81,7 @@ def test_an_operators_only_update_changes_them_without_a_reset(fresh, tmp_path, 
     difference = update(old, new)
     assert difference[5] == 3 and len(difference) < len(new) - 60  # operators only
     assert read(new).arch == (fields_of(read(new).sections[1][1])["arch"] if native else 0)
-    fresh.exec(f"store.swap_capsule({old!r})\nfirst = load(store)", 60)
+    fresh.exec(f"store.swap_capsule({old!r})\nfirst = load(store)")
     text = fresh.exec("print(first.scale(21), load(store) is first, weights())")
     assert text.split() == ["42", "True", "True"]
     text = fresh.exec(
@@ -90,7 +90,7 @@ def test_an_operators_only_update_changes_them_without_a_reset(fresh, tmp_path, 
         "print(len([name for name in sys.modules if name.startswith('op_')]))",
     )
     assert text.split() == ["63", "False", "True", "42", "2", "1"]
-    text = fresh.exec("store.rollback()\nprint(load(store).scale(21))", 60)
+    text = fresh.exec("store.rollback()\nprint(load(store).scale(21))")
     assert text.split() == ["42"]
 
 
@@ -111,12 +111,11 @@ def test_operators_come_from_the_board_s_own_flash_also_after_a_reset(fresh, tmp
     fresh.exec(OWN_FLASH)
     text = fresh.exec(
         f"store.swap_capsule({data!r}, True)\nprint(load(store).scale(21), weights())",
-        60,
     )
     assert text.split() == ["42", "True"]
     fresh.soft_reset()
-    fresh.exec(on_board(SETUP + OWN_FLASH), 60)
-    assert fresh.exec("print(load(store).scale(4))", 60) == "8\n"
+    fresh.exec(on_board(SETUP + OWN_FLASH))
+    assert fresh.exec("print(load(store).scale(4))") == "8\n"
 
 
 @pytest.mark.case("A18")
@@ -157,7 +156,6 @@ def test_native_code_of_another_board_is_refused_before_its_import(fresh, tmp_pa
     text = fresh.exec(
         f"refused(store.swap_capsule, {capsule(1, code)!r})\n"
         f"store.swap_capsule({unmarked!r})\nrefused(load, store)",
-        60,
     )
     first, second = text.splitlines()
     assert first.startswith("capsule refused, arch: made for ")
@@ -172,7 +170,6 @@ def test_damage_in_the_flash_after_the_boot_is_found_before_the_import(fresh, tm
         f"store.swap_capsule({data!r})\n"
         f"flash.data[store.slots.start(store.active) + {at}] ^= 4\n"
         "refused(load, store)",
-        60,
     )
     assert text.strip() == (
         "operators: capsule refused, integrity: SHA-256 of the content is not that of the header"
@@ -183,7 +180,6 @@ def test_a_model_without_operators_gives_none_and_no_model_an_error(fresh):
     plain = build({"WEIGHTS": WEIGHTS}, "NETWORK", 7, 1, key=KEY)
     text = fresh.exec(
         f"refused(load, store)\nstore.swap_capsule({plain!r})\nprint(load(store))",
-        60,
     )
     assert text.splitlines()[0].startswith("operators: no model") and "None" in text
 
@@ -260,7 +256,7 @@ def _check_files(board):
 
     with tempfile.TemporaryDirectory() as folder:
         one, two = (capsule(1, compiled(Path(folder), "x64", n, native=False)) for n in (2, 3))
-    board.exec(on_board(SETUP + NO_VFS), 60)
+    board.exec(on_board(SETUP + NO_VFS))
     text = board.exec(
         f"store.swap_capsule({one!r})\nprint(load(store).scale(4))\nold = files()\n"
         f"store.swap_capsule({two!r}, True)\nprint(load(store).scale(4))\n"
@@ -295,11 +291,11 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
     copy_model(board)
     board.soft_reset()
     larger = SETUP.replace("16 * 128, 128", "18 * 4096, 4096")
-    board.exec(on_board(larger) + "data = b''", 60)
+    board.exec(on_board(larger) + "data = b''")
     for at in range(0, len(data), 2048):
         board.exec(f"data += {data[at : at + 2048]!r}")
     text = board.exec(
-        "from acclimate.store.capsule import PROGRAM\nfrom acclimate.net import Net\n"
+        "from acclimate.store import PROGRAM\nfrom acclimate.net import Net\n"
         "store.swap_capsule(data)\ndata = None\nkernels = load(store, native='net')\n"
         "def part(kind):\n    at, size = store.section(kind)\n    out = bytearray(size)\n"
         "    store.readinto(kind, 0, out)\n    return out\n"

@@ -57,6 +57,7 @@ def resnet():
     return graph, Budget(operator_need(graph)[0])
 
 
+@pytest.mark.slow
 def test_resnet18_at_its_smallest_ram_is_proven(resnet):
-    answer = solve(*resnet, time_limit=100)
+    answer = solve(*resnet, time_limit=600)
     assert answer.proven and answer.energy == pytest.approx(0.6935618548, rel=1e-8)

@@ -106,7 +106,8 @@ def test_the_file_has_the_fields_of_the_format_and_no_others():
     data = json.loads(json.dumps(to_json(graph, budget, answer.plan, answer.claim())))
     assert set(data) == {"nodes", "resident_bytes", "budget", "plan", "claim"}
     assert set(data["budget"]) == {"ram_bytes", "deadline", "aux_bytes"}
-    assert set(data["claim"]) == {"energy", "peak_ram", "time", "lower_bound", "proven"}
+    claimed = {"energy", "peak_ram", "time", "lower_bound", "proven", "class_proven", "space"}
+    assert set(data["claim"]) == claimed
     unpaged = {"pageable"}  # the last gradient keeps no bytes
     assert all(FIELDS <= set(node) <= FIELDS | unpaged for node in data["nodes"])
     again, limits, plan, claim = from_json(data)

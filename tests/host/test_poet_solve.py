@@ -16,7 +16,7 @@ from acclimate_host.poet.problem import Budget, Graph, Node, PlanError
 from acclimate_host.poet.smallest import everything_kept, operator_need
 from acclimate_host.poet.solve import solve
 from bench.poet_random import compare, problem
-from harness.clock import Clock
+from harness.clock import HANG_S, Clock
 from harness.errors import naming
 
 GRAPHS = 500
@@ -59,7 +59,7 @@ def test_without_storage_only_recomputation_is_left(vgg):
     budget = Budget(int(0.75 * forward_bytes(vgg)), aux_bytes=0)
     answer = solve(vgg, budget)
     assert not any(kind.startswith("page") for kind, _ in answer.plan)
-    assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy
+    assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy * (1 - 1e-6)
 
 
 @pytest.mark.case("L6")
@@ -80,11 +80,18 @@ def test_a_deadline_between_the_fastest_and_the_free_plan_is_kept(vgg):
     assert answer.proven and answer.energy <= slow.energy
 
 
-def test_the_time_limit_gives_a_plan_with_a_bound():
+def test_the_time_limit_gives_a_plan_with_a_bound(monkeypatch):
+    clock = Clock().into(monkeypatch, "acclimate_host.poet.solve", "acclimate_host.poet.highs")
     graph = network_graph("bert", "m4")
     budget = Budget(forward_bytes(graph) // 2)
-    answer = solve(graph, budget, time_limit=2)
-    assert answer.seconds < 10 and answer.verdict.valid
+    phases = []
+
+    def over(state):
+        phases.append(state.phase)
+        clock.skip(HANG_S)
+
+    answer = solve(graph, budget, time_limit=HANG_S, progress=over)
+    assert phases == ["greedy"] and answer.verdict.valid
     assert 0 < answer.lower_bound < answer.energy and not answer.proven
 
 
@@ -104,19 +111,17 @@ def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
     assert solve(vgg, Budget(need)).verdict.peak_ram == need
 
 
-def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds(monkeypatch):
+def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds():
     graph = network_graph("resnet18_cifar", "m4")
     space = Space(paging=False)
     budget, need, kept = Budget(1, aux_bytes=0), operator_need(graph)[0], everything_kept(graph)
-    with monkeypatch.context() as patch:
-        Clock(runs=False).into(patch, "acclimate_host.poet.greedy")
-        Clock(runs=False, step_s=1).into(patch, "acclimate_host.poet.smallest")
-        plan, ram = smallest._by_greedy(graph, budget, space, need, 6)
-    assert evaluate(graph, replace(budget, ram_bytes=ram), plan).valid and need <= ram < kept
-    ram, least = smallest.smallest_ram(graph, budget, space, seconds=3)
-    assert need <= least <= ram <= kept
-    with pytest.raises(Infeasible, match=r"is at most \d+ bytes \(at least \d+\)|is \d+ bytes"):
+    found = smallest.smallest_ram(graph, budget, space, seconds=6)
+    assert need <= found.least <= found.bytes < kept
+    verdict = evaluate(graph, replace(budget, ram_bytes=found.bytes), found.plan)
+    assert verdict.valid and verdict.peak_ram == found.bytes
+    with pytest.raises(Infeasible) as caught:
         smallest.refuse(graph, budget, space, seconds=1)
+    assert need <= caught.value.smallest_ram <= kept
 
 
 def test_everything_kept_is_enough_for_the_plan_that_only_computes(vgg):

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The tree over counts, and the linear program that only has the rows that matter."""
 
-import itertools
-
 import numpy as np
 import pytest
 
-from acclimate_host.poet import greedy, highs, tree
-from acclimate_host.poet import solve as solving
+from acclimate_host.poet import complete, greedy, highs, tree
+from acclimate_host.poet import search as searching
 from acclimate_host.poet.column_values import tidy, values_of
 from acclimate_host.poet.exhaustive import search
 from acclimate_host.poet.graphs import forward_bytes, network_graph
@@ -25,21 +23,29 @@ def model_of(graph, budget):
     return build(graph, budget, space, positions(graph, budget, space))
 
 
+def _one_walk(search, watch):
+    steps = search.walks.next() if search.plan is None else None
+    if steps is not None:
+        search.offer(steps)
+
+
 @pytest.fixture
 def forced(monkeypatch):
     """Every gap goes to the tree, and no cuts or good plans come before it."""
     nodes = []
-    plans, run = greedy.plans, tree.Tree.run
+    run = tree.Tree.run
 
     def counted(self, *arguments):
         bound = run(self, *arguments)
         nodes.append(self.nodes)
         return bound
 
-    monkeypatch.setattr(solving, "_COUNTED", (0, 10**9))
-    monkeypatch.setattr(solving, "_WIDE_GAP", 1e-9)
+    monkeypatch.setattr(complete, "MOST_NODES", 0)
+    monkeypatch.setattr(searching, "_COUNTED", 0)
+    monkeypatch.setattr(searching, "_WIDE", 1e-9)
+    monkeypatch.setattr(searching.Search, "_near", lambda *_: True)
+    monkeypatch.setattr(searching.Search, "walk", _one_walk)
     monkeypatch.setattr(Root, "cut", lambda *_: True)
-    monkeypatch.setattr(greedy, "plans", lambda *a: itertools.islice(plans(*a), 1))
     monkeypatch.setattr(tree.Tree, "run", counted)
     return nodes
 
@@ -52,16 +58,25 @@ def bare(forced, monkeypatch):
     return forced
 
 
-@pytest.mark.parametrize("kind", ["forced", "bare"])
-def test_the_tree_agrees_with_exhaustive_search(kind, request):
-    nodes, faults = request.getfixturevalue(kind), {}
+def test_the_tree_agrees_with_exhaustive_search(forced):
+    faults = {}
     for seed in range(120):
         graph, budget = training(seed)
         fault = differs(graph, budget, search(graph, budget))
         if fault:
             faults[seed] = fault
-    assert not faults
-    assert len(nodes) > 5 and (kind == "forced" or sum(nodes) > 2 * len(nodes))
+    assert not faults and len(forced) > 5
+
+
+def test_without_cuts_the_tree_proves_less_and_nothing_wrong(bare):
+    for seed in range(60):
+        graph, budget = training(seed)
+        best = search(graph, budget)
+        if best is not None:
+            answer = solve(graph, budget)
+            assert answer.energy == pytest.approx(best[0], rel=1e-6), seed
+            assert answer.class_proven and answer.lower_bound <= best[0] * (1 + 1e-9)
+    assert sum(bare) > 2 * len(bare)
 
 
 def test_one_thread_finds_the_same_optimum_as_several(forced):

@@ -44,6 +44,6 @@ def test_smallest_solver_trains_without_a_report(seed):
     run("svm_linear", str(seed))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_networks_train_and_damaged_programs_fail_without_a_report(seed):
     run("net", str(seed))

@@ -13,7 +13,7 @@ from acclimate_host.paths import repository
 
 def test_discounts_are_those_of_the_formula():
     for rank in range(1, 129):
-        assert acceptance.discount(rank) == int(32768 / math.log2(rank + 1))
+        assert acceptance._discount(rank) == int(32768 / math.log2(rank + 1))
 
 
 def test_score_is_that_of_floating_point():

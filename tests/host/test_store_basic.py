@@ -4,8 +4,7 @@
 import capsule_cases as cases
 import pytest
 
-from acclimate.store import CapsuleError, Store, StoreError
-from acclimate.store.capsule import WEIGHTS, Wanted
+from acclimate.store import WEIGHTS, CapsuleError, Store, StoreError, Wanted
 from acclimate_host.capsules.build import build, head_bytes, read
 from acclimate_host.capsules.delta import update
 from acclimate_host.testing.nor import NorFlash

@@ -59,7 +59,7 @@ _ON_FLASH = """
 import _codec, qboard
 from acclimate import _native
 _native.register('codec', _codec)
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.flash import BlockFlash
 from acclimate.store import Store
 from capsule_vectors import BASE, KEY, TARGET, UPDATE

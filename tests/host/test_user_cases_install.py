@@ -145,7 +145,7 @@ def test_each_board_gets_its_own_native_modules_without_being_told(runtime):
     file = package.natives(arch)["_codec"].read_bytes()
     assert runtime.get_bytes(runtime.lib + FOLDER + "/_codec.mpy") == file
     code = "from acclimate import _native\n_native.load('codec')\nprint(_native.reason('codec'))"
-    assert runtime.exec(code, 60) == "loaded\n"
+    assert runtime.exec(code) == "loaded\n"
 
 
 @pytest.mark.case("A10")

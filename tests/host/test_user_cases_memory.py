@@ -65,9 +65,8 @@ def test_a_model_larger_than_the_largest_block_says_both(board):
     board.exec(f"from acclimate.net import Net, bytes_needed\np = bytearray({PROGRAM!r})")
     board.exec(
         f"w = {WEIGHTS!r}\nfrom acclimate import _buffers as heap\nfrom acclimate import _native",
-        30,
     )
-    board.exec("Net(p, w).predict(bytes(16))", 60)  # it works, and loads what it needs
+    board.exec("Net(p, w).predict(bytes(16))")  # it works, and loads what it needs
     board.exec("import struct\np[8:12] = struct.pack('<I', 40000)")
     board.exec(_PIECES.format(left=30 * KB))
     need, _, largest = numbers(outcome(board, "Net(p, w, check=False)"))

@@ -264,7 +264,7 @@ _TLS = """
 import gc, ssl
 from acclimate.store import delta
 from acclimate.store import core as store
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.pull import Client
 from acclimate.flash import FileFlash
 from acclimate.store import Store

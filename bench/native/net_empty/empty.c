@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that do nothing, so that a program's run costs what its interpreter costs. */
 #include "net_kernels.h"
-#include "net_read.h"
 
 int net_conv_fast(const net_conv_args *k, uint32_t first, uint32_t end) {
     (void)k;
@@ -33,10 +32,4 @@ void net_pool(const net_conv_args *k, int is_max) {
 
 void net_pad(const net_conv_args *k) {
     (void)k;
-}
-
-int net_train(net_reader *r, uint32_t op) {
-    (void)r;
-    (void)op;
-    return 0;
 }

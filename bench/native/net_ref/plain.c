@@ -81,7 +81,7 @@ int plain_pointwise_gradient(const plain_layer *k, const int8_t *g, const int8_t
                 sums[i] += h * w[c * k->cin + i];
             }
         }
-        s = net_store_sums(sums, (uint32_t)k->cin, at, 1, s, gx, 1, (uint32_t)(at - gx), 0);
+        s = net_store_block(sums, (uint32_t)k->cin, at, 1, s, gx, 1, (uint32_t)(at - gx), 0);
     }
     return s;
 }

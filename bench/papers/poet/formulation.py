@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from acclimate_host.poet.answer import Answer, Infeasible
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.graphs import GRADIENT
+from acclimate_host.poet.held import GRACE_S, can_hold, held
 from acclimate_host.poet.problem import PlanError
 from acclimate_host.poet.pulp_solver import pick, require, run, variable
 
@@ -202,10 +203,17 @@ def answer(graph, budget, solver="highs", time_limit=None):
 
     Executed, its plan may break the limits: its verdict says so. Raises Infeasible or PlanError.
     """
-    found = solve_paper(graph, budget, solver=solver, time_limit=time_limit)
-    if found.status == "infeasible":
+
+    def run():
+        return solve_paper(graph, budget, solver=solver, time_limit=time_limit)
+
+    if time_limit is not None and can_hold():  # the building of the problem, too
+        found = held(run, time_limit + GRACE_S)
+    else:
+        found = run()
+    if found is not None and found.status == "infeasible":
         raise Infeasible(f"Algorithm 1 has no plan for {budget.ram_bytes} bytes of RAM")
-    if found.status == "no answer":
+    if found is None or found.status == "no answer":
         raise PlanError(f"no plan found within {time_limit:g} s; give more time or RAM")
     done = found.status == "optimal"
     bound = found.energy if done else sum(node.compute_energy for node in graph.nodes)

@@ -31,14 +31,20 @@ class FloatNet(Net):
 
     _dtype = 1
 
-    def _load(self):
-        native = _native.load("net_f32")
-        if native is None:
+    def _load(self, trains, needs):
+        self._native = _native.load("net_f32")
+        if self._native is None:
             raise NetError("float32: no native module here; compile the network as int8")
-        return native
+
+    def _load_trainer(self):
+        if self._trainer is self._native:
+            raise NetError("float32: _net_f32_train is not installed: install again")
+        self._trainer = _native.load("net_f32_train") or self._native
 
     def set_rate(self, rate, exponent=0):
         """Set the learning rate to rate * 2**exponent."""
+        if self._trainer is None and self._end > self._until:
+            self._load_trainer()
         struct.pack_into("<f", self._arena, self._state + _S_RATE_MANTISSA, rate * 2.0**exponent)
 
     def outputs(self):

@@ -47,6 +47,7 @@ _P_FORWARD = const(52)
 _P_TRAINING = const(54)
 _P_WINDOWS = const(56)
 _P_OUTPUT_ZERO = const(58)
+_P_NEEDS = const(59)
 _P_INPUT_SCALE = const(60)
 _P_OUTPUT_SCALE = const(64)
 _P_INPUT = const(68)
@@ -67,7 +68,7 @@ _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
 _NOT_FINITE = const(-3)
-_NO_KERNEL = const(-4)
+_OTHER = const(3)
 # program: end
 # layout: begin
 _SEC_WEIGHTS = const(2)
@@ -117,6 +118,12 @@ def _is_whole(program, at, start, always):
     return found == bytes(program[at : at + 4])
 
 
+def _interpreter():
+    from acclimate.net import interpreter
+
+    return interpreter
+
+
 def _no_room(need):
     """Return what to say when the heap has no such block: needed, free and the largest one."""
     try:
@@ -158,11 +165,12 @@ class Net:
             raise NetError(_no_room(need)) from None
         if len(arena) < need:
             raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
-        self._native = self._load()
         self._program, self._arena, self._pager = program, memoryview(arena), pager
         self._par, self._views = array("i", [0] * 9), {}
         self._until = _number(program, _P_FORWARD, 2)
         self._end = self._until + _number(program, _P_TRAINING, 2)
+        self._native = self._trainer = None
+        self._load(self._end > self._until, program[_P_NEEDS])
         self._state = _number(program, _P_STATE)
         self._output, self._classes = _number(program, _P_OUTPUT), _number(program, _P_OUTPUTS, 2)
         self.input_bytes = _number(program, _P_INPUT_BYTES)
@@ -173,8 +181,6 @@ class Net:
         if program[_P_DTYPE] != self._dtype:
             raise NetError("program: float32 runs in acclimate.net.float32.FloatNet, int8 in Net")
         status = self._native.run(program, self._arena, b"", self._par)
-        if status == _NO_KERNEL:
-            raise NetError("program: this module trains biases and dense layers only, plainly")
         if status != _DONE:
             raise NetError(
                 "program: damaged, at no multiple of 4, or for another native module "
@@ -182,11 +188,18 @@ class Net:
             )
         self.reset(weights, seed)
 
-    def _load(self):
-        native = _native.load("net")
-        if native is None:
-            from acclimate.net import interpreter as native
-        return native
+    def _load(self, trains, needs):
+        """Load the module that predicts; where one does all, a program that trains takes that."""
+        if trains:
+            self._trainer = _native.load("net_all") if needs else _native.load("net_dense")
+        self._native = self._trainer or _native.load("net") or _interpreter()
+
+    def _load_trainer(self):
+        """Load the module that trains, where the other one does not do it too."""
+        if self._trainer is None:
+            self._trainer = _native.load("net_train") or self._native
+        elif self._trainer is self._native:
+            self._trainer = _interpreter()
 
     # ---- state -----------------------------------------------------------------------------
 
@@ -252,6 +265,8 @@ class Net:
 
     def set_rate(self, rate, exponent=None):
         """Set the learning rate: a number, or rate * 2**exponent with both integers."""
+        if self._trainer is None and self._end > self._until:
+            self._load_trainer()  # here, so that no step has to
         mantissa, exponent = _mantissa(rate, exponent or 0)
         self._put(_S_RATE_MANTISSA, mantissa)
         self._put(_S_RATE_EXPONENT, exponent)
@@ -356,8 +371,15 @@ class Net:
 
     def _run(self, x, budget):
         """Run up to `budget` instructions; return whether more are to come."""
+        native = self._native
         self._par[_BUDGET] = budget
-        status = self._native.run(self._program, self._arena, x, self._par)
+        status = native.run(self._program, self._arena, x, self._par)
+        while status == _OTHER:  # the module that trains, and back for a forward layer
+            if self._trainer is None or self._trainer is self._native:
+                self._load_trainer()
+                continue
+            native = self._trainer if native is self._native else self._native
+            status = native.run(self._program, self._arena, x, self._par)
         if status == _DONE:
             return False
         if status == _PAGE:

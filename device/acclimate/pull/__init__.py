@@ -14,6 +14,5 @@ _NAMES = {
     "SerialPull": "acclimate.pull.serial",
     "make_report": "acclimate.pull.reports",
     "send_report": "acclimate.pull.reports",
-    "outcome_of": "acclimate.pull.reports",
 }
 __getattr__ = _face("acclimate.pull", _NAMES)

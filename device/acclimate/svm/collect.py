@@ -10,7 +10,9 @@ from acclimate.svm import parameters as P
 from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
-_IMPRECISE = 0.02
+_IMPRECISE, _IMPRECISE_POWER = 0.01, 0.0075  # of the largest answer; a power's errors add up
+_LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
+_FLOAT_STEP = 2.0**-24
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
 
 
@@ -53,62 +55,76 @@ def collect(job):
 def trouble(job, status):
     """What is wrong with the present pair, with the next step, or None; in pieces."""
     n = len(job.rows)
-    share = _share_of(job)
-    sums = [0, 0, 0]  # answers with the larger sign, own weights, and what others add to them
-    count = square = 0
+    rows, wrong = job.rows, job.wrong
+    one, square = (65536, 0) if job.fixed else (1.0, 0.0)
     bias = job.word(P.BIAS)
-    unit = 1.0 / 65536 if job.fixed else 1.0
+    border, other = one + bias, bias - one  # what is left of y is below it: answered +1
+    positive = count = 0
+    top = one
     for at in range(0, n, SAMPLES_AT_ONCE):
         end = min(at + SAMPLES_AT_ONCE, n)
         alphas = job.words(P.HEAD + at, P.HEAD + end)
         lefts = job.words(P.HEAD + n + at, P.HEAD + n + end)
+        top = max(top, max(lefts), -min(lefts))
         for t in range(end - at):
-            b, v = alphas[t], lefts[t]
-            positive = job.rows[at] >= 0
-            f = (1.0 if positive else -1.0) - v * unit  # decision without the bias
-            sums[0] += f + bias * unit > 0
-            own = b * share
-            if job.wrong and (f + bias * unit > 0) != positive:
-                r = job.rows[at]
-                job.wrong[r if positive else ~r] = 1
-            count += b != 0
-            square += own * own
-            sums[1] += abs(own)
-            sums[2] += abs(f - own)
-            at += 1
+            r = rows[at + t]
+            says = lefts[t] < (border if r >= 0 else other)
+            if says:
+                positive += 1
+            b = alphas[t]
+            if b:
+                count += 1
+                square += (b * 2.0**-30) ** 2 if job.fixed else b * b
+                if wrong and says != (r >= 0):
+                    wrong[r if r >= 0 else ~r] = 1
         yield
     if status == P.CAPPED:
         return "max_iter: stopped after %d steps: scale features, lower C or raise max_iter" % (
             job.m.max_iter
         )
-    rbf = job.kind == RBF
-    if sums[0] in (0, n):
-        if rbf and count == n and sums[2] < _ALONE * sums[1]:
-            return "gamma: rows know only themselves, one class is answered: lower gamma"
+    alone = job.kind == RBF and n >= 8 and count == n and (yield from _alone(job))
+    if positive in (0, n) and not alone:
         return "C: one class is answered for every row: raise C%s or use class_weight" % (
-            " or gamma" if job.kind != LINEAR else ""
+            "" if job.kind == LINEAR else " or gamma"
         )
-    if rbf and n >= 8 and count == n and sums[2] < _ALONE * sums[1]:
-        return "gamma: all %d rows are support vectors that know only themselves: lower gamma" % n
-    if job.fixed:
-        return _imprecise(job, square)
-    return None
+    if alone:
+        return "gamma: %d rows are support vectors that know only themselves: lower gamma" % n
+    return _imprecise(job, square, top / one)
 
 
-def _share_of(job):
-    """Real value of an alpha's last bit times the kernel value of a row with itself (RBF: 1)."""
-    return 2.0 ** -job.par[P.SCALE] if job.fixed else 1.0
+def _alone(job):
+    """True when other rows add next to nothing to what a row's own coefficient says; in pieces."""
+    n = len(job.rows)
+    share = 2.0 ** -job.par[P.SCALE] if job.fixed else 1.0  # a row's kernel with itself is 1
+    unit = 1.0 / 65536 if job.fixed else 1.0
+    own = others = 0.0
+    for at in range(n):
+        b = job.word(P.HEAD + at) * share
+        f = (1.0 if job.rows[at] >= 0 else -1.0) - job.word(P.HEAD + n + at) * unit
+        own += abs(b)
+        others += abs(f - b)
+        if not (at + 1) % SAMPLES_AT_ONCE:
+            yield
+    return others < _ALONE * own
 
 
-def _imprecise(job, square):
-    """Text when the 16 bits of kernel values in the fixed state decide nothing surely."""
+def _imprecise(job, square, top):
+    """Text when errors of kernel values, times the coefficients, decide as much as the rows."""
     par = job.par
-    if job.kind != RBF and par[P.K_SHIFT] == 0 and not job.kind == POLY:
+    if not job.fixed:
+        unit = job.word(_LARGEST) * _FLOAT_STEP
+    elif job.kind == LINEAR and par[P.K_SHIFT] == 0:
         return None  # exact
-    error = square**0.5 * 2.0 ** par[P.K_EXP]
-    if error <= _IMPRECISE:
+    else:
+        unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
+    error = square**0.5 * unit
+    if error <= (_IMPRECISE_POWER if job.kind == POLY else _IMPRECISE) * top:
         return None
-    return "C: decisions may be off by %.2g in fixed point: lower C or use state='float'" % error
+    return "C: answers may be off by %.2g of %.2g: lower C, use scale=True%s" % (
+        error,
+        top,
+        " or state='float'" if job.fixed else "",
+    )
 
 
 def _weights(job):

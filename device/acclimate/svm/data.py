@@ -9,12 +9,17 @@ is a generator that yields in between and returns its result.
 from array import array
 from math import floor
 
+from acclimate.svm.model import native
 from acclimate.svm.parameters import PIECE, rows_at_once
 
 _RANGE = {"B": (0, 255), "b": (-128, 127), "h": (-32768, 32767)}
 _CODE = {"uint8": "B", "int8": "b", "int16": "h", "float32": "f"}
 _FAR = 16  # middles of features, squared, against their spans: from here on rows are moved
 _F32_MAX = 3.4028234e38
+
+
+_store = getattr(native, "store", None)  # without them the same is done in Python
+_widen = getattr(native, "widen", None)
 
 
 def storage_code(name):
@@ -96,7 +101,7 @@ def check_row(row, i, d):
 
 
 def scan(X, n, d, flat):
-    """(min, max, whole numbers?) over all rows, in pieces."""
+    """(min, max, whole numbers?, (least, largest of each feature) or None), in pieces."""
     lo = hi = None
     if flat and not isinstance(X, (list, tuple)) and isinstance(X[0], int):
         for at in range(0, n * d, 8 * PIECE):  # a buffer of integers holds nothing else
@@ -104,17 +109,52 @@ def scan(X, n, d, flat):
             lo = min(part) if lo is None else min(lo, min(part))
             hi = max(part) if hi is None else max(hi, max(part))
             yield
-        return lo, hi, True
+        return lo, hi, True, None
     whole = True
     pause = rows_at_once(d)
+    spans = _Spans(d) if _widen is not None else None
     for i in range(n):
-        a, b, w = check_row(X[i * d : i * d + d] if flat else X[i], i, d)
-        lo = a if lo is None or a < lo else lo
-        hi = b if hi is None or b > hi else hi
+        row = X[i * d : i * d + d] if flat else X[i]
+        w = -1 if spans is None else spans.take(row)
+        if w < 0:
+            if spans is not None:  # something to say about this row, or beyond the native code
+                lo, hi = spans.limits(lo, hi)
+                spans = None
+            a, b, w = check_row(row, i, d)
+            lo = a if lo is None or a < lo else lo
+            hi = b if hi is None or b > hi else hi
         whole = whole and w
         if not (i + 1) % pause:
             yield
-    return lo, hi, whole
+    if spans is not None:
+        lo, hi = spans.limits(lo, hi)
+        low, high = spans.low, spans.high
+        if whole:
+            lo, hi = int(lo), int(hi)
+            low, high = [int(v) for v in low], [int(v) for v in high]
+        return lo, hi, bool(whole), (low, high)
+    return lo, hi, bool(whole), None
+
+
+class _Spans:
+    """Least and largest value of each feature, by native code."""
+
+    def __init__(self, d):
+        self.low = array("f", (_F32_MAX for _ in range(d)))
+        self.high = array("f", (-_F32_MAX for _ in range(d)))
+        self._row = array("f", bytes(4 * d))
+
+    def take(self, row):
+        """1: whole numbers, 0: real ones, -1: look yourself."""
+        try:
+            return _widen(self.low, self.high, row, self._row)
+        except TypeError:  # no numbers
+            return -1
+
+    def limits(self, lo, hi):
+        """Least and largest of all, when any row was taken."""
+        a, b = min(self.low), max(self.high)
+        return (lo, hi) if a > b else (a, b)
 
 
 def smallest_code(lo, hi, whole, floats):
@@ -148,7 +188,17 @@ def shift_for(code, lo, hi, whole, d):
         shift += 1
     while shift > -24 and top * 2.0**shift > b:
         shift -= 1
-    return shift
+    return shift or -1  # 0 stands for whole numbers
+
+
+def code_of(X):
+    """Type code of a buffer's items, or None where it does not tell."""
+    if isinstance(X, (bytes, bytearray)):
+        return "B"
+    have = getattr(X, "typecode", None) or getattr(X, "format", None)
+    if not have and isinstance(X, array):
+        have = repr(X[0:1])[7]  # MicroPython has no typecode, but prints it
+    return have
 
 
 def same_items(X, code):
@@ -209,7 +259,7 @@ def _centre(low, high, whole, code, floats):
         return None
     middle = [low[j] * 0.5 + high[j] * 0.5 for j in range(d)]
     if whole:
-        middle = [floor(v + 0.5) for v in middle]
+        middle = [floor(v + 0.5) for v in middle]  # also where the spans came as floats
     if whole and (code == "h" or not floats) and max(-min(low), max(high)) < 1 << 30:
         top = max(max(high[j] - middle[j], middle[j] - low[j]) for j in range(d))
         if top <= 32767:
@@ -230,7 +280,7 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True):
     n, d, flat = shape_of(X, y)
     classes = yield from classes_of(y)
     code = None if storage is None else storage_code(storage)
-    lo, hi, whole = yield from scan(X, n, d, flat)
+    lo, hi, whole, spans = yield from scan(X, n, d, flat)
     if scale:
         from acclimate.svm.scaler import fit_pieces
 
@@ -240,12 +290,14 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True):
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
+        if code == "B" and hi <= 127 and flat and code_of(X) == "b":
+            code = "b"  # rows will be of this type, too
     warning = None
     if code in "hf" or hi - lo > 100:
         from acclimate.svm.scaler import range_warning, ranges
 
         yield
-        low, high = yield from ranges(X, n, d, flat)
+        low, high = spans or (yield from ranges(X, n, d, flat))
         warning = range_warning(low, high)
         yield
         if centre and code in "hf":
@@ -267,7 +319,9 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True):
         raise out_of_memory(size, "samples") from None
     pause = rows_at_once(d)
     for i in range(n):
-        store_into(buf, i * d, X[i * d : i * d + d] if flat else X[i], code, shift)
+        row = X[i * d : i * d + d] if flat else X[i]
+        if shift or _store is None or not _store(buf, i * d, row, d):
+            store_into(buf, i * d, row, code, shift)
         if not (i + 1) % pause:
             yield
     return buf, code, shift, n, d, classes, None, warning

@@ -332,8 +332,7 @@ def load(cls, path):
         scale=hasattr(scaler, "divisor"),
         state="fixed" if model.fixed else "float",
     )
-    m._take(model)
-    m.scaler = scaler
+    m._take(model, scaler)
     if labels is not None:
         from acclimate.svm.incremental import samples_of
 

@@ -3,7 +3,7 @@
 
 At most `budget` samples are kept. When a new one finds no room, the kept sample that matters
 least gives way: first the one farthest from all margins among those that support nothing, else
-the one with the smallest coefficients. Where the model answers more than a quarter of the kept
+one drawn by chance. Where the model answers more than a sixteenth of the kept
 rows wrong, their labels are suspected: the one that it contradicts most gives way first.
 Training then goes on from the former coefficients, whose balance the solver repairs.
 """
@@ -15,7 +15,7 @@ from acclimate.svm.model import uses_fixed
 from acclimate.svm.train import Job
 
 _FAR = 64
-_WRONG_SHARE = 4  # more than a quarter of the kept rows answered wrong: such rows go first
+_WRONG_SHARE = 16  # more than a sixteenth of the kept rows answered wrong: such rows go first
 
 
 class Samples:
@@ -28,6 +28,7 @@ class Samples:
         self.code = code
         self.shift = shift
         self.scaled = scaled
+        self.seed = 1
         self.wrong = wrong  # 1 for rows that the last training answers wrong, or None
 
     def put(self, at, row, label):
@@ -82,32 +83,37 @@ def _coefficients(model):
 
 def _least_useful(model, samples, known):
     """Index of the stored sample to give up, in pieces; never the last one of its label."""
-    best = -1
-    best_key = None
-    values = array("f", bytes(4 * len(model.pairs)))
     counts = {}
     for label in samples.labels:
         counts[label] = counts.get(label, 0) + 1
+    many = len(samples.labels)
+    fair = max(1, many // (2 * len(counts)))  # a label that is rare here gives nothing away
+    values = array("f", bytes(4 * len(model.pairs)))
     wrong = samples.wrong
-    hoarded = wrong is not None and sum(wrong) * _WRONG_SHARE > len(samples.labels)
-    for at in range(len(samples.labels)):
+    suspected = wrong is not None and sum(wrong) * _WRONG_SHARE > many
+    best = -1
+    best_key = None
+    for at in range(many):
         label = samples.labels[at]
-        if counts[label] < 2:
+        if counts[label] <= fair:
             continue
-        weight = 0
-        for pair in known.values():
-            weight += abs(pair.get(at, 0))
-        # Support vectors rank behind all others, and among themselves by their weight.
-        if hoarded and wrong[at]:
-            key = (-1, -_distance(model, samples, at, label, values))
-        elif weight:
-            key = (1, weight)
-        else:
-            key = (0, -_distance(model, samples, at, label, values))
-        if best_key is None or key < best_key:
-            best_key = key
-            best = at
-        yield
+        contradicted = suspected and wrong[at]
+        if contradicted or not any(at in pair for pair in known.values()):
+            key = (contradicted, _distance(model, samples, at, label, values))
+            if best_key is None or key > best_key:
+                best_key = key
+                best = at
+            yield
+    if best >= 0:
+        return best
+    for _ in range(many):
+        samples.seed = (samples.seed * 16333 + 12345) & 0xFFFF
+        at = samples.seed * many >> 16
+        if counts[samples.labels[at]] > fair:
+            return at
+    for at in range(many):
+        if counts[samples.labels[at]] > 1:
+            return at
     return best
 
 

@@ -72,7 +72,7 @@ def prepare(par, X, rows):
             yield
     shift = steps = exponent = 0
     if par[2] == 2:
-        while (top * 4) >> shift > 0x1FFFF:
+        while (top * 4) >> shift > 0x1FFFF and not _reaches_zero(par, shift):
             shift += 1
         exponent = -14
     else:
@@ -93,6 +93,12 @@ def prepare(par, X, rows):
     par[13] = shift
     par[14] = steps
     par[15] = exponent
+
+
+def _reaches_zero(par, k_shift):
+    """Whether the largest distance that this shift tells apart has a kernel value of 0."""
+    shift = par[10] - k_shift - 12
+    return shift < 0 or shift <= 31 and 0x1FFFF * par[9] >> shift >= 15 << 12
 
 
 def value(par, X, a, x, b):

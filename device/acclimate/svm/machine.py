@@ -105,6 +105,7 @@ class SVM:
         self._scale = scale
         self._model = None
         self._job = None
+        self._native = self._said = None
         self.warning = None
         self.n_iter = self.n_support = 0
         self.gap = 0.0
@@ -157,18 +158,24 @@ class SVM:
             from acclimate.svm.incremental import samples_of
 
             self.samples = samples_of(model, job.y, job.wrong)
-        self._take(model)
-        self.scaler = job.scaler
+        self._take(model, job.scaler)
         self._job = None
         warning = "; ".join(job.notes) or None
-        if warning and warning != self.warning:
+        if warning and warning.split(":")[0] != self._said:
+            self._said = warning.split(":")[0]  # a kind of trouble is printed once
             print("SVM:", warning)
         self.warning = warning
 
-    def _take(self, model):
+    def _take(self, model, scaler):
         """Use `model` from now on, and show its state."""
         model.settle()
         self._model = model
+        self.scaler = scaler
+        if self._native is not None:
+            del self.predict
+        self._native = call = model.native_call(self._predict, scaler)
+        if call is not None:
+            self.predict = call  # found before the method below: a row is one native call
         self.n_iter = model.n_iter
         self.gap = model.gap
         self.converged = model.converged
@@ -179,13 +186,34 @@ class SVM:
         if self._model is None:
             if self._job is None:
                 raise ValueError("SVM: expected a fitted model, got none: call fit first")
-            self._take(self._job.model())
-            self.scaler = self._job.scaler
+            self._take(self._job.model(), self._job.scaler)
         return self._model
 
     def predict(self, row: "list | ReadableBuffer") -> int:
         """Label of one row of `d` numbers. Does not allocate on the native path."""
+        return self._predict(row)
+
+    def _predict(self, row):
         return self._ready().predict(row if self.scaler is None else self.scaler.row(row))
+
+    def predict_many(self, rows, out: "WriteableBuffer") -> "WriteableBuffer":
+        """Labels of ``len(out)`` rows into `out`, and return it.
+
+        :param rows: list of rows, or a flat buffer of them
+        :param out: ``bytearray``; a label takes a byte
+        :raises ValueError: rows that do not fit `out` or the model; `out` may be half filled
+        """
+        model = self._ready()
+        if self._native is not None and model.core.predict_many(self._native, rows, out) >= 0:
+            return out
+        from acclimate.svm.data import shape_of
+
+        n, d, flat = shape_of(rows, out)
+        if d != model.d:
+            raise ValueError("rows: expected %d features, got %d" % (model.d, d))
+        for i in range(n):
+            out[i] = self.predict(rows[i * d : i * d + d] if flat else rows[i])
+        return out
 
     def decision(self, row: "list | ReadableBuffer", out: "WriteableBuffer | None" = None):
         """Decision value of one row: a number, or one per pair of classes.

@@ -142,6 +142,27 @@ class Model:
                 if pair.rounded is None:
                     pair.rounded = integer_weights(pair.w, self.d, self.code)
 
+    def native_call(self, slow, scaler):
+        """What answers a row in one native call, or None; `slow` is called where that cannot."""
+        make = getattr(self.core, "model", None)
+        offset = None
+        if scaler is not None:
+            offset = getattr(scaler, "offset", None) if self.code == "f" else None
+            if offset is None or hasattr(scaler, "divisor"):
+                return None
+        if make is None or self.shift:
+            return None
+        parts = [self.d, self._xtype, 1 if self._whole else 0, self.classes, self._out, self._row]
+        parts.append(offset)
+        parts.append(None if self.kind == LINEAR else self.x)
+        for pair in self.pairs:
+            if pair.w is not None:
+                parts.append(pair.w if pair.rounded is None else pair.rounded)
+            else:
+                bias = array("i" if self.fixed else "f", (pair.bias,))
+                parts.extend((pair.beta, pair.rows, pair.par, bias))
+        return make(slow, tuple(parts))
+
     def _enter(self, row):
         """`row` as the solver takes it: as it is when its type is right, or a checked copy."""
         if len(row) != self.d:
@@ -155,13 +176,20 @@ class Model:
                     return row
             elif kind is array:
                 # MicroPython does not tell the type; the native module checks the size.
-                if getattr(row, "typecode", self.code) == self.code and (
-                    self.code == "f" or not isinstance(row[0], float)
-                ):
+                have = getattr(row, "typecode", None)
+                if have == self.code or (have is None and self._holds(row)):
                     return row
             elif kind is memoryview and getattr(row, "format", self.code) == self.code:
                 return row
         return self._copy(row)
+
+    def _holds(self, row):
+        """Whether the numbers of an array of unknown type are those of the store's type."""
+        if self.code == "f" or isinstance(row[0], float):
+            return self.code == "f"
+        if self.code == "h":
+            return True
+        return min(row) >= 0 if self.code == "B" else max(row) <= 127
 
     def _copy(self, row):
         """`row`, checked, in a buffer of the store's type that the next call reuses."""

@@ -323,7 +323,7 @@ class Job:
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
         lost = self.word(P.N_SUPPORT) == 0
-        if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1):
+        if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1 and not self.fixed):
             self._too_large()
         pair = yield from collect(self)
         self.pairs.append(pair)

@@ -9,6 +9,7 @@
 import hashlib
 import hmac
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acclimate_host.capsules.layout import ENUMS, HEADER, NUMBER_MAX, SECTION, SECTIONS_MAX
@@ -35,7 +36,7 @@ class Capsule:
     kind: str
     model: int
     version: int
-    sections: tuple
+    sections: tuple[tuple[str, bytes], ...]
     flags: int
     arch: int
     abi: int
@@ -47,25 +48,25 @@ class Capsule:
     total: int
     intact: bool
 
-    def authentic(self, key, data):
+    def authentic(self, key: bytes, data: bytes) -> bool:
         """Tell whether the tag of the capsule's bytes was made with the key."""
         return hmac.compare_digest(self.tag, _sign(data[:_TAG], key))
 
 
 def build(
-    sections,
-    kind,
-    model,
-    version,
+    sections: Mapping[str, bytes],
+    kind: str,
+    model: int,
+    version: int,
     *,
-    key=None,
-    flags=0,
-    arch=0,
-    abi=0,
-    temperature=256,
-    board=0,
-    device=0,
-):
+    key: bytes | None = None,
+    flags: int = 0,
+    arch: int = 0,
+    abi: int = 0,
+    temperature: int = 256,
+    board: int = 0,
+    device: int = 0,
+) -> bytes:
     """Return a capsule of sections, a dictionary of type name -> bytes, in that order.
 
     :param key: bytes (16 to 64) for the HMAC-SHA-256 tag; the tag is zero without one.
@@ -106,15 +107,16 @@ def build(
     return head + digest + tag + after
 
 
-def head_bytes(data):
+def head_bytes(data: bytes | bytearray) -> int:
     """Return how many bytes the header and section table of a capsule take."""
     return HEADER.bytes + SECTION.bytes * data[HEADER.offset("sections")]
 
 
-def section_ranges(data):
+def section_ranges(data: bytes | bytearray) -> list[tuple[int, int, int]]:
     """Return a list of (type number, start, end) of a capsule's sections."""
     count = data[HEADER.offset("sections")]
-    at, ranges = head_bytes(data), []
+    at = head_bytes(data)
+    ranges: list[tuple[int, int, int]] = []
     for index in range(count):
         entry = data[HEADER.bytes + index * SECTION.bytes :][: SECTION.bytes]
         at += -at % 4
@@ -124,7 +126,7 @@ def section_ranges(data):
     return ranges
 
 
-def read(data):
+def read(data: bytes) -> Capsule:
     """Return what a whole capsule says as a Capsule.
 
     :raises Refused: these bytes are no capsule.
@@ -161,11 +163,11 @@ def read(data):
     )
 
 
-def _sign(message, key):
+def _sign(message: bytes, key: bytes) -> bytes:
     return hmac.new(key, message, "sha256").digest()
 
 
-def _check_numbers(**numbers):
+def _check_numbers(**numbers: int) -> None:
     for name, value in numbers.items():
         if not 0 <= value <= NUMBER_MAX:
             raise Refused(f"{name} {value}: 0 to {NUMBER_MAX}")

@@ -6,6 +6,8 @@ target, so authenticity covers what the device reconstructs (see docs/capsules.m
 """
 
 import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from acclimate_host.capsules.build import head_bytes, section_ranges
 from acclimate_host.capsules.layout import ENUMS, HEADER, UPDATE
@@ -17,9 +19,10 @@ FORMS = ENUMS["Forms"][1]
 _MIN_MATCH = 16
 _STEP = 8
 _LENGTH_MAX = (1 << 24) - 1
+_Instruction = tuple[str, int, bytes]  # op, place in the base, bytes of the target
 
 
-def update(base, target, form=None):
+def update(base: bytes, target: bytes, form: str | None = None) -> bytes:
     """Return the container that makes target (a signed capsule) of base.
 
     :param form: name in FORMS, for the reader's information; found out without one.
@@ -43,7 +46,7 @@ def update(base, target, form=None):
     return container + target[:head] + bytes(code)
 
 
-def describe(container):
+def describe(container: bytes) -> dict[str, Any]:
     """Return what an update container says of itself as a dictionary.
 
     :raises Refused: its header, or that of its target, is not there.
@@ -70,7 +73,7 @@ def describe(container):
     }
 
 
-def smallest(base, target):
+def smallest(base: bytes | None, target: bytes) -> bytes:
     """Return the smaller of the whole capsule and the update from base (None: there is none)."""
     if base is None:
         return target
@@ -78,7 +81,9 @@ def smallest(base, target):
     return made if len(made) < len(target) else target
 
 
-def patch(base, at, content, sign):
+def patch(
+    base: bytes, at: int, content: bytes, sign: Callable[[dict[str, bytes]], bytes]
+) -> tuple[bytes, bytes]:
     """Return (target, container) with `content` in place of the bytes from at on.
 
     :param sign: function that takes the section contents by type name and returns a capsule.
@@ -94,7 +99,7 @@ def patch(base, at, content, sign):
     return target, update(base, target, "PATCH")
 
 
-def _form(base, target):
+def _form(base: bytes, target: bytes) -> str:
     """Return the form whose name tells which sections differ."""
     old = {t: base[a:b] for t, a, b in section_ranges(base)}
     new = {t: target[a:b] for t, a, b in section_ranges(target)}
@@ -104,7 +109,7 @@ def _form(base, target):
     return "OPERATORS" if differ == {3} else "DELTA"
 
 
-def _plan(base, target, at):
+def _plan(base: bytes, target: bytes, at: int) -> Iterator[_Instruction]:
     """Yield (op, place in base, bytes of the target) that make target from byte `at` on."""
     ranges = {t: (a, b) for t, a, b in section_ranges(base)}
     for type, start, end in section_ranges(target):
@@ -118,7 +123,7 @@ def _plan(base, target, at):
         at = end
 
 
-def _aligned(base, target, old, start, end):
+def _aligned(base: bytes, target: bytes, old: int, start: int, end: int) -> Iterator[_Instruction]:
     """Sections of the same length: copy long equal runs, code differences elsewhere."""
     shift, at, same = old - start, start, start
     while same < end:
@@ -138,9 +143,9 @@ def _aligned(base, target, old, start, end):
         yield "DIFF", at + shift, target[at:end]
 
 
-def _moved(base, target, start, end):
+def _moved(base: bytes, target: bytes, start: int, end: int) -> Iterator[_Instruction]:
     """Sections that grew or shrank: copy what the base has anywhere, send the rest."""
-    places = {}
+    places: dict[bytes, int] = {}
     for at in range(0, len(base) - _MIN_MATCH, _STEP):
         places.setdefault(bytes(base[at : at + _MIN_MATCH]), at)
     at = literal = start
@@ -163,7 +168,7 @@ def _moved(base, target, start, end):
         yield "DATA", 0, target[literal:end]
 
 
-def _encode(op, at, piece, base, encoder):
+def _encode(op: str, at: int, piece: bytes, base: bytes, encoder: Encoder) -> bytes:
     if len(piece) > _LENGTH_MAX:
         raise Refused(f"a section of {len(piece)} bytes: at most {_LENGTH_MAX}")
     code = bytes([OPS[op]]) + len(piece).to_bytes(3, "little")

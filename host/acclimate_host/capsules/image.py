@@ -7,8 +7,7 @@ journal is written down twice.
 
 from dataclasses import dataclass
 
-from acclimate.store import Store
-from acclimate.store.capsule import Wanted
+from acclimate.store import Store, Wanted
 from acclimate.store.slots import JOURNAL_PAGES
 from acclimate_host.capsules.build import read
 from acclimate_host.errors import Refused

@@ -15,7 +15,7 @@ KEY_BYTES = 32
 _LABEL = b"acclimate device key "
 
 
-def write_new(path, key=None):
+def write_new(path: str | os.PathLike[str], key: bytes | None = None) -> None:
     """Write a key (a random one without it) to a file that only its owner reads.
 
     :raises AcclimateError: the file exists, or cannot be written.
@@ -34,7 +34,7 @@ def write_new(path, key=None):
         raise AcclimateError(f"{path}: {error.strerror}") from None
 
 
-def device_key(master, device):
+def device_key(master: bytes, device: int) -> bytes:
     """Return the key of one device: HMAC-SHA-256 of its number under the fleet's master key.
 
     Who opens the device learns its key and no other's; the master key never leaves the host.

@@ -139,7 +139,7 @@ REPORT = Record(
 )
 RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY, REPORT)
 
-ENUMS = {
+ENUMS: dict[str, tuple[str, dict[str, int]]] = {
     "Kinds": ("KIND", {"SVM": 1, "NETWORK": 2, "OPERATORS": 3, "DATA": 4}),
     "Sections": ("SEC", {"PROGRAM": 1, "WEIGHTS": 2, "OPERATORS": 3, "META": 4}),
     "Flags": ("FLAG", {"LOCAL": 1}),
@@ -164,15 +164,15 @@ LIMITS = {
 }
 
 
-def constants():
+def constants() -> dict[str, int]:
     """Return every constant as a dictionary: offsets, lengths, enumerations, limits."""
-    named = offsets(RECORDS)
+    named: dict[str, int] = {**offsets(RECORDS)}
     for prefix, values in ENUMS.values():
         named.update({f"{prefix}_{name}": value for name, value in values.items()})
     return named | LIMITS
 
 
-def c_header():
+def c_header() -> str:
     """Return the text of native_modules/codec/layout.h."""
     lines = [
         "/* SPDX-License-Identifier: MIT",
@@ -185,7 +185,7 @@ def c_header():
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def tables():
+def tables() -> str:
     """Return the tables of the documentation, in Markdown."""
     parts = record_tables(RECORDS)
     for title, (_, values) in ENUMS.items():

@@ -15,7 +15,7 @@ assert _HEAD.size == MANIFEST.bytes and _ENTRY.size == ENTRY.bytes
 WHOLE = bytes(16)
 
 
-def object_name(data):
+def object_name(data: bytes) -> str:
     """Return the name of a file in the repository: half of its SHA-256, in hexadecimal."""
     return hashlib.sha256(data).digest()[:16].hex()
 
@@ -38,9 +38,9 @@ class Manifest:
     total: int
     digest: bytes
     percent: int
-    entries: tuple
+    entries: tuple[Entry, ...]
 
-    def pack(self, key):
+    def pack(self, key: bytes | None) -> bytes:
         """Return the signed bytes.
 
         :param key: of the devices; without one the tag is zero, and only integrity holds.
@@ -66,7 +66,7 @@ class Manifest:
         return data + tag
 
 
-def unpack(data):
+def unpack(data: bytes) -> Manifest:
     """Return a Manifest from its bytes; the tag is not looked at (see ``is_signed``)."""
     if len(data) < MANIFEST.bytes + ENTRY.bytes + TAG_BYTES or data[:4] != b"AMAN":
         raise Refused("this is no manifest: it does not begin with AMAN and a header")
@@ -80,7 +80,7 @@ def unpack(data):
     return Manifest(model, version, total, digest, percent, tuple(entries))
 
 
-def is_signed(data, key):
+def is_signed(data: bytes, key: bytes) -> bool:
     """Tell whether a manifest's tag was made with the key."""
     tag = hmac.new(key, data[:-TAG_BYTES], "sha256").digest()
     return hmac.compare_digest(tag, data[-TAG_BYTES:])

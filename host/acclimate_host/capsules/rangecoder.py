@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The encoder of `acclimate.store.rangecoder`: same statistics, other direction."""
 
+from collections.abc import Iterable
+
 from acclimate.store.rangecoder import PER_SET, RATE, SETS, UNARY, set_of
 
 _TOP = 1 << 22
@@ -22,7 +24,7 @@ class Encoder:
         """Forget what was coded since ``state``."""
         self._p, self._n, self._near = state
 
-    def stream(self, differences):
+    def stream(self, differences: Iterable[int]) -> bytes:
         """Return the code of an iterable of differences, -128 to 127."""
         self._low, self._range = 0, (1 << 30) - 1
         self._out = bytearray()

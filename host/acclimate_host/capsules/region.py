@@ -9,7 +9,7 @@ from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
 from acclimate_host.paths import built
 
 KEY_FILE = "capsule.key"
-_MODULES = ("pull",)
+_MODULES = ("pull", "pull.serial")
 # Too small for modules from files: the firmware that has them frozen.
 FROZEN = {"samd21": "samd21-capsules"}
 # Collect early: what lives long shall not lie between garbage.
@@ -64,7 +64,7 @@ class Region:
     ):
         """Return statements that leave a Store in ``store``; the key is in a file of the board."""
         return f"""
-from acclimate.store.capsule import Wanted
+from acclimate.store import Wanted
 from acclimate.store import Store
 {self.flash_code()}
 try:

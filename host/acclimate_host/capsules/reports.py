@@ -3,9 +3,12 @@
 
 import hmac
 import json
+import os
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.layout import ENUMS, NUMBER_MAX, REPORT
@@ -21,7 +24,7 @@ _NUMBERS = ("device", "model", "version", "floor", "erases", "slot_bytes", "coun
 _DEVICES_MAX = 1_000_000
 
 
-def parse(data, key=None):
+def parse(data: bytes, key: bytes | None = None) -> dict[str, Any]:
     """Return a report as a dictionary.
 
     :param key: bytes, of the fleet or of the device itself as made from the fleet's; without
@@ -68,13 +71,18 @@ class Reports:
     :param clock: gives seconds since 1970.
     """
 
-    def __init__(self, folder, key=None, clock=time.time):
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        key: bytes | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.folder = Path(folder)
         self.key = key
         self._clock = clock
-        self._count = None
+        self._count: int | None = None
 
-    def take(self, data):
+    def take(self, data: bytes) -> dict[str, Any]:
         """Keep a report; return it.
 
         :raises Refused: a signed one that is not newer than the signed one that is there; one
@@ -94,19 +102,19 @@ class Reports:
         write_whole(path, json.dumps(report).encode())
         return report
 
-    def forget(self, model, device):
+    def forget(self, model: int, device: int) -> None:
         """Drop what a device reported, so that its next report counts whatever it says."""
         try:
             (self.folder / f"{model}-{device}.json").unlink()
         except FileNotFoundError:
             raise Refused(f"model {model}, device {device}: no report is kept") from None
 
-    def all(self):
+    def all(self) -> list[dict[str, Any]]:
         """Return all reports in order of model and device; unreadable files are left out."""
         found = [_load(path) for path in self.folder.glob("*-*.json")]
         return sorted((r for r in found if r), key=lambda r: (r["model"], r["device"]))
 
-    def _one_more(self):
+    def _one_more(self) -> None:
         if self._count is None:
             self._count = sum(1 for _ in self.folder.glob("*-*.json"))
         if self._count >= _DEVICES_MAX:
@@ -114,7 +122,7 @@ class Reports:
         self._count += 1
 
 
-def _load(path):
+def _load(path: Path) -> dict[str, Any] | None:
     try:
         report = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

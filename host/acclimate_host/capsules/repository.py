@@ -9,11 +9,13 @@ device sees the old state or the new one.
 """
 
 import contextlib
+import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from acclimate_host.capsules import delta
-from acclimate_host.capsules.build import read
+from acclimate_host.capsules.build import Capsule, read
 from acclimate_host.capsules.layout import ENTRIES_MAX, TAG_BYTES
 from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, is_signed, object_name, unpack
 from acclimate_host.errors import Refused
@@ -34,23 +36,23 @@ class Repository:
     :param key: of the devices (16 to 64 bytes), which manifests are signed with, or None.
     """
 
-    def __init__(self, folder, key=None):
+    def __init__(self, folder: str | os.PathLike[str], key: bytes | None = None) -> None:
         self.folder = Path(folder)
         self.key = key
         for name in ("objects", "models"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
-    def manifest_path(self, model, cohort="all"):
+    def manifest_path(self, model: int, cohort: str = "all") -> Path:
         if not _COHORT.fullmatch(cohort):
             raise Refused(f"cohort {cohort!r}: lower-case letters, digits, - and _, at most 32")
         return self.folder / "models" / str(model) / f"{cohort}.man"
 
-    def manifest(self, model, cohort="all"):
+    def manifest(self, model: int, cohort: str = "all") -> Manifest | None:
         """Return the Manifest of a cohort, or None."""
         path = self.manifest_path(model, cohort)
         return unpack(path.read_bytes()) if path.exists() else None
 
-    def capsule(self, model, cohort="all"):
+    def capsule(self, model: int, cohort: str = "all") -> bytes | None:
         """Return the bytes of the newest whole capsule of a cohort, or None.
 
         :raises Refused: the file is not there, or is not what its name says.
@@ -61,7 +63,7 @@ class Repository:
                 return self._object(entry.name)
         return None
 
-    def _object(self, name):
+    def _object(self, name: str) -> bytes:
         path = self.folder / "objects" / name
         try:
             data = path.read_bytes()
@@ -72,7 +74,7 @@ class Repository:
         return data
 
     @contextlib.contextmanager
-    def _alone(self):
+    def _alone(self) -> Iterator[None]:
         """Let nobody else publish meanwhile; whoever comes second waits."""
         with open(self.folder / ".lock", "a+b") as file:
             if fcntl:
@@ -86,7 +88,13 @@ class Repository:
                     file.seek(0)
                     msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
 
-    def publish(self, capsule, cohort="all", percent=100, bases=()):
+    def publish(
+        self,
+        capsule: bytes,
+        cohort: str = "all",
+        percent: int = 100,
+        bases: Iterable[bytes] = (),
+    ) -> Manifest:
         """Make a signed capsule the newest of its model for a cohort; return the Manifest.
 
         :param percent: share of the cohort's devices that take it; raise it later with
@@ -125,14 +133,14 @@ class Repository:
         write_whole(self.manifest_path(new.model, cohort), manifest.pack(self.key))
         return manifest
 
-    def _present(self, model, cohort):
+    def _present(self, model: int, cohort: str) -> bytes | None:
         """Return the present capsule, or None where it is damaged: the next one is whole then."""
         try:
             return self.capsule(model, cohort)
         except Refused:
             return None
 
-    def _base(self, data):
+    def _base(self, data: bytes) -> Capsule:
         """Return what a base says of itself: devices would never get beyond a damaged one."""
         base = read(data)
         if not base.intact:
@@ -141,7 +149,7 @@ class Repository:
             raise Refused("base: authenticity: it was not signed with the repository's key")
         return base
 
-    def set_percent(self, model, percent, cohort="all"):
+    def set_percent(self, model: int, percent: int, cohort: str = "all") -> None:
         """Change which share of a cohort takes its newest capsule.
 
         :raises Refused: nothing is published, or it is signed with another key than this one.
@@ -162,17 +170,17 @@ class Repository:
         new = Manifest(old.model, old.version, old.total, old.digest, percent, old.entries)
         write_whole(self.manifest_path(model, cohort), new.pack(self.key))
 
-    def _is_signed(self, model, cohort):
+    def _is_signed(self, model: int, cohort: str) -> bool:
         """Tell whether the present manifest is signed: with the key, or, without one, at all."""
         data = self.manifest_path(model, cohort).read_bytes()
         return any(data[-TAG_BYTES:]) if self.key is None else is_signed(data, self.key)
 
-    def models(self):
+    def models(self) -> Iterator[tuple[int, str, Manifest]]:
         """Yield (model, cohort, Manifest) of all that is published."""
         for path in sorted(self.folder.glob("models/*/*.man")):
             yield int(path.parent.name), path.stem, unpack(path.read_bytes())
 
-    def _entry(self, base, data):
+    def _entry(self, base: bytes, data: bytes) -> Entry:
         name = object_name(data)
         path = self.folder / "objects" / name
         if not path.exists() or path.read_bytes() != data:

@@ -9,16 +9,19 @@ server.deploy(["/dev/ttyACM0"])     # or push it over a cable
 
 import os
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from acclimate_host.capsules.build import build
+from acclimate_host.capsules.manifest import Manifest
 from acclimate_host.capsules.operators import fields_of, operators
 from acclimate_host.capsules.push import push
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.errors import AcclimateError, Refused
 
 
-def read_key(path):
+def read_key(path: str | os.PathLike[str]) -> bytes:
     """Return the key in a file (see ``acclimate capsule key``)."""
     try:
         key = Path(path).read_bytes()
@@ -29,7 +32,7 @@ def read_key(path):
     return key
 
 
-def sections_of(model):
+def sections_of(model: Any) -> tuple[str, dict[str, bytes]]:
     """Return (kind, sections) of a model.
 
     :param model: sections by type name; an ``acclimate.svm.SVM``; or a fitted ``SVC`` or
@@ -60,15 +63,15 @@ class CapsuleServer:
 
     def __init__(
         self,
-        model,
-        folder="repository",
-        model_id=1,
-        key=None,
-        kind=None,
-        operators=None,
-        native_arch=None,
-        **options,
-    ):
+        model: Any,
+        folder: str | os.PathLike[str] = "repository",
+        model_id: int = 1,
+        key: str | os.PathLike[str] | bytes | None = None,
+        kind: str | None = None,
+        operators: str | os.PathLike[str] | None = None,
+        native_arch: str | None = None,
+        **options: Any,
+    ) -> None:
         self.model = model
         self.operators = operators
         self.native_arch = native_arch
@@ -76,10 +79,10 @@ class CapsuleServer:
         self.kind = kind
         self.key = read_key(key) if isinstance(key, (str, os.PathLike)) else key
         self.repository = Repository(folder, self.key)
-        self.capsule = None
+        self.capsule: bytes | None = None
         self._options = options
 
-    def save(self, version=None):
+    def save(self, version: int | None = None) -> bytes:
         """Build and sign a capsule; return its bytes.
 
         :param version: None takes the one after the newest of all cohorts.
@@ -98,11 +101,19 @@ class CapsuleServer:
         )
         return self.capsule
 
-    def export(self, cohort="all", percent=100, bases=()):
+    def export(
+        self, cohort: str = "all", percent: int = 100, bases: Iterable[bytes] = ()
+    ) -> Manifest:
         """Publish what ``save`` built (and build it first where it did not); see ``publish``."""
         return self.repository.publish(self.capsule or self.save(), cohort, percent, bases)
 
-    def deploy(self, devices, setup=None, confirm=True, progress=None):
+    def deploy(
+        self,
+        devices: Iterable[Any],
+        setup: str | None = None,
+        confirm: bool = True,
+        progress: Callable[..., None] | None = None,
+    ) -> dict[str, int]:
         """Push the capsule to devices over their cables; return {device: bytes sent}.
 
         :param devices: ports, names of emulated boards, or open boards.
@@ -110,7 +121,8 @@ class CapsuleServer:
         """
         from acclimate_host.connect import open_board
 
-        capsule, sent = self.capsule or self.save(), {}
+        capsule = self.capsule or self.save()
+        sent: dict[str, int] = {}
         known = [
             self.repository.capsule(self.model_id, name)
             for id, name, _ in self.repository.models()

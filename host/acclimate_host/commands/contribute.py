@@ -173,7 +173,7 @@ def _choose(case, network, gains, parts, memory, executor, args):
         ]
         for choice, job in zip(found, jobs, strict=True):
             rows.append(_row(graph, budget, choice, job.result()))
-        scheme = found[list(compare.METHODS).index("exact")].scheme
+        scheme = next(choice.scheme for choice in found if choice.method == "exact")
         channels = "".join(f" --channels {layer}:{count}" for layer, count in scheme.channels)
         lines.append(
             f"{budget:,} bytes: acclimate compile {args.model} "

@@ -14,6 +14,13 @@ def add_arguments(parser):
     parser.add_argument(
         "--only", metavar="NAMES", help="these modules and what they import, as svm,loop"
     )
+    parser.add_argument(
+        "--with",
+        dest="extras",
+        metavar="NAMES",
+        default="",
+        help="beside the default set: pager,mqtt,small",
+    )
     parser.add_argument("--pure", action="store_true", help="leave native modules out")
     parser.add_argument(
         "-y", "--yes", action="store_true", help="remove stale .py files without asking"
@@ -28,9 +35,9 @@ def run(args):
         report = install_drive(args.drive, only)
     elif args.port or args.board:
         with open_chosen(args) as board:
-            report = install(
-                board, only, pure=args.pure, yes=args.yes, ask=_ask, progress=progress
-            )
+            extras = [name for name in args.extras.split(",") if name]
+            options = dict(pure=args.pure, yes=args.yes, ask=_ask, progress=progress)
+            report = install(board, only, extras=extras, **options)
         progress("")
     else:
         raise AcclimateError("name the board: --port DEV, --board NAME or --drive FOLDER")

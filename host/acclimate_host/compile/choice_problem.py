@@ -26,10 +26,10 @@ class Solution:
 
 
 class Problem:
-    """Fronts (choice_space) as arrays."""
+    """Fronts (choice_space), one of which is taken."""
 
     def __init__(self, fronts):
-        self.fronts = [_Arrays(front) for front in fronts]
+        self.fronts = [f if isinstance(f, Arrays) else Arrays(f) for f in fronts]
 
     def solve(self, budget=None):
         """Return the Solution of the fewest instructions whose live bytes keep within `budget`.
@@ -66,7 +66,9 @@ class Problem:
         return high
 
 
-class _Arrays:
+class Arrays:
+    """A Front as arrays: instructions and bytes of each option."""
+
     def __init__(self, front):
         self.front = front
         places = list(front.bytes)

@@ -21,7 +21,9 @@ from .step import Choice, finish
 from .storage import aligned
 
 PLANES = (4, 8, 12, 16, 24, 32, 48, 64)
+PLANES_IN_PATCHES = (4, 8, 16, 32)
 GRIDS = (2, 3, 4, 6, 8)
+MOST_ENDS = 5  # of fronts, each where tensors become smaller than all before
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Front:
 
 
 def fronts_of(graph, network, optimizer, model, options, training):
-    """Return the Fronts of a graph from `before_fusion`; the first runs whole tensors."""
+    """Yield the Fronts of a graph from `before_fusion`; the first runs whole tensors."""
     space = _Space(graph, network, optimizer, model, options, training)
     return space.fronts()
 
@@ -77,7 +79,7 @@ class _Space:
     def fronts(self):
         plain = self.evaluate(self._choice())
         groups = {layer: self._group(layer, self._choice(), plain) for layer in self._layers()}
-        found = [Front(1, None, plain[0], plain[1], tuple(groups.values()))]
+        yield Front(1, None, plain[0], plain[1], tuple(groups.values()))
         for grid in GRIDS:
             for last, inside in self._ends():
                 choice = self._choice(grid=grid, last=last)
@@ -90,8 +92,7 @@ class _Space:
                 own = dict(groups)
                 for layer in inside.intersection(groups):
                     own[layer] = self._group(layer, choice, base)
-                found.append(Front(grid, last, base[0], base[1], tuple(own.values())))
-        return found
+                yield Front(grid, last, base[0], base[1], tuple(own.values()))
 
     def _layers(self):
         return self.depthwise + self.adds
@@ -102,14 +103,17 @@ class _Space:
     def _ends(self):
         """Yield (tensor, depthwise layers that its front decides over) of possible fronts."""
         whole = finish(self.graph, replace(self.options, choice=self._choice()), 0).graph
-        largest, inside = 0, set()
+        largest, least, inside, ends = 0, None, set(), 0
         for last, count in fronts(whole).items():
             node = whole.nodes[count - 1]
             size = whole[last].size_bytes
             largest = max(largest, size)
             inside.add(node.attrs["layer"])
             reader = next((n for n in whole.nodes[count:] if last in n.inputs), None)
-            if count > 1 and 2 * size <= largest:
+            smaller = least is None or size < least
+            least = min(size, least or size)
+            if count > 1 and smaller and 2 * size <= largest and ends < MOST_ENDS:
+                ends += 1
                 yield last, inside | {reader.attrs.get("layer") if reader else None}
 
     def _group(self, layer, choice, base):
@@ -120,7 +124,8 @@ class _Space:
         else:
             tries = [{"in_place": (layer,)}]
             channels = self.outputs[layer].shape[0]
-            known = [planes for planes in PLANES if planes < channels]
+            some = PLANES if choice.grid == 1 else PLANES_IN_PATCHES
+            known = [planes for planes in some if planes < channels]
             tries += [{"planes": {layer: planes}} for planes in (*known, -(-channels // 4) * 4)]
         for parts in tries:
             made = replace(

@@ -13,9 +13,10 @@ not pack without holes, the program found may be above it, and `gap` says by how
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..model.graph import GraphError
-from .choice_problem import Infeasible, Problem
+from .choice_problem import Arrays, Infeasible, Problem
 from .choice_space import fronts_of
 from .cost_model import CostModel
 from .encode import encode, place
@@ -122,10 +123,16 @@ class _Maker:
         self.graph = before_fusion(network.graph, scheme, options)
         self.model = CostModel.load(core)
         self.training = scheme is not None
-        self.problem = Problem(
-            fronts_of(self.graph, network, optimizer, self.model, options, self.training)
+        self._fronts = fronts_of(
+            self.graph, network, optimizer, self.model, options, self.training
         )
+        self.whole = Problem([next(self._fronts)])
         self._made = {}
+
+    @cached_property
+    def problem(self):
+        """The Problem of all fronts; `whole` is that of whole tensors alone."""
+        return Problem([*self.whole.fronts, *map(Arrays, self._fronts)])
 
     def step(self, choice, tries=400):
         return finish(self.graph, replace(self.options, choice=choice), tries)
@@ -141,6 +148,9 @@ class _Maker:
 
     def fitting(self, ram):
         """Return (solution of the first budget whose layout fits, bound)."""
+        found = self.whole.solve()
+        if found.live <= ram and self.arena(found.choice) <= ram:
+            return found, found.cost  # patches only add to it
         budget, bound = ram, None
         while True:
             try:

@@ -16,6 +16,9 @@ from .instructions import read_code, read_layer, split_program
 from .rows import rows_bytes
 
 FILE = "kernel_costs.json"
+# From how many pixels on four output channels go at a time (conv_quads.c): with a mask or an
+# addition, and else.
+QUADS_FROM_SLOW, QUADS_FROM = 4, 32
 
 
 @dataclass(frozen=True)
@@ -203,7 +206,7 @@ def _gather(found, layer, window, depth, groups):
     found["gather.row"] += groups * rows * ow
 
 
-def _depthwise(found, core, layer, window, channels, plain):
+def _depthwise(found, core, layer, window, channels, mask, adds):
     """Add what net_depthwise_fast does for `channels` channels."""
     h, w, oh, ow, top, left = window
     groups, rest = divmod(channels, core.lanes)
@@ -218,53 +221,92 @@ def _depthwise(found, core, layer, window, channels, plain):
     found["depthwise.take"] += groups * rows * max(0, min(columns - left, w))
     found["depthwise.turn"] += groups * (rows - layer.kh) * layer.taps
     found["depthwise.tap"] += groups * oh * ow * layer.taps
-    quick = plain and core.lanes == 4
+    quick = layer.quick and not adds and core.lanes == 4
     fast = groups - (rest > 0) if quick else 0
     found["depthwise.pixel"] += fast * oh * ow
+    found["depthwise.mask"] += fast * oh * ow * mask
     found["depthwise.narrow"] += fast * oh * ow * layer.narrow
     found["depthwise.outputs"] += fast * oh
     found["depthwise.slow"] += (groups - fast) * oh * ow
     found["depthwise.put"] += (channels - fast * core.lanes) * oh * ow
 
 
-def _mask_bytes(found, layer, window, mask, training):
+def _mask(found, layer, window, mask, training):
+    """Add what clearing a mask costs; return whether there is one."""
     if mask and training:
         found["mask.byte"] += (window[2] * window[3] * layer.cout + 7) // 8
-        return False
-    return layer.quick
+        return True
+    return False
 
 
 def _window(v, end=""):
     return tuple(v[name + end] for name in ("h", "w", "oh", "ow", "top", "left"))
 
 
+def _layer(found, core, layer, window, channels, mask, adds):
+    if layer.depthwise:
+        _depthwise(found, core, layer, window, channels, mask, adds)
+    else:
+        rest = channels - _quads(found, core, layer, window, channels, mask, adds)
+        if rest:
+            _convolution(found, core, layer, window, rest, layer.quick and not (mask or adds))
+
+
 def _conv(found, core, v, layer_of, training):
     layer, window = layer_of(v["layer"]), _window(v)
-    plain = _mask_bytes(found, layer, window, v["mask"], training) and "rule" not in v
-    make = _depthwise if layer.depthwise else _convolution
-    make(found, core, layer, window, layer.cout, plain)
+    mask = _mask(found, layer, window, v["mask"], training)
+    _layer(found, core, layer, window, layer.cout, mask, "rule" in v)
     if "rule" in v:
         found["conv.add"] += window[2] * window[3] * layer.cout
 
 
 def _conv_depthwise(found, core, v, layer_of, training):
-    first, second = layer_of(v["layer"]), layer_of(v["layer2"])
+    layers = layer_of(v["layer"]), layer_of(v["layer2"])
     windows = _window(v), _window(v, "2")
-    plain = [
-        _mask_bytes(found, layer, window, v[mask], training)
-        for layer, window, mask in zip((first, second), windows, ("mask", "mask2"), strict=True)
+    masks = [
+        _mask(found, *each, training)
+        for each in zip(layers, windows, (v["mask"], v["mask2"]), strict=True)
     ]
-    for start in range(0, first.cout, v["planes"]):
-        channels = min(v["planes"], first.cout - start)
-        _convolution(found, core, first, windows[0], channels, plain[0])
-        _depthwise(found, core, second, windows[1], channels, plain[1])
+    for start in range(0, layers[0].cout, v["planes"]):
+        channels = min(v["planes"], layers[0].cout - start)
+        for layer, window, mask in zip(layers, windows, masks, strict=True):
+            _layer(found, core, layer, window, channels, mask, False)
+
+
+def _quads(found, core, layer, window, channels, mask, adds):
+    """Add what net_conv_quads does; return for how many channels, four at a time."""
+    h, w, oh, ow, top, left = window
+    pixels, groups = oh * ow, channels // 4
+    least = QUADS_FROM_SLOW if mask or adds else QUADS_FROM
+    if core.pixels != 2 or layer.groups > 1 or pixels < least or not layer.quick or not groups:
+        return 0
+    if least == QUADS_FROM and layer.kh > layer.kw * layer.cin:
+        return 0
+    words = -(-layer.kw * layer.cin // 4)
+    rows = sum(0 <= r * layer.stride_h - top <= h - layer.kh for r in range(oh))
+    inner = sum(0 <= t * layer.stride_w - left <= w - layer.kw for t in range(ow))
+    gathered = pixels - rows * inner
+    found["quads.group"] += groups
+    found["quads.weight"] += groups * 4 * words * layer.kh
+    if 0 < layer.split < layer.cin and layer.taps > 1:
+        found["quads.mixed"] += groups * 4 * layer.cin * layer.taps
+    found["quads.row"] += groups * oh
+    found["quads.pixel"] += groups * pixels
+    found["quads.segment"] += groups * pixels * layer.kh
+    found["quads.word"] += groups * pixels * layer.kh * words
+    found["quads.gathered"] += groups * gathered
+    found["quads.gather.row"] += groups * gathered * layer.kh
+    found["quads.gather.word"] += groups * gathered * layer.kh * words
+    found["quads.mask"] += groups * pixels * mask
+    found["quads.add"] += groups * pixels * adds
+    return 4 * groups
 
 
 def _pool(name):
     def make(found, core, v, layer_of, training):
         outputs = v["oh"] * v["ow"] * v["channels"]
         found[name + ".output"] += outputs
-        found[name + ".row"] += outputs * v["kh"]
+        found[name + ".row"] += outputs * (1 if v["kw"] == v["w"] else v["kh"])
         found[name + ".tap"] += outputs * v["kh"] * v["kw"]
 
     return make
@@ -290,37 +332,74 @@ def _copy(found, core, v, layer_of, training):
 # ---- backward -----------------------------------------------------------------------------------
 
 
-def _layer_kind(layer):
-    if layer.depthwise:
-        return "depthwise"
-    return "point" if layer.taps == 1 else "conv"
+def _reached(layer, window):
+    """Return how many outputs have an input, summed over the taps of a kernel."""
+    h, w, oh, ow, top, left = window
+    rows = sum(0 <= r * layer.stride_h - top + i < h for i in range(layer.kh) for r in range(oh))
+    columns = sum(
+        0 <= t * layer.stride_w - left + i < w for i in range(layer.kw) for t in range(ow)
+    )
+    return rows * columns
 
 
 def _input_gradient(found, core, v, layer_of, training):
-    layer = layer_of(v["layer"])
-    h, w, oh, ow, _, _ = _window(v)
-    name = "gradient." + _layer_kind(layer)
-    if name.endswith("point") and h * w == 1:
-        name += "1"
+    layer, window = layer_of(v["layer"]), _window(v)
+    h, w, oh, ow, _, _ = window
+    reached = _reached(layer, window)
+    if layer.depthwise:
+        groups = -(-layer.cin // 4)
+        found["gradient.depthwise.group"] += groups
+        found["gradient.depthwise.kept"] += groups * 4 * oh * ow
+        found["gradient.depthwise.scatter"] += groups * oh * layer.kh
+        found["gradient.depthwise.pixel"] += groups * oh * layer.kh * ow
+        found["gradient.depthwise.tap"] += groups * oh * layer.kh * ow * layer.kw
+        found["gradient.depthwise.row"] += groups * h
+        found["gradient.depthwise.store"] += groups * h * w
+        return
+    words_fit = layer.taps == 1 or not (layer.cin | layer.split) & 3
+    if core.pixels != 2 or layer.groups > 1 or layer.cout & 1 or not words_fit:
+        found["gradient.plain.input"] += h * w * layer.cin
+        found["gradient.plain.output"] += reached * layer.cout
+        found["gradient.plain.mac"] += reached * layer.cout * layer.depth
+        return
+    name = "gradient.fast" if h * w > 1 else "gradient.one"
+    taps, parts = max(1, reached // 2), 1 + (0 < layer.split < layer.cin)
     found[name] += 1
-    found[name + ".mac"] += oh * ow * layer.cout * layer.depth * layer.taps
-    found[name + ".input"] += h * w * layer.cin
-    found[name + ".output"] += oh * ow * layer.cout
+    found[name + ".tap"] += taps
+    found[name + ".part"] += taps * parts
+    found[name + ".fold"] += reached * layer.cout
+    found[name + ".word"] += taps * layer.cout * -(-layer.cin // 4)
     found[name + ".pixel"] += h * w
-    if name.endswith("point"):
-        found[name + ".odd"] += h * w % 2 * layer.cout * layer.depth
+    found[name + ".store"] += h * w * layer.cin
 
 
 def _weight_update(found, core, v, layer_of, training):
-    layer = layer_of(v["layer"])
-    _, _, oh, ow, _, _ = _window(v)
-    name = "update." + _layer_kind(layer)
+    layer, window = layer_of(v["layer"]), _window(v)
+    h, w, oh, ow, _, _ = window
+    reached = _reached(layer, window)
     weights = layer.taps * layer.split * (1 if layer.depthwise else layer.cout)
-    found[name] += 1
-    found[name + ".mac"] += oh * ow * weights
-    found[name + ".weight"] += weights
-    found[name + ".output"] += oh * ow * layer.cout
-    found[name + ".row"] += layer.cout * layer.taps * oh * ow
+    if core.pixels != 2 or (not layer.depthwise and (layer.groups > 1 or layer.cout & 1)):
+        found["update.plain.mac"] += reached * weights // layer.taps
+        found["update.plain.output"] += reached * layer.cout
+        found["update.plain.weight"] += weights
+    elif layer.depthwise:
+        groups = -(-layer.split // 4)
+        found["update.depthwise.tap"] += groups * layer.taps
+        found["update.depthwise.element"] += groups * reached
+        found["update.depthwise.row"] += groups * layer.taps * oh
+        found["update.depthwise.weight"] += weights
+    elif reached == layer.taps == h * w == 1:
+        found["update.one.row"] += layer.cout
+        found["update.one.weight"] += weights
+    else:
+        pairs = layer.cout // 2
+        found["update.fast.row"] += layer.cout
+        found["update.fast.tap"] += pairs * layer.taps
+        found["update.fast.lines"] += pairs * layer.taps * (1 if layer.taps == 1 else oh)
+        found["update.fast.gather"] += pairs * reached
+        found["update.fast.word"] += pairs * -(-reached // 2) * (layer.split // 4)
+        found["update.fast.rest"] += pairs * reached * (layer.split % 4)
+        found["update.fast.weight"] += weights
 
 
 def _bias_update(found, core, v, layer_of, training):

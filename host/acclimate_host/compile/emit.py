@@ -439,7 +439,7 @@ class Regions:
     def __init__(self, layers, where, grid):
         self.layers = layers
         shape, convs = layers[0].x.shape, [layer.node.attrs for layer in layers]
-        self.axes = [patch_regions(shape[1 + a], convs, where[a], grid) for a in (0, 1)]
+        self.axes = [patch_regions(shape[1 + a], convs, where[a], grid, a) for a in (0, 1)]
         self.channels = [layers[0].x.shape[0]] + [layer.cout for layer in layers]
 
     def _length(self, axis, position):

@@ -5,7 +5,7 @@ A patch of the output needs, layer by layer, a region that grows by the kernels 
 what two patches share is computed in both. Results are bit for bit those of whole tensors.
 """
 
-from ..model.graph import GraphError, Node
+from ..model.graph import GraphError, Node, geometry
 
 LARGE_EDGE = 32
 
@@ -44,7 +44,7 @@ def fronts(graph):
     for i, node in enumerate(graph.nodes):
         chained = i == 0 or node.inputs[0] == graph.nodes[i - 1].outputs[0]
         plain = node.op in ("conv", "conv_depthwise") and len(node.outputs) == 1
-        if not (chained and plain and all(_square(conv) for conv in convs_of(node))):
+        if not (chained and plain):
             break
         found[node.outputs[0]] = i + 1
         if len(readers[node.outputs[0]]) != 1:
@@ -57,6 +57,8 @@ def _front(graph):
     count, large = 0, False
     for i in range(len(fronts(graph))):
         node = graph.nodes[i]
+        if not all(isinstance(conv["pad"], int) for conv in convs_of(node)):
+            break  # `choose` weighs such fronts; by default they stay whole
         is_large = max(graph[node.inputs[0]].shape[1:]) > LARGE_EDGE
         # A pointwise layer behind the front has no halo and hands on a smaller tensor.
         if not is_large and not (node.op == "conv" and node.attrs["kernel"] == 1):
@@ -65,38 +67,35 @@ def _front(graph):
     return count if large else 0
 
 
-def _square(conv):
-    """Say whether one number each describes kernel, stride and padding."""
-    return all(isinstance(conv[key], int) for key in ("kernel", "stride", "pad"))
-
-
 def convs_of(node):
     """Return the attrs of the one or two convolutions that a forward node runs."""
     return node.attrs["steps"] if node.op == "conv_depthwise" else (node.attrs,)
 
 
-def source_region(region, conv, edge):
-    """Return the rows (or columns) of a conv's input that rows `region` of its output need."""
-    start = region[0] * conv["stride"] - conv["pad"]
-    stop = (region[1] - 1) * conv["stride"] - conv["pad"] + conv["kernel"]
+def source_region(region, conv, edge, axis=0):
+    """Return the rows (axis 1: columns) of a conv's input that `region` of its output needs."""
+    shape = geometry(conv)
+    start = region[0] * shape.stride[axis] - shape.pad[axis]
+    stop = (region[1] - 1) * shape.stride[axis] - shape.pad[axis] + shape.kernel[axis]
     return max(start, 0), min(stop, edge)
 
 
-def edges(height, convs):
+def edges(height, convs, axis=0):
     """Return the edge lengths in front of, between and behind the convolutions."""
     found = [height]
-    for conv in convs:
-        found.append((found[-1] + 2 * conv["pad"] - conv["kernel"]) // conv["stride"] + 1)
+    for shape in map(geometry, convs):
+        padded = found[-1] + shape.pad[axis] + shape.pad[axis + 2]
+        found.append((padded - shape.kernel[axis]) // shape.stride[axis] + 1)
     return found
 
 
-def patch_regions(edge, convs, part, grid):
+def patch_regions(edge, convs, part, grid, axis=0):
     """Return the region of each tensor along one axis for patch number `part` of `grid`."""
-    lengths = edges(edge, convs)
+    lengths = edges(edge, convs, axis)
     length = lengths[-1]
     regions = [(part * length // grid, (part + 1) * length // grid)]
     for conv, before in zip(reversed(convs), reversed(lengths[:-1]), strict=True):
-        regions.append(source_region(regions[-1], conv, before))
+        regions.append(source_region(regions[-1], conv, before, axis))
     return regions[::-1]
 
 
@@ -116,7 +115,7 @@ def front_peaks(graph, steps, grid, in_full=False):
     shape = graph[steps[0].inputs[0]].shape
     convs = [conv for node in steps for conv in convs_of(node)]
     rows = [patch_regions(shape[1], convs, part, grid) for part in range(grid)]
-    columns = [patch_regions(shape[2], convs, part, grid) for part in range(grid)]
+    columns = [patch_regions(shape[2], convs, part, grid, 1) for part in range(grid)]
     if any(a >= b for axis in (rows, columns) for part in axis for a, b in part):
         raise GraphError(f"{grid}x{grid} patches are too many for this input; use fewer")
     peaks = [_peaks(graph, steps, r, c, in_full) for r in rows for c in columns]

@@ -152,9 +152,9 @@ class Placement:
         layer = self.layers.get(node.attrs.get("layer"))
         if node.op == "input_gradient":
             is_plane = self.is_float and layer.depthwise
-            yield "work", self._plane_work(node) if is_plane else gradient_work(layer)
+            yield "work", self._channel_work(node) if is_plane else gradient_work(layer)
         elif node.op in POOL_GRADIENTS:
-            yield "work", self._plane_work(node)
+            yield "work", self._channel_work(node)
         elif node.op == "weight_update":
             count = node.attrs.get("split", layer.cin // layer.groups)
             yield "work", 4 * count if self.is_float else weight_work(layer, count)
@@ -165,7 +165,7 @@ class Placement:
             if works:
                 yield "work", max(works)
 
-    def _plane_work(self, node):
+    def _channel_work(self, node):
         """Sums of one channel of the input."""
         _, height, width = self.graph[node.outputs[0]].shape
         return 4 * height * width

@@ -162,10 +162,10 @@ STATUS = {
     "DONE": 0,
     "MORE": 1,
     "PAGE": 2,
+    "OTHER": 3,
     "BAD_CODE": -1,
     "BAD_PLACE": -2,
     "NOT_FINITE": -3,
-    "NO_KERNEL": -4,
 }
 FORMAT = 4
 

@@ -102,7 +102,7 @@ class _Builder:
         graph = replace(self.step.graph, nodes=tuple(_marked(self.nodes)))
         layout = Layout({}, 0, 0)  # the encoder lays out, with work areas
         stays, pages = tuple(self.stays), tuple(self.pages)
-        return ScheduledStep(graph, self.step.taken, (), layout, stays, pages)
+        return ScheduledStep(graph, self.step.taken, (), layout, stays=stays, pages=pages)
 
 
 def _without_masks(attrs):

@@ -81,17 +81,19 @@ def inference_step(forward, options=None, tries=400):
 def before_fusion(forward, scheme, options):
     """Return the graph of a step (scheme None: of a prediction) whose forward layers are whole."""
     if scheme is None:
-        return inference(forward)
-    graph = prune(differentiate(forward, options.gradient_dtype), scheme)
-    return fuse_updates(graph) if options.fuse_updates else graph
+        graph = inference(forward)
+    else:
+        graph = prune(differentiate(forward, options.gradient_dtype), scheme)
+        graph = fuse_updates(graph) if options.fuse_updates else graph
+    check(graph)
+    return graph
 
 
 def finish(graph, options, tries=400):
     """Return the Step of a graph from `before_fusion`: fused, patched, in place.
 
-    :param tries: of `lay_out`; None: without a layout
+    :param tries: of `lay_out`; None: without a layout, and not checked again
     """
-    check(graph)
     choice, apart = options.choice, ()
     if choice is not None:
         graph = fuse_forward(
@@ -104,7 +106,8 @@ def finish(graph, options, tries=400):
             graph = fuse_forward(graph, options.planes)
         graph = patch_front(graph, options.patch_grid)
     graph, taken = share_in_place(graph, apart=apart) if options.in_place else (graph, {})
-    check(graph)
+    if tries is not None:
+        check(graph)
     found = tuple(buffers(graph, taken, options.input_in_arena))
     layout = Layout({}, 0, 0) if tries is None else lay_out(found, tries)
     return Step(graph, taken, found, layout, options.input_in_arena)

@@ -112,10 +112,9 @@ def _native(board, stem):
 
 
 def _wanted(stem, suffix, info):
-    text = package.stamped(stem, arch=info.arch)
     if suffix == "py":
-        return text
-    return package.compile_source(text, f"acclimate/{stem}.py", info.arch)
+        return package.stamped(stem, arch=info.arch)
+    return package.compile_shipped(stem, info.arch)
 
 
 def _missing(present, arch):

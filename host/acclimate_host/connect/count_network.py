@@ -29,7 +29,7 @@ def checksum(data):
 gc.collect()
 """
 _PROGRAM = """
-import _net
+modules = [__import__(name) for name in {modules}]
 program = flash[:{size}]
 arena = bytearray({arena_bytes})
 x = pattern({input_bytes})
@@ -40,13 +40,17 @@ for i, b in enumerate((1, 0, 0, 0, 0, 64, 0, 0, 236, 255, 255, 255)):
     arena[{state} + i] = b
 out = []
 def walk(at, until, training, empty=0):
-    s = 1
-    while s == 1 or s == 2:  # 2: a page, which is left out here
+    s, m = 1, 0
+    while 0 < s < 4:  # 2: a page, which is left out here; 3: the other module has it
         par[0], par[1], par[3], par[4] = at, until, training, {budget}
+        run = modules[m].run
         t = T()
-        s = _net.run(program, arena, x, par)
+        s = run(program, arena, x, par)
         t = (T() - t) & 0x3fffffff
-        out.append((at, t - empty))
+        if s == 3:
+            m = 1 - m
+        if s != 3 or par[0] != at:
+            out.append((at, t - empty))
         at = par[0]
     return s
 walk(0, 0, 0)
@@ -61,15 +65,22 @@ print([s, out, (sum, checksum(arena[{weights_at}:{weights_at} + {weights_bytes}]
 
 
 def module(arch):
-    """Return the path of the built native module of the network."""
+    """Return the path of the native module that predicts."""
     return built("native", arch, "_net.mpy")
 
 
-def run(name, data, native, code, names):
+def modules(arch):
+    """Return the paths of the native modules that a program which trains needs, in their turn."""
+    names = ("_net_all",) if arch == "armv6m" else ("_net", "_net_train")
+    return [built("native", arch, name + ".mpy") for name in names]
+
+
+def run(name, data, natives, code, names):
     """Run `code` with `data` in the raw flash; return (what it printed, instructions a tick)."""
     names = dict(names, at=raw_flash.START[name], whole=-(-len(data) // 4096) * 4096)
     with open_board(name, icount=SHIFT) as board:
-        board.put_bytes(Path(native).read_bytes(), Path(native).name)
+        for native in map(Path, natives):
+            board.put_bytes(native.read_bytes(), native.name)
         raw_flash.write(board, name, data)
         board.soft_reset()
         answer = ast.literal_eval(board.exec((_COMMON + code).format(**names), 400))
@@ -108,8 +119,10 @@ def instructions(name, program, training=False, native=None, at_once=False):
         "training": int(training),
         "outputs": field("outputs"),
     }
-    path = native or module(ARCH[name])
-    (status, steps, checksums), per_tick = run(name, data, path, _PROGRAM, names)
+    found = modules(ARCH[name]) if training else [module(ARCH[name])]
+    natives = [Path(native)] if native else found
+    names["modules"] = tuple(path.stem for path in natives)
+    (status, steps, checksums), per_tick = run(name, data, natives, _PROGRAM, names)
     if status:
         raise RuntimeError(f"{name}: the program ended with status {status}")
     return [(at, round(ticks * per_tick)) for at, ticks in steps], checksums

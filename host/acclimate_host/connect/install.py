@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acclimate import __version__
-from acclimate_host.connect import mpy, package
+from acclimate_host.connect import merge, mpy, package
 from acclimate_host.connect.room import Room
 from acclimate_host.errors import AcclimateError, Missing, Refused
 
@@ -46,11 +46,14 @@ class InstallReport:
         yield from self.notes
 
 
-def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progress=None):
+def install(
+    board, only=None, sources=(), pure=False, yes=False, ask=None, progress=None, extras=()
+):
     """Install the device package on an open board; return a InstallReport.
 
-    :param only: names of modules (what they import comes along); None means all.
+    :param only: names of modules (what they import comes along); None means the default set.
     :param sources: files whose imports decide instead.
+    :param extras: names of what comes beside the default set: pager, mqtt, small, drift.
     :param pure: leave native modules out.
     :param yes: remove stale files without asking; else ``ask(question)`` decides.
     :raises Refused: the board reads other .mpy files, has no room, or stale files stay.
@@ -63,12 +66,13 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     files = package.build(info.arch, only, sources, pure=not native)
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
-    room, left_out = Room(board, present), ()
+    room, left_out, partial = Room(board, present), (), bool(only or sources)
     if only is None and not sources:
-        chosen = room.choose(files, package.natives(info.arch), info.heap_free_bytes, info.arch)
-        if chosen:
-            only, left_out = chosen
-            files = package.build(info.arch, only, pure=not native)
+        more = [module for name in extras for module in _extra(name)]
+        only, left_out = room.choose(
+            files, package.natives(info.arch), info.heap_free_bytes, info.arch, more
+        )
+        files = package.build(info.arch, only, pure=not native)
     form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
     for name, data in files.items():
         mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, port)
@@ -86,7 +90,7 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
             f"no room for all: with {', '.join(only)}; without "
             f"{', '.join(left_out)}; --only NAMES chooses"
         )
-    stale = _stale(present, files, partial=bool(only or sources))
+    stale = _stale(present, files, partial=partial)
     _settle_stale(stale, folder, yes, ask)
     different = _different(board, folder, present, files)
     room.check(folder, {name: files[name] for name in different})
@@ -102,6 +106,16 @@ def install(board, only=None, sources=(), pure=False, yes=False, ask=None, progr
     report.copied = different
     report.kept = [name for name in files if name not in different]
     return report
+
+
+def _extra(name):
+    """Return the modules of an extra.
+
+    :raises Refused: there is none of this name.
+    """
+    if name not in merge.EXTRAS:
+        raise Refused(f"--with {name}: expected one of {', '.join(merge.EXTRAS)}")
+    return merge.EXTRAS[name]
 
 
 def _check_runtime(info):

@@ -23,9 +23,16 @@ _TOGETHER = {
     "__init__": ("__init__", "_native"),
     "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "_sha256": ("_sha256",),
-    "svm": ("svm", "svm.parameters", "svm.model", "svm.scaler", "svm.file", "svm.machine"),
-    "_svm_train": (
+    "svm": (
+        "svm",
+        "svm.parameters",
         "svm.data",
+        "svm.model",
+        "svm.scaler",
+        "svm.file",
+        "svm.machine",
+    ),
+    "_svm_train": (
         "svm.collect",
         "svm.train",
         "svm.incremental",
@@ -35,6 +42,7 @@ _TOGETHER = {
     "_svm_small": ("svm.small",),
     "features": ("features",),
     "loop": ("loop",),
+    "drift": ("drift",),
     "reservoir": ("reservoir",),
     "acceptance": ("acceptance",),
     "net": ("net", "net.layer", "net.network", "net.float32", "net.diagnosis"),
@@ -69,8 +77,15 @@ _TOGETHER = {
 
 
 # Where the heap is small none lie together.
-_APART = {}
+_APART: dict[str, tuple[str, ...]] = {}
 _SMALL_ARCHS = ("armv6m",)
+# What a room offers beside the default set: name -> modules (see `acclimate install --with`).
+EXTRAS = {
+    "pager": ("pager",),
+    "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
+    "small": ("svm.small",),
+    "drift": ("drift",),
+}
 
 
 @functools.lru_cache(maxsize=1)
@@ -110,6 +125,15 @@ def layout(arch=None):
 @functools.lru_cache(maxsize=2)
 def _layout(apart):
     return Layout(_APART if apart else _TOGETHER)
+
+
+def offered(room):
+    """Return the modules behind the names of a room's face, but for extras."""
+    found = set()
+    for node in _tree(room).body:
+        if _is_face(node):
+            found |= {value.partition(".")[2] for value in ast.literal_eval(node.value).values()}
+    return found - {module for modules in EXTRAS.values() for module in modules}
 
 
 class Layout:

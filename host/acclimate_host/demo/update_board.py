@@ -10,7 +10,7 @@ from array import array
 
 from acclimate import acceptance
 from acclimate.reservoir import Reservoir
-from acclimate.store.capsule import WEIGHTS
+from acclimate.store import WEIGHTS
 from acclimate.svm import SVM
 
 CAPACITY = 64

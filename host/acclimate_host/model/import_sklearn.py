@@ -222,7 +222,7 @@ def _machine(model, kernel, fitted, gamma):
     )
     model.converged = not getattr(fitted, "fit_status_", 0)
     model.n_iter = int(np.sum(fitted.n_iter_))
-    machine._take(model)
+    machine._take(model, None)
     return machine
 
 

@@ -128,6 +128,8 @@ def _search(task, below, most, stop):
         if states > most or (stop is not None and not states % 256 and stop()):
             raise TooLarge
         for move, cost, after, later in steps(task, state, times):
+            if overlap:
+                after, later = _past(after, later)
             bound = spent + cost + task.energy[after[0]]
             if bound < below and max(later) <= task.deadline:
                 heapq.heappush(
@@ -251,6 +253,15 @@ def _overlapped(task, state, times):
                 later = (issued, processor, channel, max(barrier, issued, busy))
                 after = (done, ram & ~(1 << i), aux, computing, moving)
                 yield (("free", i),), 0.0, after, later
+
+
+def _past(state, times):
+    """The same without what has ended when the last step began: no later step can tell."""
+    done, ram, aux, computing, moving = state
+    issued, *rest = times
+    computing = computing if times[1] > issued else -1
+    moving = moving if times[2] > issued else -1
+    return (done, ram, aux, computing, moving), (issued, *(max(issued, at) for at in rest))
 
 
 def _reads(task, v, i):

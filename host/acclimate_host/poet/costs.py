@@ -7,6 +7,8 @@
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from ..errors import AcclimateError
 from ..figures import read_figures, read_toml
@@ -50,50 +52,50 @@ class CostProfile:
     name: str
     title: str
     kind: str
-    figures: dict
-    sources: dict
+    figures: dict[str, float]
+    sources: dict[str, str]
 
     @property
-    def element_bytes(self):
+    def element_bytes(self) -> int:
         """Bytes of one number of a tensor."""
         return int(self.figures["element_bytes"])
 
-    def compute_time(self, flop, operator=""):
+    def compute_time(self, flop: float, operator: str = "") -> float:
         """Seconds for so many floating point operations of an operator (of OPERATORS, or any)."""
         speed = self.figures.get("operators." + operator, self.figures["flop_per_s"])
         return flop / speed
 
-    def compute_energy(self, flop, operator=""):
+    def compute_energy(self, flop: float, operator: str = "") -> float:
         """Joules for so many floating point operations of an operator."""
         if "joule_per_flop" in self.figures:
             return flop * self.figures["joule_per_flop"]
         return self.compute_time(flop, operator) * self.figures["compute_power_w"]
 
-    def transfer_time(self, direction, size_bytes):
+    def transfer_time(self, direction: str, size_bytes: int) -> float:
         """Seconds to move a tensor; direction is "pagein" or "pageout"."""
         speed = self.figures[direction + ".bytes_per_s"]
         return self.figures[direction + ".latency_s"] + size_bytes / speed
 
-    def transfer_energy(self, direction, size_bytes):
+    def transfer_energy(self, direction: str, size_bytes: int) -> float:
         """Joules to move a tensor; direction is "pagein" or "pageout"."""
         return self.transfer_time(direction, size_bytes) * self.figures[direction + ".power_w"]
 
 
-def costs_folder():
+def costs_folder() -> Path:
     """Return the folder of the shipped cost tables."""
     return boards_folder() / "costs"
 
 
-def names():
+def names() -> list[str]:
     """Names of the shipped cost tables, sorted."""
     return sorted(path.stem for path in costs_folder().glob("*.toml"))
 
 
-def load(name):
+def load(name: str) -> CostProfile:
     """Return the shipped table of that name, or the one in the file of that path."""
     path = costs_folder() / f"{name}.toml"
     if str(name).endswith(".toml"):
-        path = path.__class__(name)
+        path = Path(name)
         if not path.is_file():
             raise CostError(f"no file {name}")
     if not path.is_file():
@@ -101,7 +103,7 @@ def load(name):
     return parse(read_toml(path, CostError), path.name)
 
 
-def parse(data, where="table"):
+def parse(data: dict[str, Any], where: str = "table") -> CostProfile:
     """Return the profile in a dict as a TOML file gives it; raises CostError."""
     texts = {key: str(data.get(key, "")) for key in ("name", "title", "kind")}
     tables = {key: entry for key, entry in data.items() if isinstance(entry, dict)}

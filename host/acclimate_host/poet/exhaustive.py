@@ -19,30 +19,34 @@ def search(graph, budget, free_order=False):
     goal = (1 << count) - 1
     deps = [sum(1 << graph.index[d] for d in set(node.deps)) for node in graph.nodes]
     labels = {}
-    queue = [(0.0, 0.0, 0, 0, 0, 0, ())]
+    queue = [(0.0, 0.0, 0.0, 0, 0, 0, 0, ())]
     serial = 0
     while queue:
-        energy, time, _, ram, aux, done, trail = heapq.heappop(queue)
+        _, energy, time, _, ram, aux, done, trail = heapq.heappop(queue)
         if done == goal:
             return energy, _unroll(graph, trail)
         if not _is_new(labels, (ram, aux, done), time, budget):
             continue
         for kind, i, cost, wait in _steps(graph, budget, deps, ram, aux, done, free_order):
-            late = budget.deadline is not None and time + wait > budget.deadline * (1 + 1e-9)
-            if late:
-                continue
             bit = 1 << i
+            made = done | bit if kind == "compute" else done
+            # each node that was never computed will be: so much more, at least
+            left = [node for j, node in enumerate(graph.nodes) if not made >> j & 1]
+            least = time + wait + sum(node.compute_time for node in left)
+            if budget.deadline is not None and least > budget.deadline * (1 + 1e-9):
+                continue
             after = ram & ~bit if kind == "free" else ram | bit
             serial += 1
             heapq.heappush(
                 queue,
                 (
+                    energy + cost + sum(node.compute_energy for node in left),
                     energy + cost,
                     time + wait,
                     serial,
                     after,
                     aux | bit if kind == "pageout" else aux,
-                    done | bit if kind == "compute" else done,
+                    made,
                     (trail, kind, i),
                 ),
             )
@@ -50,7 +54,7 @@ def search(graph, budget, free_order=False):
 
 
 def _is_new(labels, state, time, budget):
-    """Labels leave the queue by energy, so only a shorter time is worth a second visit."""
+    """Labels of a state leave the queue by energy: only a shorter time is worth a second visit."""
     best = labels.get(state)
     if best is not None and (budget.deadline is None or time >= best):
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The paper's networks at batch 1 (float32), by name.
+"""The paper's networks, and one more, at batch 1 (float32), by name.
 
 ================  ================  =======================================================
 name              input             layers
@@ -11,6 +11,8 @@ vgg16_cifar       (1, 3, 32, 32)    the same with 10 classes
 resnet18          (1, 3, 224, 224)  conv 7x7/2, eight basic blocks of width 64 to 512
 resnet18_cifar    (1, 3, 32, 32)    conv 3x3, six blocks of width 16, 16, 32, 32, 64, 64, each
                                     with a convolution in its short cut
+resnet8_cifar     (1, 3, 32, 32)    conv 3x3, three blocks of width 16, 32, 64, a 1x1 convolution
+                                    in the short cuts of the last two (MLPerf Tiny's; not POET's)
 bert              (512, 768)        12 blocks, 12 heads of width 64; no look-up, no layer norm
 transformer       (512, 768)        one such block
 ================  ================  =======================================================
@@ -91,6 +93,27 @@ def _resnet18_cifar(as_published):
     return net.all
 
 
+def _resnet8_cifar(as_published):
+    net = Layers((1, 3, 32, 32))
+    net.conv(16, 3, 1, 1)
+    net.batchnorm()
+    net.relu()
+    for width, stride in ((16, 1), (32, 2), (64, 2)):
+        start = net.last
+        net.conv(width, 3, stride, 1)
+        net.batchnorm()
+        net.relu()
+        net.conv(width, 3, 1, 1)
+        body = net.batchnorm()
+        net.add(body, start if stride == 1 else net.conv(width, 1, stride, of=start))
+        net.relu()
+    net.pool("avgpool", 8, 1)
+    net.flatten()
+    net.dense(10)
+    net.loss(10)
+    return net.all
+
+
 def _bert(blocks, as_published):
     net = Layers((512, 768))
     for _ in range(blocks):
@@ -110,6 +133,7 @@ _BUILD = {
     "vgg16_cifar": lambda published: _vgg16(32, 10),
     "resnet18": _resnet18,
     "resnet18_cifar": _resnet18_cifar,
+    "resnet8_cifar": _resnet8_cifar,
     "bert": lambda published: _bert(12, published),
     "transformer": lambda published: _bert(1, published),
 }

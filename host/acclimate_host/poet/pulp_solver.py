@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 
+from .held import GRACE_S, can_hold, held
 from .highs import Outcome, quiet
 from .problem import PlanError
 
@@ -70,7 +71,11 @@ def _once(problem, backend, name):
     pulp = require()
     try:
         with quiet():
-            problem.solve(backend)
+            if backend.timeLimit and can_hold():
+                if not _held(problem, backend):
+                    return "no answer"
+            else:
+                problem.solve(backend)
     except (pulp.PulpSolverError, OSError) as error:
         raise PlanError(_cannot_run(name, error)) from None
     if problem.sol_status == pulp.LpSolutionOptimal:
@@ -78,6 +83,23 @@ def _once(problem, backend, name):
     if problem.sol_status == pulp.LpSolutionIntegerFeasible:
         return "feasible"
     return "infeasible" if problem.status == pulp.LpStatusInfeasible else "no answer"
+
+
+def _held(problem, backend):
+    """Solve within the limit; whether it ended. The problem then has its status and values."""
+
+    def solved():
+        problem.solve(backend)
+        values = {column.name: column.varValue for column in problem.variables()}
+        return problem.status, problem.sol_status, values
+
+    found = held(solved, backend.timeLimit + GRACE_S)
+    if found is None:
+        return False
+    problem.status, problem.sol_status, values = found
+    for column in problem.variables():
+        column.varValue = values.get(column.name)
+    return True
 
 
 def minimise(program, name, seconds, gap, low, high):

@@ -13,7 +13,7 @@ from .stages import StageModel
 
 _FIRST_CUTS, _CUTS = 500, 4000  # rows per round; few at first, to see whether they pay
 _DEAR_S = 5.0  # computing for a round, from when it must pay
-_LARGE = 30_000  # columns, from when each round must pay
+_LARGE = 100_000  # columns, from when each round must pay
 _WORTH = 0.03  # least share of the gap that such a round must close in that time
 _BINDING = 1e-6
 
@@ -59,11 +59,16 @@ class Root:
         """Rows (terms, low, high) that hold for every plan and that these values break."""
         most = _CUTS if self.pool else _FIRST_CUTS
         infinite = highs.INFINITY
-        rooms = [(terms, -infinite, high) for terms, high in self.separators[1].find(values, most)]
+        rooms = [(terms, -infinite, high) for terms, high in self._ram(values, most)]
         if rooms and self.large:
             return rooms  # few rows, and whether the many pay is seen apart from them
         paths = self.separators[0].find(values, most, self.short)
         return rooms + [([(column, 1.0) for column in cut], 1.0, infinite) for cut in paths]
+
+    def _ram(self, values, most):
+        if isinstance(self.model, StageModel):
+            return self.separators[1].find(values, most, lambda: not self.watch.left())
+        return self.separators[1].find(values, most)
 
     def cut(self, watch, best, closed, tell):
         """Add violated cuts while that pays; return False where no (better) plan is left.

@@ -30,7 +30,8 @@ from .tree import Tree
 _FIRST_S = 1.0  # walks before anything else
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
 _CUT_S = 120.0  # most seconds for cuts
-_COUNTED = 2_000  # columns from which the tree over counts is the better search
+_COUNTED, _WIDE = 2_000, 2e-3  # columns and gap from which the tree is the better search
+_PROGRAM_S = 60.0  # for the MIP solver before the tree
 _CLASS_NODES = 200  # from which the formulation of a class is too large
 _NEAR_S, _NEAR_SHARE = 30.0, 0.2  # for plans near the relaxation, and the share of the time
 _TURN = 0.01  # share of the gap that another turn must close
@@ -66,7 +67,7 @@ class Search:
         try:
             self._greedy()
             for phase in self._phases():
-                if self._closed() or self.exact or not self.watch.left() or self.watch.stop:
+                if self._closed() or not self.watch.left() or self.watch.stop:
                     break
                 phase()
         except KeyboardInterrupt:
@@ -133,7 +134,8 @@ class Search:
         return "time_limit" if time.monotonic() >= self.watch.until else "cpu_limit"
 
     def _all_words(self):
-        means = [] if self.space.paging else ["without paging"]
+        paging = self.space.paging or self.budget.aux_bytes == 0
+        means = [] if paging else ["without paging"]
         means += [] if self.space.recompute else ["without computing again"]
         return " ".join([_ALL, " and ".join(means)]).strip()
 
@@ -286,7 +288,7 @@ class Search:
         if found is not None and not self.offer(found[1]):
             return  # with overlap, operators that take no time
         if found is None or found[0] >= self.verdict.energy * (1 - 1e-12):
-            self.bound, self.exact = self.verdict.energy, True
+            self.bound = self.verdict.energy
             self.solver = "complete search"
             self._say("done")
 
@@ -310,12 +312,19 @@ class Search:
             return
         if self._closed() or self.options.solver != "highs" or not self.watch.left():
             return
-        if self.plan is not None and len(model.program.cost) > _COUNTED:
-            tree = Tree(root, self.gap, self._energy, self._offer_all, self._tell, self.look)
-            self._raise(min(tree.run(self.watch, self.options.threads), self.verdict.energy))
-            self._say("done")
-        else:
+        if not self._is_wide(root):
             self._program(root)
+        if self.exact or self._closed() or self.plan is None or not self.watch.left():
+            return
+        tree = Tree(root, self.gap, self._energy, self._offer_all, self._tell, self.look)
+        self._raise(min(tree.run(self.watch, self.options.threads), self.verdict.energy))
+        self._say("done")
+
+    def _is_wide(self, root):
+        """Whether the tree over counts is the better search."""
+        gap = 1 - self.bound / self.verdict.energy if self.plan is not None else 0.0
+        large = len(root.model.program.cost) > _COUNTED
+        return large and gap > _WIDE and bool(root.model.again)
 
     def _tightened(self, root):
         """Cuts, then plans near the relaxation, in turn; False where no (better) plan is left."""
@@ -327,6 +336,7 @@ class Search:
             root.settle()
             if not self._near(root):
                 return False
+            self._near_class(root)
             wide = (self._energy() or math.inf) - before[0]
             raised = root.outcome.bound > before[0] + _TURN * wide
             if not watch.left() or self._closed() or not (raised or before[1] != self._energy()):
@@ -351,6 +361,22 @@ class Search:
             root.settle()
         return outcome.status != "infeasible"
 
+    def _near_class(self, root):
+        """The formulation of the class over what the relaxation recomputes in part."""
+        model, values = root.model, root.outcome.values
+        if self._closed() or not self.watch.left() or len(model.ends) < len(self.graph.nodes):
+            return
+        again = {key for key, column in model.again.items() if values[column] > 1e-6}
+        space = replace(self.space, rounds=1)
+        places = positions(self.graph, self.budget, space, lambda i, t: (i, t) in again)
+        part = build(self.graph, self.budget, space, places)
+        start = part.values_of(self.plan) if self.plan is not None else None
+        watch = self.watch.part(min(_NEAR_S, _NEAR_SHARE * self.watch.left()))
+        gap = 0.1 * self.gap * abs(self.bound)
+        found = highs.minimise(part.program, watch, gap, start)
+        if found.values is not None and self.offer(part.plan_of(found.values)):
+            root.tighten(self.verdict.energy)
+
     def _between(self, bound, values, seconds):
         """After a round of cuts: the bound, and some walks beside it."""
         self._raise(bound)
@@ -367,22 +393,28 @@ class Search:
         self._raise(self.verdict.energy)
 
     def _program(self, root):
-        """The stages as a program for the MIP solver."""
-        start = root.model.values_of(self.plan) if self.plan is not None else None
-        outcome = highs.minimise(
-            root.model.program,
-            self.watch,
-            0.9 * self.gap * abs(self.bound),
-            start,
-            *root.limits,
-            lambda best, bound: self._say("branch and bound", bound),
-        )
-        if outcome.status == "infeasible":
-            self._refuse_or_close()
-            return
-        if outcome.values is not None:
-            self._offer_all(root.model.plans(outcome.values))
-        self._raise(min(outcome.bound, self._energy() or outcome.bound))
+        """The stages as a program for the MIP solver, with the cuts that its solutions break."""
+        watch = self.watch.part(min(_PROGRAM_S, 0.4 * self.watch.left()))
+        while watch.left() and not watch.stop:
+            start = root.model.values_of(self.plan) if self.plan is not None else None
+            gap = 0.9 * self.gap * abs(self.bound)
+            outcome = highs.minimise(
+                root.model.program, watch, gap, start, *root.limits, self._tell_program
+            )
+            if outcome.status == "infeasible":
+                self._refuse_or_close()
+                return
+            self._raise(min(outcome.bound, self._energy() or outcome.bound))
+            if outcome.values is not None:
+                self._offer_all(root.model.plans(outcome.values))
+            if self._closed() or outcome.values is None:
+                return
+            if not root.refused(outcome.values):
+                self.exact = outcome.status == "optimal"  # the stages decide no more than this
+                return
+
+    def _tell_program(self, best, bound):
+        self._say("branch and bound", bound)
 
     def _class(self):
         """A class of plans exactly; with overlap, count ever more of the paging until in time."""

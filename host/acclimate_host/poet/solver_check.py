@@ -7,6 +7,8 @@ from .problem import PlanError
 # most x + y with x + 2 y <= 4 and 3 x + y <= 6, whole numbers: 2 (2.8 without "whole")
 _ROWS = ((1, 2, 4), (3, 1, 6))
 _BEST = 2
+# least 2 x + 3 z with x + z >= 4.5, z whole, x >= 0: 9; HiGHS 1.14.0 answers 15
+_MIXED = 9
 
 
 def try_solver(name):
@@ -36,7 +38,23 @@ def _highs():
         for a, b, most in _ROWS:
             solver.addRow(-highspy.kHighsInf, most, 2, [0, 1], [float(a), float(b)])
         solver.run()
-    return -solver.getObjectiveValue()
+    mixed = _highs_mixed()
+    return mixed if abs(mixed - _MIXED) > 1e-6 else -solver.getObjectiveValue()
+
+
+def _highs_mixed():
+    """What HiGHS answers to the model with one whole and one real column."""
+    import highspy
+
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    with highs.quiet():
+        for cost in (2.0, 3.0):
+            solver.addCol(cost, 0.0, highspy.kHighsInf, 0, [], [])
+        solver.changeColIntegrality(1, highspy.HighsVarType.kInteger)
+        solver.addRow(4.5, highspy.kHighsInf, 2, [0, 1], [1.0, 1.0])
+        solver.run()
+    return solver.getObjectiveValue()
 
 
 def _cbc():

@@ -46,7 +46,16 @@ class _Place:
     back: object
     through: object
     sizes: object
-    cap: float
+    free: float
+    caps: dict
+
+    @property
+    def cap(self):
+        """Bytes of the other tensors that can be there: a sum of their sizes, worked out once."""
+        key = (self.free, tuple(sorted(self.sizes)))
+        if key not in self.caps:
+            self.caps[key] = reachable(self.sizes.tolist(), self.free)
+        return self.caps[key]
 
 
 class StageRamSeparator:
@@ -57,13 +66,18 @@ class StageRamSeparator:
         self.reads = [sorted({model.graph.index[d] for d in n.deps}) for n in model.graph.nodes]
         self.places, self.known = list(_places(model, self.reads)), set()
 
-    def find(self, values, most):
-        """Violated cuts as (terms, high): sum of coefficient times column <= high; worst first."""
+    def find(self, values, most, stop=lambda: False):
+        """Violated cuts as (terms, high): sum of coefficient times column <= high; worst first.
+
+        stop: asked before each place.
+        """
         wide, found = np.concatenate([values, [0.0, 1.0]]), []
         for place in self.places:
             x = 1.0 if place.x is None else values[place.x]
             if x <= VIOLATION:
                 continue
+            if stop():
+                break
             here = wide[place.here]
             y = np.where(place.through, here - wide[place.again] - wide[place.back], 0.0)
             paths = {}
@@ -144,12 +158,9 @@ def _places(model, reads):
         rows = [row for row in rows if row[0] not in inside and size[row[0]]]
         if not rows or cap < 0 or sum(size[row[0]] for row in rows) <= cap:
             return
-        sizes = [size[row[0]] for row in rows]
-        key = (cap, tuple(sorted(sizes)))
-        if key not in caps:
-            caps[key] = reachable(sizes, cap)
+        sizes = np.array([size[row[0]] for row in rows], float)
         columns = [np.array([row[k] for row in rows]) for k in range(5)]
-        yield _Place(v, t, x, *columns, np.array(sizes, float), caps[key])
+        yield _Place(v, t, x, *columns, sizes, cap, caps)
 
     recomputed = {}
     for v, t in model.again:
@@ -172,27 +183,27 @@ def _room(place, x, y):
     """(violation, chosen, weights, weight of x, high) of the most violated room cut, or None."""
     if place.x is None:
         return None  # the program has that row
-    excess = y - 1 + x
+    excess, cap = y - 1 + x, place.cap
     chosen = np.flatnonzero(excess > 1e-7)
     unit = place.sizes.max()
-    broken = (np.dot(place.sizes[chosen], excess[chosen]) - place.cap * x) / unit
+    broken = (np.dot(place.sizes[chosen], excess[chosen]) - cap * x) / unit
     if broken < VIOLATION:
         return None
     total = place.sizes[chosen].sum()
-    return broken, chosen, place.sizes[chosen] / unit, (total - place.cap) / unit, total / unit
+    return broken, chosen, place.sizes[chosen] / unit, (total - cap) / unit, total / unit
 
 
 def _cover(place, x, y):
     """The same of a violated cover, found greedily, or None."""
-    size, missing = place.sizes, 1 - y
+    size, missing, cap = place.sizes, 1 - y, place.cap
     order = np.argsort(missing / size, kind="stable")
     sums = np.cumsum(size[order])
-    last = int(np.searchsorted(sums, place.cap, side="right"))
+    last = int(np.searchsorted(sums, cap, side="right"))
     if last == len(order):
         return None
     cover, total = list(order[: last + 1]), sums[last]
     for j in sorted(cover, key=lambda j: -missing[j]):
-        if total - size[j] > place.cap:
+        if total - size[j] > cap:
             cover.remove(j)
             total -= size[j]
     broken = x - sum(missing[j] for j in cover)

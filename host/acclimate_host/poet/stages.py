@@ -26,7 +26,7 @@ from .positions import Positions, pageable
 from .stage_plans import realised, stage_values
 from .subsets import reachable
 
-MOST_COLUMNS = 60_000  # about; of a program that still gives a bound in minutes
+MOST_COLUMNS = 40_000  # about; of a program that still gives a bound in minutes
 
 
 @dataclass

@@ -2,18 +2,22 @@
 """What the twins share: their libraries in out/twin, and buffers as C takes them."""
 
 import ctypes
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from acclimate_host.paths import built
 
+_Twin = TypeVar("_Twin")
 
-def load(kind, name, path=None):
+
+def load(kind: Callable[[Path], _Twin], name: str, path: str | Path | None = None) -> _Twin | None:
     """Return ``kind(library of NAME, or the one at path)``, or None where it is not built."""
     path = Path(path or built("twin", f"libacclimate_{name}.so"))
     return kind(path) if path.exists() else None
 
 
-def register(name, twin):
+def register(name: str, twin: Any) -> None:
     """Let the device package of this process use a twin; None changes nothing."""
     from acclimate import _native
 
@@ -21,12 +25,13 @@ def register(name, twin):
         _native.register(name, twin)
 
 
-def pointer(buffer, align=1):
+def pointer(buffer: Any, align: int = 1) -> tuple[int, int, Any]:
     """Return (address, bytes, what keeps it alive) of a buffer; a read-only one is copied.
 
     :raises ValueError: where it does not begin at a multiple of `align`
     """
     view = memoryview(buffer)
+    whole: Any
     if view.readonly:
         whole = ctypes.create_string_buffer(view.tobytes(), max(1, view.nbytes))
     elif not view.nbytes:

@@ -4,10 +4,10 @@
 import random
 import time
 
-from .choose import Memory, _choice, smallest
-from .contribution import RATIOS, options, trainable
-from .memory_bound import bound
-from .scheme import Scheme
+from acclimate_host.sparse.choose import Memory, _choice, smallest
+from acclimate_host.sparse.contribution import RATIOS, options, trainable
+from acclimate_host.sparse.memory_bound import bound
+from acclimate_host.sparse.scheme import Scheme
 
 
 def evolve(

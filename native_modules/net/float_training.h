@@ -1,136 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Kernels of float32 programs: the structures of net_kernels.h over floats. Weights lie as output
- * channel, row, column, input channel; where int8 has multipliers, low and high follow. */
-#ifndef FLOAT_KERNELS_H
-#define FLOAT_KERNELS_H
+ * Kernels of float32 programs: loss, backward pass and updates. */
+#ifndef FLOAT_TRAINING_H
+#define FLOAT_TRAINING_H
 
-#include "net_kernels.h"
-
-#define F(p) ((float *)(p))
-#define CF(p) ((const float *)(p))
-
-/* The weight of output c, a tap and an input channel of the group (depthwise: channel 0). */
-static inline float weight_f32(const net_conv_args *k, uint32_t c, uint32_t tap, uint32_t i) {
-    uint32_t taps = (uint32_t)k->kh * k->kw, depth = (uint32_t)k->cin / k->groups;
-    if (depth == 1 && k->groups == k->cout && k->cout > 1) {
-        return c < k->split ? CF(k->wt)[c * taps + tap] : CF(k->w)[(c - k->split) * taps + tap];
-    }
-    uint32_t rest = depth - k->split;
-    return i < k->split ? CF(k->wt)[(c * taps + tap) * k->split + i]
-        : CF(k->w)[(c * taps + tap) * rest + i - k->split];
-}
-
-static inline int inside_f32(int32_t row, int32_t column, const net_conv_args *k) {
-    return row >= 0 && row < k->h && column >= 0 && column < k->w_in;
-}
-
-/* x points at the first input channel that output c takes. */
-static float sum_f32(const net_conv_args *k, uint32_t c, int32_t top, int32_t left,
-    const float *x) {
-    uint32_t depth = (uint32_t)k->cin / k->groups;
-    float sum = CF(k->bias)[c];
-    for (uint32_t tap = 0; tap < (uint32_t)k->kh * k->kw; tap++) {
-        int32_t row = top + (int32_t)(tap / k->kw), column = left + (int32_t)(tap % k->kw);
-        if (inside_f32(row, column, k)) {
-            const float *at = x + row * k->x_pitch + column * k->x_step;
-            for (uint32_t i = 0; i < depth; i++) {
-                sum += at[i] * weight_f32(k, c, tap, i);
-            }
-        }
-    }
-    return sum;
-}
-
-static void conv_f32(const net_conv_args *k, uint32_t first, uint32_t end, int depthwise) {
-    uint32_t depth = (uint32_t)k->cin / k->groups, per_group = (uint32_t)k->cout / k->groups;
-    float low = CF(k->multiplier)[0], high = CF(k->multiplier)[1];
-    for (uint32_t c = first; c < end; c++) {
-        const float *x = CF(k->x) + (depthwise ? c - first : c / per_group * depth);
-        for (int32_t r = 0; r < k->oh; r++) {
-            for (int32_t t = 0; t < k->ow; t++) {
-                float sum = sum_f32(k, c, r * k->stride_h - k->pad_top,
-                    t * k->stride_w - k->pad_left, x);
-                float y = sum < low ? low : sum > high ? high : sum;
-                uint32_t bit = (uint32_t)(r * k->ow + t) * k->cout + c;
-                int32_t at = r * k->y_pitch + t * k->y_step + (int32_t)(c - first);
-                if (k->mask && y == sum) {
-                    k->mask[bit >> 3] |= (uint8_t)(1u << (bit & 7));
-                }
-                F(k->y)[at] = k->add ? y + CF(k->other)[at] : y;
-            }
-        }
-    }
-}
-
-static int net_conv_f32(const net_conv_args *k, uint32_t first, uint32_t end) {
-    conv_f32(k, first, end, 0);
-    return 0;
-}
-
-static int net_depthwise_f32(const net_conv_args *k, uint32_t first, uint32_t end) {
-    conv_f32(k, first, end, 1);
-    return 0;
-}
-
-void net_add_f32(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
-    uint32_t n) {
-    (void)rule;
-    for (uint32_t i = 0; i < n; i++) {
-        F(y)[i] = CF(a)[i] + CF(b)[i];
-    }
-}
-
-/* 1 / x for x > 0 by Newton's steps: not every toolchain links a division into a module. */
-static float inverse_f32(float x) {
-    union {
-        float real;
-        int32_t bits;
-    } y = { .real = x };
-    y.bits = 0x7EF311C3 - y.bits;
-    for (int i = 0; i < 4; i++) {
-        y.real *= 2.0f - x * y.real;
-    }
-    return y.real;
-}
-
-/* As net_window. */
-static float window_f32(const net_conv_args *k, uint32_t c, int32_t row, int32_t column,
-    int is_max, uint32_t *more) {
-    int32_t top = row * k->stride_h - k->pad_top, left = column * k->stride_w - k->pad_left;
-    float found = 0;
-    *more = 0;
-    for (int32_t r = top < 0 ? 0 : top; r < top + k->kh && r < k->h; r++) {
-        for (int32_t t = left < 0 ? 0 : left; t < left + k->kw && t < k->w_in; t++) {
-            uint32_t at = (uint32_t)(r * k->w_in + t);
-            float x = CF(k->x)[at * k->cin + c];
-            if (!is_max) {
-                found += x;
-                ++*more;
-            } else if (!*more || x > found) {
-                found = x;
-                *more = at + 1;
-            }
-        }
-    }
-    return found;
-}
-
-void net_pool_f32(const net_conv_args *k, int is_max) {
-    for (int32_t place = 0; place < k->oh * k->ow * k->cin; place++) {
-        int32_t pixel = place / k->cin;
-        uint32_t n, c = (uint32_t)(place % k->cin);
-        float found = window_f32(k, c, pixel / k->ow, pixel % k->ow, is_max, &n);
-        F(k->y)[place] = is_max || !n ? found : found * inverse_f32((float)n);
-    }
-}
-
-void net_pad_f32(const net_conv_args *k) {
-    for (int32_t place = 0; place < k->oh * k->ow * k->cin; place++) {
-        int32_t pixel = place / k->cin, c = place % k->cin;
-        int32_t r = pixel / k->ow - k->pad_top, t = pixel % k->ow - k->pad_left;
-        F(k->y)[place] = inside_f32(r, t, k) ? CF(k->x)[(r * k->w_in + t) * k->cin + c] : 0.0f;
-    }
-}
+#include "float_shared.h"
 
 /* e^x for x <= 0: 2^n times a polynomial of |f| <= ln 2 / 2; 0 below -87. */
 static float exponential_f32(float x) {
@@ -180,7 +53,9 @@ int32_t net_sum_gradients_f32(const int8_t *a, const int8_t *b, int8_t *y, uint3
     int32_t ea, int32_t eb) {
     (void)ea;
     (void)eb;
-    net_add_f32(0, a, b, y, n);
+    for (uint32_t i = 0; i < n; i++) {
+        F(y)[i] = CF(a)[i] + CF(b)[i];
+    }
     return 0;
 }
 

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Notice that the world has changed: Page-Hinkley and ADWIN in fixed memory, integers only.
+
+A detector is given one number at a time: whether an answer was wrong (0 or 1), or a feature,
+where no truth ever comes. Nothing is allocated in `add`.
+
+>>> wrong = PageHinkley()
+>>> any(wrong.add(k % 10 == 0) for k in range(500))  # one answer in ten is wrong: as ever
+False
+>>> [k for k in range(60) if wrong.add(k % 2)][:1]  # one in two
+[27]
+
+Sources: E. S. Page, Continuous inspection schemes, 1954; A. Bifet and R. Gavalda, Learning from
+time-changing data with adaptive windowing, 2007.
+"""
+
+from array import array
+
+_UNIT = 1000  # a value of 1 inside
+_COUNT_MOST = 1 << 16  # then count and sum are halved: the mean goes on, numbers stay small
+_TOP = 1 << 29
+
+
+class PageHinkley:
+    """Tells when values rise above their mean so far; the least that a detector can be.
+
+    :param float threshold: sum of what lies above the mean at which it tells, > 0; with answers
+        about as many wrong ones as it takes
+    :param float delta: rise of the mean that is no change, 0 or more
+    :param int least: values before it tells, 1 or more
+    """
+
+    def __init__(self, threshold=10.0, delta=0.05, least=30):
+        if not threshold > 0 or not delta >= 0 or not least >= 1:
+            raise ValueError(
+                "threshold, delta, least: expected > 0, >= 0, >= 1, got %s, %s, %s"
+                % (threshold, delta, least)
+            )
+        self._threshold = int(threshold * _UNIT)
+        self._delta = int(delta * _UNIT)
+        self._least = least
+        self._told = 0
+        self.reset()
+
+    def reset(self):
+        """Forget everything; done by itself when a change was told."""
+        self.count = self._since = 0
+        self._sum = self._above = 0
+
+    def recent(self):
+        """Values since the change that was told last began, as far as one can tell."""
+        return self._told
+
+    def add(self, value):
+        """Take a value, -1000..1000; True when it tells a change."""
+        v = int(value * _UNIT)
+        self.count += 1
+        self._sum += v
+        if self.count >= _COUNT_MOST or not -_TOP < self._sum < _TOP:
+            self.count >>= 1
+            self._sum >>= 1
+        # The sum above its least value so far, which is where it starts again from 0.
+        self._above = max(0, self._above + v - self._sum // self.count - self._delta)
+        self._since = self._since + 1 if self._above else 0
+        if self.count < self._least or self._above <= self._threshold:
+            return False
+        self._told = self._since
+        self.reset()
+        return True
+
+
+class Adwin:
+    """Tells when the newer part of a window has another mean than the older one.
+
+    The window grows while nothing changes, and loses its older part when something does. It is
+    kept as sums over 1, 2, 4, ... values, `width` of each.
+
+    :param int rows: sizes of sums: the window holds about ``width * 2**rows`` values, 2..16
+    :param int width: sums of a size, 2..16
+    :param float confidence: natural logarithm of how improbable a false alarm is in one look, > 0
+    :param int every: values between two looks, 1 or more
+    """
+
+    def __init__(self, rows=10, width=4, confidence=9.0, every=8):
+        if not (2 <= rows <= 16 and 2 <= width <= 16 and confidence > 0 and every >= 1):
+            raise ValueError(
+                "rows, width, confidence, every: expected 2..16, 2..16, > 0, >= 1, got %s"
+                % ((rows, width, confidence, every),)
+            )
+        self._width = width
+        self._confidence = int(confidence * 16)
+        self._every = every
+        self._sums = array("i", bytes(4 * rows * (width + 1)))
+        self._used = bytearray(rows)
+        self.reset()
+
+    def reset(self):
+        """Forget everything."""
+        for row in range(len(self._used)):
+            self._used[row] = 0
+        self.count = self._total = self._since = 0
+
+    def recent(self):
+        """Values since the change that was told last began: the window is of those only."""
+        return self.count
+
+    def mean(self):
+        """Mean of the window, in thousandths; 0 before the first value."""
+        return self._total // self.count if self.count else 0
+
+    def add(self, value):
+        """Take a value, 0..1; True when the mean has changed, and the older part is gone."""
+        v = int(value * _UNIT)
+        if not 0 <= v <= _UNIT:
+            raise ValueError("value: expected 0..1, got %s" % value)
+        self._push(v)
+        self._since += 1
+        if self._since < self._every:
+            return False
+        self._since = 0
+        told = False
+        while self._differs():
+            self._drop_oldest()
+            told = True
+        return told
+
+    def _push(self, v):
+        """Put a value in the first row, and two full sums into one of the next row."""
+        self.count += 1
+        self._total += v
+        width = self._width
+        for row in range(len(self._used)):
+            at = row * (width + 1)
+            self._sums[at + self._used[row]] = v  # the newest of a row is its last
+            self._used[row] += 1
+            if self._used[row] <= width:
+                return
+            v = self._sums[at] + self._sums[at + 1]
+            for k in range(at, at + width - 1):
+                self._sums[k] = self._sums[k + 2]
+            self._used[row] -= 2
+        self.count -= 1 << len(self._used)  # the window is full: its oldest values leave
+        self._total -= v
+
+    def _drop_oldest(self):
+        """Take the oldest sum away."""
+        row = len(self._used) - 1
+        while not self._used[row]:
+            row -= 1
+        at = row * (self._width + 1)
+        self.count -= 1 << row
+        self._total -= self._sums[at]
+        self._used[row] -= 1
+        for k in range(at, at + self._used[row]):
+            self._sums[k] = self._sums[k + 1]
+
+    def _differs(self):
+        """True when the means before and after some cut differ more than chance allows."""
+        mean = self.mean()
+        spread = mean * (_UNIT - mean) // 64
+        count = total = 0
+        for row in range(len(self._used) - 1, -1, -1):
+            at = row * (self._width + 1)
+            for k in range(at, at + self._used[row]):
+                count += 1 << row
+                total += self._sums[k]
+                rest = self.count - count
+                if count < 8 or rest < 8:
+                    continue
+                difference = abs(total // count - (self._total - total) // rest)
+                effective = count * rest // self.count
+                least = 42 * self._confidence // effective  # 2/3 of it, in thousandths
+                if difference <= least:
+                    continue
+                difference -= least
+                if difference * difference > 8 * spread * self._confidence // effective:
+                    return True
+        return False

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * What the kernels of float32 programs share: the structures of net_kernels.h over floats. Weights
+ * lie as output channel, row, column, input channel; where int8 has multipliers, low and high
+ * follow. */
+#ifndef FLOAT_SHARED_H
+#define FLOAT_SHARED_H
+
+#include "net_kernels.h"
+
+#define F(p) ((float *)(p))
+#define CF(p) ((const float *)(p))
+
+/* The weight of output c, a tap and an input channel of the group (depthwise: channel 0). */
+static inline float weight_f32(const net_conv_args *k, uint32_t c, uint32_t tap, uint32_t i) {
+    uint32_t taps = (uint32_t)k->kh * k->kw, depth = (uint32_t)k->cin / k->groups;
+    if (depth == 1 && k->groups == k->cout && k->cout > 1) {
+        return c < k->split ? CF(k->wt)[c * taps + tap] : CF(k->w)[(c - k->split) * taps + tap];
+    }
+    uint32_t rest = depth - k->split;
+    return i < k->split ? CF(k->wt)[(c * taps + tap) * k->split + i]
+        : CF(k->w)[(c * taps + tap) * rest + i - k->split];
+}
+
+static inline int inside_f32(int32_t row, int32_t column, const net_conv_args *k) {
+    return row >= 0 && row < k->h && column >= 0 && column < k->w_in;
+}
+
+/* 1 / x for x > 0 by Newton's steps: not every toolchain links a division into a module. */
+static inline float inverse_f32(float x) {
+    union {
+        float real;
+        int32_t bits;
+    } y = { .real = x };
+    y.bits = 0x7EF311C3 - y.bits;
+    for (int i = 0; i < 4; i++) {
+        y.real *= 2.0f - x * y.real;
+    }
+    return y.real;
+}
+
+/* As net_window. */
+static inline float window_f32(const net_conv_args *k, uint32_t c, int32_t row, int32_t column,
+    int is_max, uint32_t *more) {
+    int32_t top = row * k->stride_h - k->pad_top, left = column * k->stride_w - k->pad_left;
+    float found = 0;
+    *more = 0;
+    for (int32_t r = top < 0 ? 0 : top; r < top + k->kh && r < k->h; r++) {
+        for (int32_t t = left < 0 ? 0 : left; t < left + k->kw && t < k->w_in; t++) {
+            uint32_t at = (uint32_t)(r * k->w_in + t);
+            float x = CF(k->x)[at * k->cin + c];
+            if (!is_max) {
+                found += x;
+                ++*more;
+            } else if (!*more || x > found) {
+                found = x;
+                *more = at + 1;
+            }
+        }
+    }
+    return found;
+}
+
+#endif

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The borders of the acceptance rules, with numbers worked out by hand."""
+
+from acclimate import acceptance as a
+from acclimate.acceptance import ACCEPT, EVEN, ONE, REJECT, ROWS_MAX, UNDECIDED, WEIGHTS
+
+
+def test_answers_and_scales_have_their_numbers():
+    assert (ACCEPT, REJECT, UNDECIDED) == (1, 0, -1)
+    assert (ONE, ROWS_MAX) == (32768, 128)
+    assert WEIGHTS == (18, 64, 7, 256) and EVEN == (6, 64, 1, 52)
+
+
+def test_discounts_of_all_ranks():
+    assert [a._discount(rank) for rank in (1, 2, 3, 7, 15, 31, 63, 127, 128)] == [
+        32768,
+        20674,
+        16384,
+        10922,
+        8192,
+        6553,
+        5461,
+        4681,
+        4673,
+    ]
+    every = [a._discount(rank) for rank in range(1, 129)]
+    assert every == sorted(every, reverse=True)
+    assert sum(every) == 820067
+
+
+def test_a_score_is_worked_out_by_hand():
+    # confidence 9, 5, 5, 1: ranks 1, then 2 and 3 that share, then 4
+    old, new, sure = b"\1\1\1\1", b"\1\1\2\1", bytes((9, 5, 5, 1))
+    share = (20674 + 16384) // 2
+    fourth = a._discount(4)
+    assert a.dcg(old, new, sure, 4) == 32768 + 0 * share + fourth
+    most = 32768 + 2 * share + fourth
+    score = 32768 + fourth
+    assert a.ndcg(old, new, sure, 4) == score * 32768 // most
+    # the same the other way round
+    assert a.dcg(old, b"\2\2\1\2", sure, 4) == -score
+    assert a.ndcg(old, b"\2\2\1\2", sure, 4) == -(score * 32768 // most)
+
+
+def test_no_row_is_no_score():
+    assert a.dcg(b"", b"", b"", 0) == 0 and a.ndcg(b"", b"", b"", 0) == 0
+    # only the first n rows count
+    assert a.dcg(b"\1\1", b"\1\2", b"\5\4", 1) == 32768
+    assert a.ndcg(b"\1\1", b"\1\2", b"\5\5", 2) == 0
+
+
+def test_all_that_agree_or_differ_are_the_ends_of_the_scale():
+    for n in (1, 2, 3, 50, 128):
+        same, other = bytes(n), b"\1" * n
+        for sure in (bytes(range(n)), bytes(n), b"\xff" * n):
+            assert a.ndcg(same, same, sure, n) == ONE
+            assert a.ndcg(same, other, sure, n) == -ONE
+
+
+def test_gain_is_the_sum_of_the_first_rows():
+    assert a.gain(b"\5\5\0", b"\7\4\xff", 2) == 1
+    assert a.gain(b"\5", b"\7", 0) == 0 and a.gain(b"\xff", b"\0", 1) == -255
+
+
+def test_spread_of_a_sample_by_hand():
+    # -count x log2(count) x 256 of every label that is there more than once
+    assert a.spread(b"\1\2\3\4", 4) == 0
+    assert a.spread(b"\1\1", 2) == -2 * (32768 * 256 // 32768)
+    assert a.spread(b"\3\1\3\1\1", 5) == -2 * 256 - 3 * (32768 * 256 // 20674)
+    assert a.spread(b"\1\1\1\1", 3) == -3 * (32768 * 256 // 20674)
+    assert a.spread(b"\1\1", 1) == 0 and a.spread(b"", 0) == 0
+
+
+def test_evidence_adds_its_four_parts():
+    labels, other = b"\1\2\1\2", b"\1\2\3\4"
+    low, high = b"\0\0\0\0", bytes((10, 10, 10, 12))
+    weights = (2, 3, 5, 7)
+
+    def found(old, new, before, after, **more):
+        return a.evidence(old, new, before, after, 4, weights, **more)
+
+    assert found(labels, labels, low, low) == 0
+    assert found(labels, labels, low, high) == 42 * 16 // 4 * 2
+    assert found(labels, labels, high, low) == -(42 * 16 // 4) * 2
+    # two labels twice each: 4 x 256 less than four labels
+    assert found(labels, other, low, low) == 4 * 256 // 4 * 3
+    assert found(other, labels, low, low) == -(4 * 256 // 4) * 3
+    assert found(labels, labels, low, low, prior=3) == 16 * 3 * 5
+    assert found(labels, labels, low, low, prior=-3) == -16 * 3 * 5
+    assert found(labels, labels, low, low, wins=3, losses=1) == 16 * 2 * 7
+    assert found(labels, labels, low, low, wins=1, losses=3) == -16 * 2 * 7
+    assert a.evidence(labels, labels, low, low, 4, wins=1) == 16 * 256
+    assert a.evidence(labels, labels, low, low, 4, prior=1) == 16 * 7
+
+
+def test_a_mean_is_rounded_towards_zero_on_both_sides():
+    one, two = b"\1\1\1", b"\0\0\0"
+    weights = (1, 0, 0, 0)
+    up = a.evidence(one, one, two, bytes((1, 0, 0)), 3, weights)
+    down = a.evidence(one, one, bytes((1, 0, 0)), two, 3, weights)
+    assert up == 5 and down == -5
+
+
+def test_decisions_at_the_margin():
+    assert a.decide(1) == ACCEPT and a.decide(0) == REJECT and a.decide(-1) == REJECT
+    assert a.decide(4, 5) == UNDECIDED and a.decide(-4, 5) == UNDECIDED
+    assert a.decide(5, 5) == ACCEPT and a.decide(-5, 5) == REJECT
+    assert a.decide(0, 1) == UNDECIDED
+
+
+def test_the_guard_rejects_below_its_floor_only():
+    old, new = b"\1\1", b"\1\2"
+    before, after = b"\5\5", b"\x40\x40"
+    assert a.ndcg(old, new, before, 2) == 0
+    weights = (1, 0, 1, 0)
+
+    def answer(**options):
+        return a.label_free(old, new, before, after, 2, weights=weights, **options)
+
+    assert answer() == ACCEPT
+    assert answer(floor=0) == ACCEPT and answer(floor=1) == REJECT
+    found = a.evidence(old, new, before, after, 2, weights)
+    assert found == (0x40 - 5) * 16
+    assert answer(margin=found) == ACCEPT and answer(margin=found + 1) == UNDECIDED
+    assert answer(prior=-60) == REJECT
+    # all that differ are at the lowest floor, which rejects nothing
+    assert a.label_free(b"\1\1", b"\2\2", before, after, 2, weights=weights) == ACCEPT
+    assert a.label_free(b"", b"", b"", b"", 0) == UNDECIDED
+    assert a.label_free(b"\1", b"\1", b"\1", b"\2", 1) == ACCEPT
+
+
+def test_rows_that_differ_are_listed():
+    out = bytearray(b"\xff" * 4)
+    assert a.disagreements(b"\1\2\3\4", b"\1\3\3\5", 4, out) == 2
+    assert bytes(out) == b"\1\3\xff\xff"
+    assert a.disagreements(b"\1\2\3\4", b"\1\3\3\5", 3, out) == 1
+    assert a.disagreements(b"\1", b"\2", 1, out) == 1 and out[0] == 0
+
+
+def test_labels_to_come_may_or_may_not_turn_the_evidence():
+    assert a.is_decided(16 * 256 * 2 + 1, 2) and not a.is_decided(16 * 256 * 2, 2)
+    assert a.is_decided(-16 * 256 * 2 - 1, 2) and not a.is_decided(-16 * 256 * 2, 2)
+    assert a.is_decided(1, 0) and not a.is_decided(0, 0)
+    assert a.is_decided(16 * 52 + 1, 1, EVEN) and not a.is_decided(16 * 52, 1, EVEN)
+
+
+def test_confidence_of_logits_by_hand():
+    def one(*logits, temperature=256):
+        found = a.confidence(logits, len(logits), temperature)
+        return found >> 8, found & 255
+
+    assert one(7) == (0, 255)
+    assert one(5, 5) == (0, 128)  # 127.5, rounded up
+    assert one(0, 32767) == (1, 255)
+    assert one(5, 5, 5) == (0, 85)
+    # the second differs by 256 x ln 2: half as likely
+    assert one(0, -178)[1] == 170 and one(-178, 0) == (1, 170)
+    assert one(0, -356, temperature=512)[1] == 170
+    assert one(0, -1, temperature=1)[1] == one(0, -256)[1]
+    # only the first n count
+    assert a.confidence((5, 9), 1, 256) == 255
+
+
+def test_powers_of_two_by_hand():
+    table = (32768, 30048, 27554, 25268, 23170, 21247, 19484, 17867, 16384)
+    for eighth in range(8):
+        assert a._power(32 * eighth) == table[eighth]
+        assert a._power(256 + 32 * eighth) == table[eighth] >> 1
+        assert a._power(15 * 256 + 32 * eighth) == table[eighth] >> 15
+        between = table[eighth] - ((table[eighth] - table[eighth + 1]) * 31 >> 5)
+        assert a._power(32 * eighth + 31) == between
+    assert a._power(15 * 256 + 255) == 0 and a._power(15 * 256) == 1
+    assert a._power(16 * 256) == a._power(100000) == 0

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: MIT
+"""The journal's records and pages, byte by byte, and what it does when the flash fails."""
+
+from nor import NorFlash
+
+from acclimate import _crc as crc
+from acclimate.flash import FlashError
+from acclimate.store.journal import (
+    CONFIRMED,
+    EMPTY,
+    ROLLED_BACK,
+    STAGED,
+    TRIAL,
+    VERIFIED,
+    Journal,
+)
+
+PAGE = 128
+PLACES = (PAGE - 28) // 12  # records of a page
+SLOT_PAGES = 3
+
+
+class Failing(NorFlash):
+    """The next programs at these addresses do not arrive."""
+
+    lost = ()
+
+    def _program(self, at, buffer):
+        if at not in self.lost:
+            super()._program(at, buffer)
+
+
+def fresh(kind=NorFlash, **options):
+    return Journal(kind(8 * PAGE, PAGE, **options), SLOT_PAGES)
+
+
+def begun(kind=NorFlash):
+    journal = fresh(kind)
+    assert journal.load() is False
+    journal.append(EMPTY, 0, False, 0)
+    return journal
+
+
+def again(journal, slot_pages=SLOT_PAGES):
+    other = Journal(journal.flash, slot_pages)
+    other.is_loaded = other.load()
+    return other
+
+
+FIELDS = (
+    "state slot has_other boots version floor erases day day_erases generation torn _at _next"
+).split()
+
+
+def fields(journal):
+    """All but the version where the state has none."""
+    values = [getattr(journal, name) for name in FIELDS]
+    if journal.state in (STAGED, EMPTY):
+        values[4] = 0
+    return values
+
+
+def number(data, at):
+    return data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
+
+
+def crc_of(data):
+    out = bytearray(4)
+    crc.start(out)
+    crc.update(out, data, 0, len(data))
+    crc.finish(out)
+    return bytes(out)
+
+
+def test_states_have_their_numbers():
+    assert (STAGED, VERIFIED, TRIAL, CONFIRMED, ROLLED_BACK, EMPTY) == (1, 2, 3, 4, 5, 6)
+
+
+def test_a_blank_region_has_no_journal():
+    journal = again(fresh())
+    assert not journal.is_loaded
+    assert fields(journal) == [EMPTY, 0, False, 0] + [0] * 9
+
+
+def test_the_first_page_is_as_documented():
+    journal = begun()
+    page = bytes(journal.flash.data[:PAGE])
+    assert page[:4] == b"AJNL" and number(page, 4) == 1
+    assert page[8:20] == bytes(12) and page[20:24] == bytes((SLOT_PAGES, 0, 0, 0))
+    assert page[24:28] == crc_of(page[:24])
+    assert page[28:] == b"\xff" * (PAGE - 28)
+    assert journal.journal_erases == 1 and journal.flash.erases[:2] == [1, 0]
+    journal = again(journal)
+    assert journal.is_loaded and journal.generation == 1 and journal.state == EMPTY
+
+
+def test_a_record_is_as_documented():
+    journal = begun()
+    journal.append(TRIAL, 1, True, 5, 0x01020304)
+    record = bytes(journal.flash.data[28:40])
+    assert record[:8] == bytes((0, 0, TRIAL, 1 | 2 | 5 << 2, 4, 3, 2, 1))
+    assert record[8:12] == crc_of(bytes((1, 0, 0, 0)) + record[:8])
+    journal.append(STAGED, 0, False, 0, 9, 0x1234, 0x15678)
+    record = bytes(journal.flash.data[40:52])
+    assert record[:8] == bytes((1, 0, STAGED, 0, 0x34, 0x12, 0x78, 0x56))
+
+
+def test_every_record_is_read_as_it_was_written():
+    for unit in (4, 16):
+        journal = fresh(unit=unit)
+        journal.append(EMPTY, 0, False, 0)
+        version = 0
+        for state in (STAGED, VERIFIED, TRIAL, CONFIRMED, ROLLED_BACK):
+            for slot, has_other, boots in ((0, False, 0), (1, True, 60), (1, False, 1)):
+                version += 0x10001
+                journal.append(state, slot, has_other, boots, version, 2, 3)
+                found = again(journal)
+                assert fields(found) == fields(journal)
+                assert (found.state, found.slot) == (state, slot)
+                assert (found.has_other, found.boots) == (has_other, boots)
+                assert state == STAGED or found.version == version
+
+
+def test_the_floor_is_the_highest_version_that_was_tried():
+    journal = begun()
+    for state, version, floor in (
+        (VERIFIED, 9, 0),
+        (TRIAL, 5, 5),
+        (ROLLED_BACK, 7, 5),
+        (CONFIRMED, 6, 6),
+        (CONFIRMED, 4, 6),
+        (TRIAL, 6, 6),
+    ):
+        journal.append(state, 0, True, 0, version)
+        assert journal.floor == again(journal).floor == floor
+        assert journal.version == version
+
+
+def test_erases_are_summed_and_those_of_a_day_too():
+    journal = begun()
+    for day, pages, erases, of_day in ((1, 3, 3, 3), (1, 2, 5, 5), (2, 4, 9, 4), (1, 1, 10, 1)):
+        journal.append(STAGED, 0, False, 0, 0, pages, day)
+        for one in (journal, again(journal)):
+            assert (one.erases, one.day, one.day_erases) == (erases, day, of_day)
+        assert again(journal).version == 0
+    journal.append(STAGED, 0, False, 0, 0, 0xFFF0, 1)
+    journal.append(STAGED, 0, False, 0, 0, 0xFFF0, 1)
+    assert journal.day_erases == again(journal).day_erases == 0xFFFF
+    assert journal.erases == 10 + 2 * 0xFFF0
+
+
+def test_sums_survive_the_change_of_pages():
+    """No record is counted twice, whichever is the one that starts a page."""
+    for start in range(4):
+        journal = begun()
+        for _ in range(start):
+            journal.append(VERIFIED, 1, True, 0, 3)
+        for count in range(40):
+            if count % 3:
+                journal.append(CONFIRMED, count & 1, True, 0, 1000 + count)
+            else:
+                journal.append(STAGED, 1, count % 2 == 0, 0, 0, 2, count // 9)
+            assert fields(again(journal)) == fields(journal)
+        assert journal.erases == 2 * 14 and journal.floor == 1000 + 38
+        assert journal.day == 39 // 9 and journal.day_erases == 2 * 2
+
+
+def test_pages_take_turns_when_they_are_full():
+    journal = begun()
+    for count in range(1, 5 * PLACES):
+        journal.append(CONFIRMED, 0, False, 0, count)
+        page = count - 1 if count <= PLACES else None
+        if page is not None:
+            assert journal._at == 0 and journal.generation == 1
+    # the first page has PLACES records, each later one begins with the state it was made for
+    assert journal.generation == 1 + (5 * PLACES - 2) // PLACES
+    erases = journal.flash.erases
+    assert abs(erases[0] - erases[1]) <= 1 and sum(erases) == journal.journal_erases
+    assert erases[2:] == [0] * 6
+
+
+def test_the_page_of_the_higher_generation_counts():
+    journal = begun()
+    for count in range(PLACES + 1):
+        journal.append(CONFIRMED, 1, True, 0, count + 1)
+    assert journal._at == PAGE and journal.generation == 2
+    found = again(journal)
+    assert found._at == PAGE and found.version == PLACES + 1
+    # without it the older page still tells the state before
+    journal.flash.data[PAGE] = 0
+    older = again(journal)
+    assert older._at == 0 and older.version == PLACES and older.is_loaded
+
+
+def test_any_flipped_bit_of_a_page_s_header_makes_it_no_page():
+    journal = begun()
+    journal.append(CONFIRMED, 1, True, 0, 5)
+    for at in list(range(28)):
+        for bit in (1, 128):
+            journal.flash.data[at] ^= bit
+            assert not again(journal).is_loaded, at
+            journal.flash.data[at] ^= bit
+    assert again(journal).is_loaded
+
+
+def test_a_page_whose_numbers_are_above_30_bits_is_no_page():
+    for at in (8, 12):
+        journal = begun()
+        data = journal.flash.data
+        data[at + 3] = 64
+        data[24:28] = crc_of(bytes(data[:24]))
+        assert not again(journal).is_loaded
+        data[at + 3] = 63
+        data[24:28] = crc_of(bytes(data[:24]))
+        assert again(journal).is_loaded
+
+
+def test_a_journal_of_another_layout_is_not_read():
+    journal = begun()
+    assert again(journal).is_loaded
+    for pages in (SLOT_PAGES - 1, SLOT_PAGES + 1, SLOT_PAGES + 256):
+        assert not again(journal, pages).is_loaded
+
+
+def test_any_flipped_bit_of_a_record_makes_it_torn():
+    journal = begun()
+    journal.append(CONFIRMED, 0, False, 0, 5)
+    journal.append(TRIAL, 1, True, 2, 6)
+    for at in range(40, 52):
+        for bit in (1, 128):
+            journal.flash.data[at] ^= bit
+            found = again(journal)
+            assert found.is_loaded and found.torn == 1 and found._next == 2, at
+            assert (found.state, found.slot, found.version) == (CONFIRMED, 0, 5)
+            journal.flash.data[at] ^= bit
+    assert again(journal).torn == 0
+
+
+def sealed(journal, index, body):
+    """Put a record with a right sum at a place of the first page."""
+    at = 28 + 12 * index
+    journal.flash.data[at : at + 8] = body
+    journal.flash.data[at + 8 : at + 12] = crc_of(bytes((1, 0, 0, 0)) + bytes(body))
+
+
+def test_a_record_of_an_unknown_state_or_another_place_is_torn():
+    for body, torn in (
+        (b"\0\0\x00\0\5\0\0\0", 1),
+        (b"\0\0\x07\0\5\0\0\0", 1),
+        (b"\1\0\x04\0\5\0\0\0", 1),
+        (b"\0\1\x04\0\5\0\0\0", 1),
+        (b"\0\0\x01\0\5\0\0\0", 0),
+        (b"\0\0\x06\0\5\0\0\0", 0),
+        (b"\0\0\x04\0\5\0\0\0", 0),
+    ):
+        journal = begun()
+        sealed(journal, 0, body)
+        found = again(journal)
+        assert (found.torn, found._next) == (torn, 1), body
+        assert found.state == (EMPTY if torn else body[2])
+
+
+def test_a_record_of_the_page_s_former_life_is_torn():
+    journal = begun()
+    for count in range(2 * PLACES + 1):
+        journal.append(CONFIRMED, 0, False, 0, count + 1)
+    assert journal.generation == 3 and journal._at == 0
+    sealed(journal, journal._next, bytes((journal._next, 0, TRIAL, 1, 9, 0, 0, 0)))
+    found = again(journal)
+    assert found.torn == 1 and found.state == CONFIRMED
+
+
+def test_after_a_torn_record_the_next_place_is_used():
+    journal = begun()
+    journal.append(CONFIRMED, 0, False, 0, 5)
+    journal.flash.data[40] = 0xFE  # a cut after the first bits
+    journal = again(journal)
+    assert (journal.torn, journal._next, journal.version) == (1, 2, 5)
+    journal.append(TRIAL, 1, True, 0, 6)
+    found = again(journal)
+    assert (found.torn, found._next, found.version, found.state) == (1, 3, 6, TRIAL)
+
+
+def test_a_place_that_does_not_keep_its_record_is_passed_over():
+    for spoilt in (1, 2):
+        journal = begun(Failing)
+        journal.append(CONFIRMED, 0, False, 0, 5)
+        journal.flash.lost = [40 + 12 * i for i in range(spoilt)]
+        journal.append(TRIAL, 1, True, 0, 6)
+        assert (journal.torn, journal._next) == (spoilt, 2 + spoilt)
+        assert journal._at == 0 and journal.generation == 1
+        assert journal.state == TRIAL and journal.version == 6
+
+
+def test_after_three_spoilt_places_the_other_page_is_used():
+    journal = begun(Failing)
+    journal.append(CONFIRMED, 0, False, 0, 5)
+    journal.flash.lost = [40, 52, 64]
+    journal.append(TRIAL, 1, True, 0, 6)
+    assert journal._at == PAGE and journal.generation == 2 and journal.torn == 0
+    found = again(journal)
+    assert fields(found) == fields(journal)
+    assert (found.state, found.version, found.floor) == (TRIAL, 6, 6)
+
+
+def test_a_record_that_the_flash_does_not_keep_leaves_the_state_before():
+    """What the flash holds is what counts, in this object too."""
+    journal = begun(Failing)
+    for count in range(PLACES):
+        journal.append(CONFIRMED, 0, True, 0, 5 + count)
+    before = fields(journal)
+    journal.flash.lost = range(PAGE, 2 * PAGE)
+    for state, options in ((TRIAL, (1, True, 2, 99)), (STAGED, (1, True, 0, 0, 3, 8))):
+        try:
+            journal.append(state, *options)
+        except FlashError:
+            assert fields(journal) == before == fields(again(journal))
+        else:
+            raise AssertionError("expected FlashError")
+    journal.flash.lost = ()
+    journal.append(TRIAL, 1, True, 0, 99)
+    assert fields(again(journal)) == fields(journal) and journal.floor == 99
+
+
+def test_a_page_without_its_record_never_counts():
+    """The header is programmed last."""
+    order = []
+
+    class Watched(NorFlash):
+        def _program(self, at, buffer):
+            order.append(at)
+            super()._program(at, buffer)
+
+    journal = begun(Watched)
+    for count in range(PLACES + 1):
+        journal.append(CONFIRMED, 0, False, 0, count + 1)
+    assert order[-2:] == [PAGE + 28, PAGE]
+    order.clear()
+    journal = begun(Watched)  # without a model a page has no record
+    assert order == [0]
+
+
+def test_a_page_that_keeps_no_record_is_an_error():
+    journal = begun(Failing)
+    for count in range(PLACES):
+        journal.append(CONFIRMED, 0, True, 0, 5 + count)
+    journal.flash.lost = [PAGE + 28 + 12 * i for i in range(3)]
+    try:
+        journal.append(TRIAL, 1, True, 0, 99)
+    except FlashError as error:
+        assert str(PAGE) in str(error)
+    else:
+        raise AssertionError("expected FlashError")

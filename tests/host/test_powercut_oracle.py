@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""The oracle of the power-cut tests: images written by hand, and each kind of damage."""
+
+import hashlib
+import hmac
+import struct
+import zlib
+
+import pytest
+
+from bench import powercut_oracle as oracle
+from bench.powercut_oracle import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
+
+KEY = bytes(range(32))
+PAGE = 256
+SLOT_PAGES = 2
+PAGES = 2 + 2 * SLOT_PAGES
+PLACES = (PAGE - 28) // 12
+
+
+def capsule(version, size=300, key=KEY):
+    head = bytearray(
+        struct.pack("<4sBBBBIIIBBHII", b"ACAP", 1, 1, 1, 0, size, 7, version, *[0] * 5)
+    )
+    table = struct.pack("<I", 2 | (size - 100) << 8)
+    content = bytes(version * 7 + i & 255 for i in range(size - 100))
+    digest = hashlib.sha256(head + table + content).digest()
+    tag = hmac.new(key, head + digest, "sha256").digest()
+    return bytes(head + digest + tag + table + content)
+
+
+def page(generation, records=()):
+    """A journal page; a record is (state, slot, other, version) or raw bytes of its place."""
+    head = struct.pack("<4sIIIHHHH", b"AJNL", generation, 0, 0, 0, 0, SLOT_PAGES, 0)
+    data = head + struct.pack("<I", zlib.crc32(head))
+    for index, found in enumerate(records):
+        data += found if isinstance(found, bytes) else record(generation, index, *found)
+    return data.ljust(PAGE, b"\xff")
+
+
+def record(generation, index, state, slot=0, other=False, version=1):
+    body = struct.pack("<HBBI", index, state, slot | 2 * other, version)
+    return body + struct.pack("<I", zlib.crc32(struct.pack("<I", generation) + body))
+
+
+def image(first=b"", second=b"", slots=(b"", b"")):
+    parts = [part.ljust(PAGE, b"\xff") for part in (first, second)]
+    parts += [part.ljust(SLOT_PAGES * PAGE, b"\xff") for part in slots]
+    return bytearray(b"".join(parts))
+
+
+OLD, NEW = capsule(1), capsule(2)
+
+
+def model(*parts, key=KEY):
+    return oracle.model_of(image(*parts), PAGE, key)
+
+
+def test_a_whole_image_has_the_model_of_its_newest_record():
+    both = (OLD, NEW)
+    for state in (TRIAL, CONFIRMED, ROLLED_BACK):
+        for other in (False, True):
+            assert model(page(1, [(state, 0, other)]), b"", both) == OLD
+            assert model(page(1, [(state, 1, other)]), b"", both) == NEW
+    for state in (STAGED, VERIFIED):
+        assert model(page(1, [(state, 1, True)]), b"", both) == OLD
+        assert model(page(1, [(state, 0, True)]), b"", both) == NEW
+        assert model(page(1, [(state, 1, False)]), b"", both) is None
+    assert model(page(1, [(EMPTY, 0, True)]), b"", both) is None
+    assert model(page(1), b"", both) is None
+
+
+def test_the_last_record_of_a_full_page_counts():
+    records = [(CONFIRMED, 0, False)] * (PLACES - 1) + [(CONFIRMED, 1, False)]
+    assert model(page(1, records), b"", (OLD, NEW)) == NEW
+    assert oracle.newest_record(image(page(1, records)), PAGE) == (CONFIRMED, 1, False)
+
+
+def test_the_page_of_the_higher_generation_counts():
+    one, two = page(1, [(CONFIRMED, 0, False)]), page(2, [(CONFIRMED, 1, False)])
+    assert model(one, two, (OLD, NEW)) == model(two, one, (OLD, NEW)) == NEW
+    assert oracle.newest_record(image(b"", two), PAGE) == (CONFIRMED, 1, False)
+
+
+@pytest.mark.parametrize("at", range(28))
+def test_a_damaged_page_is_none(at):
+    bad = bytearray(page(2, [(CONFIRMED, 1, False)]))
+    bad[at] ^= 4
+    good = page(1, [(CONFIRMED, 0, False)])
+    assert model(bytes(bad), good, (OLD, NEW)) == OLD
+    assert oracle.newest_record(image(bytes(bad)), PAGE) is None
+
+
+@pytest.mark.parametrize("at", range(12))
+def test_a_torn_record_is_passed_over(at):
+    bad = bytearray(record(1, 1, CONFIRMED, 1))
+    bad[at] ^= 4
+    records = [(CONFIRMED, 0, False), bytes(bad)]
+    assert model(page(1, records), b"", (OLD, NEW)) == OLD
+    # and what comes after it counts
+    assert model(page(1, [*records, (CONFIRMED, 1, True)]), b"", (OLD, NEW)) == NEW
+
+
+def test_a_record_of_another_place_or_generation_is_none():
+    for bad in (
+        record(1, 0, CONFIRMED, 1),
+        record(1, 2, CONFIRMED, 1),
+        record(2, 1, CONFIRMED, 1),
+    ):
+        assert model(page(1, [(CONFIRMED, 0, False), bad]), b"", (OLD, NEW)) == OLD
+
+
+def test_behind_a_blank_place_there_is_nothing():
+    records = [(CONFIRMED, 0, False), b"\xff" * 12, (CONFIRMED, 1, False)]
+    assert model(page(1, records), b"", (OLD, NEW)) == OLD
+
+
+@pytest.mark.parametrize("at", [0, 3, 8, 12, 16, 31, 32, 63, 64, 95, 96, 99, 100, 200, 299])
+def test_a_capsule_with_a_changed_byte_is_none(at):
+    bad = bytearray(NEW)
+    bad[at] ^= 1
+    assert oracle.whole_capsule(bytes(bad).ljust(512, b"\xff"), 0, 512, KEY) is None
+    confirmed = page(1, [(CONFIRMED, 1, True)])
+    assert model(confirmed, b"", (OLD, bytes(bad))) == OLD
+    assert model(page(1, [(CONFIRMED, 1, False)]), b"", (OLD, bytes(bad))) is None
+    staged = page(1, [(STAGED, 0, True)])
+    assert model(staged, b"", (OLD, bytes(bad))) is None
+
+
+def test_a_capsule_of_another_key_or_beyond_its_slot_is_none():
+    assert model(page(1, [(CONFIRMED, 0, False)]), b"", (capsule(1, key=b"x" * 32), NEW)) is None
+    whole = capsule(1, SLOT_PAGES * PAGE)
+    assert model(page(1, [(CONFIRMED, 0, False)]), b"", (whole, b"")) == whole
+    assert oracle.whole_capsule(whole, 0, len(whole) - 1, KEY) is None
+    least = capsule(1, 100)
+    assert oracle.whole_capsule(least, 0, 512, KEY) == least
+    # what lies behind the capsule is not a part of it
+    assert oracle.whole_capsule(b"abcd" + OLD + b"more", 4, 512, KEY) == OLD
+
+
+def test_without_a_journal_the_newest_whole_model_is_in_effect():
+    assert model(b"", b"", (OLD, NEW)) == model(b"", b"", (NEW, OLD)) == NEW
+    assert model(b"", b"", (OLD, NEW[:-1] + b"x")) == OLD
+    assert model() is None
