@@ -472,7 +472,9 @@ def test_sections_are_read_within_their_bounds():
 
 
 def test_no_budget_is_no_limit():
-    assert new().budget_left() is None
+    assert new(day_pages=0).budget_left() is None
+    assert new().budget_left() is not None  # unless it is waived
+    assert new().budget_left() is not None  # there is one unless it is waived
 
 
 def test_the_budget_counts_the_pages_of_a_day_and_the_next_day_is_fresh():

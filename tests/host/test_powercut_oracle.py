@@ -15,7 +15,7 @@ KEY = bytes(range(32))
 PAGE = 256
 SLOT_PAGES = 2
 PAGES = 2 + 2 * SLOT_PAGES
-PLACES = (PAGE - 28) // 12
+PLACES = (PAGE - 32) // 12
 
 
 def capsule(version, size=300, key=KEY):
@@ -31,7 +31,7 @@ def capsule(version, size=300, key=KEY):
 
 def page(generation, records=()):
     """A journal page; a record is (state, slot, other, version) or raw bytes of its place."""
-    head = struct.pack("<4sIIIHHHH", b"AJNL", generation, 0, 0, 0, 0, SLOT_PAGES, 0)
+    head = struct.pack("<4sIIIHHHH4s", b"AJNL", generation, 0, 0, 0, 0, SLOT_PAGES, 0, b"")
     data = head + struct.pack("<I", zlib.crc32(head))
     for index, found in enumerate(records):
         data += found if isinstance(found, bytes) else record(generation, index, *found)
@@ -73,16 +73,32 @@ def test_a_whole_image_has_the_model_of_its_newest_record():
 def test_the_last_record_of_a_full_page_counts():
     records = [(CONFIRMED, 0, False)] * (PLACES - 1) + [(CONFIRMED, 1, False)]
     assert model(page(1, records), b"", (OLD, NEW)) == NEW
-    assert oracle.newest_record(image(page(1, records)), PAGE) == (CONFIRMED, 1, False)
+    assert oracle.newest_record(image(page(1, records)), PAGE) == (CONFIRMED, 1, False, 0)
 
 
 def test_the_page_of_the_higher_generation_counts():
     one, two = page(1, [(CONFIRMED, 0, False)]), page(2, [(CONFIRMED, 1, False)])
     assert model(one, two, (OLD, NEW)) == model(two, one, (OLD, NEW)) == NEW
-    assert oracle.newest_record(image(b"", two), PAGE) == (CONFIRMED, 1, False)
+    assert oracle.newest_record(image(b"", two), PAGE) == (CONFIRMED, 1, False, 0)
 
 
-@pytest.mark.parametrize("at", range(28))
+def test_a_record_counts_that_is_whole_in_one_of_two_equal_pages():
+    good = [(CONFIRMED, 0, False), (CONFIRMED, 1, False)]
+    torn = [(CONFIRMED, 0, False), bytes(record(1, 1, CONFIRMED, 1)[:11]) + b"\0"]
+    for pages in ((page(1, good), page(1, torn)), (page(1, torn), page(1, good))):
+        assert model(*pages, (OLD, NEW)) == NEW
+    assert model(page(1, torn), page(1, torn), (OLD, NEW)) == OLD
+    assert model(page(1, good[:1]), page(1, good), (OLD, NEW)) == NEW
+
+
+def test_the_floor_is_that_of_the_header_or_of_a_later_record():
+    found = page(1, [(CONFIRMED, 0, False, 5), (ROLLED_BACK, 1, False, 3), (STAGED, 1, True, 99)])
+    assert oracle.floor_of(image(found, found), PAGE) == 5
+    assert oracle.floor_of(image(b"", found), PAGE) == 5
+    assert oracle.floor_of(image(), PAGE) == 0
+
+
+@pytest.mark.parametrize("at", range(32))
 def test_a_damaged_page_is_none(at):
     bad = bytearray(page(2, [(CONFIRMED, 1, False)]))
     bad[at] ^= 4
@@ -110,9 +126,11 @@ def test_a_record_of_another_place_or_generation_is_none():
         assert model(page(1, [(CONFIRMED, 0, False), bad]), b"", (OLD, NEW)) == OLD
 
 
-def test_behind_a_blank_place_there_is_nothing():
-    records = [(CONFIRMED, 0, False), b"\xff" * 12, (CONFIRMED, 1, False)]
-    assert model(page(1, records), b"", (OLD, NEW)) == OLD
+def test_behind_three_blank_places_there_is_nothing():
+    blank = b"\xff" * 12
+    for blanks, found in ((1, NEW), (2, NEW), (3, OLD)):
+        records = [(CONFIRMED, 0, False), *[blank] * blanks, (CONFIRMED, 1, False)]
+        assert model(page(1, records), b"", (OLD, NEW)) == found
 
 
 @pytest.mark.parametrize("at", [0, 3, 8, 12, 16, 31, 32, 63, 64, 95, 96, 99, 100, 200, 299])

@@ -13,7 +13,7 @@ from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.errors import BoardError
 from acclimate_host.paths import built
 from bench import capsule_board
-from harness.runtimes import DEVICE_TESTS
+from harness.runtimes import DEVICE_TESTS, copy_model
 
 ELF = built("firmware", "samd21-capsules", "firmware.elf")
 
@@ -33,6 +33,7 @@ def board():
             source = DEVICE_TESTS / (name + ".py")
             data = package.compile_file(source, source.name)
             opened.put_bytes(data, f"/{name}.mpy")
+        copy_model(opened)
         native = built("native", "armv6m", "_codec.mpy")
         opened.put_bytes(native.read_bytes(), "/_codec.mpy")
         yield opened

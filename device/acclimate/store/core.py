@@ -25,9 +25,14 @@ from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL
 from acclimate.store.slots import Slots
 
 try:
-    from time import monotonic as _now  # boards without a clock have it
+    from time import monotonic as _now
 except ImportError:
-    from time import time as _now
+
+    def _now():
+        from time import ticks_ms  # boards without a clock have it, too
+
+        return ticks_ms() // 1000
+
 
 _DAY_SLOTS = 32  # an update an hour, and some more
 _NAMES = ("", "staged", "verified", "trial", "confirmed", "rolled back", "empty")
