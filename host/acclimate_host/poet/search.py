@@ -27,7 +27,7 @@ from .stages import stage_model
 from .transfer import hide
 from .tree import Tree
 
-_FIRST_S = 1.0  # walks before anything else
+_FIRST_S = 3.0  # walks before anything else, at most
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
 _CUT_S = 120.0  # most seconds for cuts
 _COUNTED, _WIDE = 2_000, 2e-3  # columns and gap from which the tree is the better search
@@ -222,7 +222,7 @@ class Search:
         if self.plan is not None:
             self._say("greedy")
         most = len(self.graph.nodes) / 50
-        self.walk(self.watch.part(min(_FIRST_S, most, 0.1 * self.watch.left())))
+        self.walk(self.watch.part(min(_FIRST_S, most, 0.4 * self.watch.left())))
         if self.plan is None and self.space.clock == "overlapped":
             self._narrower()
         self._say("greedy")
