@@ -8,7 +8,7 @@ from nor import NorFlash
 
 from acclimate import _crc as crc
 from acclimate._digest import Hasher
-from acclimate.pull import HttpError
+from acclimate.pull import HttpError, exchange
 from acclimate.pull.exchange import Pull, Refused
 from acclimate.pull.manifest import Manifest, in_rollout
 from acclimate.store import CapsuleError, Store
@@ -379,8 +379,6 @@ def test_an_update_is_asked_for_only_with_its_base_and_if_wanted():
 
 
 def test_without_room_for_an_update_the_whole_capsule_is_taken():
-    import acclimate.pull.exchange as exchange
-
     real = exchange._Update
 
     def no_room(*arguments):
@@ -396,8 +394,6 @@ def test_without_room_for_an_update_the_whole_capsule_is_taken():
 
 
 def test_without_room_for_a_whole_capsule_that_is_said():
-    import acclimate.pull.exchange as exchange
-
     real = exchange._Whole
 
     def no_room(*arguments):
@@ -429,8 +425,6 @@ def test_another_capsule_than_the_manifest_s_is_refused():
 
 
 def test_an_update_that_makes_another_capsule_than_the_manifest_s_is_undone():
-    import acclimate.pull.exchange as exchange
-
     class Other(exchange._Object):
         """A file that brings BASE with another version, whatever came."""
 
