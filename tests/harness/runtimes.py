@@ -61,6 +61,9 @@ WITH_FLOATS = (
     "test_svm_fixed",
     "test_svm_small_same",
     "test_loop",
+    "test_loop_drift",
+    "test_loop_limits",
+    "test_loop_truths",
     "test_acceptance",
     "test_features",
 )
