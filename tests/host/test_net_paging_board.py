@@ -13,7 +13,7 @@ from net_cases import stored, values_for
 from acclimate_host.boards import load
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.scheduled import plain_step
-from acclimate_host.connect import open_board, package, why_not
+from acclimate_host.connect import merge, open_board, package, why_not
 from acclimate_host.model.build import Builder
 from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit
@@ -125,7 +125,7 @@ def on_board(board, program, x, store, script=_TRAIN, modules=("net", "pager", "
         "steps": STEPS,
         "rate": RATE,
     }
-    shown = board.exec(script.format(**values))
+    shown = board.exec(merge.layout().for_board(script.format(**values)))
     return ast.literal_eval(shown.strip().splitlines()[-1])
 
 
