@@ -131,4 +131,4 @@ def test_what_no_rule_can_use_is_refused_in_one_line():
     assert refuses(rules.ndcg, many, many, many, -1)
     assert refuses(rules.label_free, many, many, many, many, 129)
     assert refuses(rules.evidence, many, many, many, many, 0)
-    assert refuses(rules._discount, 0) and refuses(rules.discount, 129)
+    assert refuses(rules._discount, 0) and refuses(rules._discount, 129)

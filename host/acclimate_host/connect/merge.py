@@ -26,8 +26,8 @@ _TOGETHER = {
     "svm": (
         "svm",
         "svm.parameters",
-        "svm.data",
         "svm.model",
+        "svm.data",
         "svm.scaler",
         "svm.file",
         "svm.machine",
