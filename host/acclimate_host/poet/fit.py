@@ -43,17 +43,23 @@ def fit(network, scheme, ram_bytes, profile="m4", optimizer="plain", budget=None
     step = plain_step(network.graph, scheme)
     found = step_graph(step, network, profile, optimizer)
     plain = encode(step, network, optimizer)
-    budget = replace(budget or Budget(ram_bytes), ram_bytes=ram_bytes)
+    budget, tried = replace(budget or Budget(ram_bytes), ram_bytes=ram_bytes), ram_bytes
     for _ in range(_ROUNDS):
         try:
             answer = solve(found.graph, budget, **options)
         except Infeasible as error:
             if budget.ram_bytes == ram_bytes:
                 raise
+            least = error.smallest_ram
+            if least is not None and least < tried:
+                # less than the smallest is no plan, but the smallest one may still pack
+                budget = replace(budget, ram_bytes=least)
+                continue
             raise PlanError(
                 f"no layout fits {ram_bytes} bytes of RAM though a plan does; "
                 f"give {ram_bytes - budget.ram_bytes} more"
             ) from error
+        tried = budget.ram_bytes
         program = encode(with_schedule(step, found, answer.plan), network, optimizer)
         if program.arena_bytes <= ram_bytes:
             return _fitted(found.graph, answer, program, plain)
