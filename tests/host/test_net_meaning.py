@@ -11,6 +11,7 @@ from acclimate_host.model.network import Network, with_scales
 from acclimate_host.sparse.scheme import full
 
 RATE = 0.01
+NEAR = 0.2  # of values from 0 to 6
 
 
 def relu_everywhere(graph):
@@ -72,8 +73,35 @@ def moved(network, reference):
     return found
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_step_goes_down_the_real_gradient(seed):
+class Sided(net_reference.Run):
+    """The real step, where each value stands on the side of its clamp that the integers saw.
+
+    A value at a clamp's bound stands on either side of it by what int8 leaves out, and the
+    gradient jumps there. So which side is checked for itself: only within NEAR of a bound may
+    the two differ.
+    """
+
+    def __init__(self, graph, values, sums, monkeypatch):
+        self.sums, self.margins, clamp = sums, {}, net_reference.clamp
+
+        def seen(sums, relu):
+            layer = list(self.sums)[len(self.margins)]
+            self.margins[layer] = np.minimum(np.abs(sums), np.abs(sums - 6))
+            return clamp(sums, relu)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(net_reference, "clamp", seen)
+            super().__init__(graph, values)
+
+    def _clamp_gradient(self, node, g, mask):
+        layer = node.attrs["layer"]
+        other = mask != self.sums[layer]
+        assert self.margins[layer][other].max(initial=0) < NEAR, layer
+        return (g * self.sums[layer],)
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_a_step_goes_down_the_real_gradient(seed, monkeypatch):
     graph = relu_everywhere(trained_net(seed, square=True))
     network = quantized(graph, seed)
     step = step_of(network.graph, full(network.graph))
@@ -90,8 +118,8 @@ def test_a_step_goes_down_the_real_gradient(seed):
         values = real_values(before)
         values.update(x=(x.astype(np.float64) - 3) / 40, label=np.array(label))
         first = {n: v.copy() for n, v in values.items()}
-        net_reference.Run(step.graph, values)
         reference(x, label)
+        Sided(step.graph, values, reference.sums, monkeypatch)
         for name in network.values:
             change = (values[name] - first[name]) * RATE / net_reference.RATE
             wanted[name] = wanted.get(name, 0) + change
@@ -100,8 +128,8 @@ def test_a_step_goes_down_the_real_gradient(seed):
         a, b = total[name].ravel(), wanted[name].ravel()
         size = np.linalg.norm(b)
         if size > 0.004:  # less is a few steps of the stored gradients
-            assert a @ b / (np.linalg.norm(a) * size) > 0.7, name
-            assert 0.7 < np.linalg.norm(a) / size < 1.5, name
+            assert a @ b / (np.linalg.norm(a) * size) > 0.9, name
+            assert 0.8 < np.linalg.norm(a) / size < 1.25, name
     a, b = (np.concatenate([v[n].ravel() for n in network.values]) for v in (total, wanted))
-    assert a @ b / (np.linalg.norm(a) * np.linalg.norm(b)) > 0.98
+    assert a @ b / (np.linalg.norm(a) * np.linalg.norm(b)) > 0.997
     assert 0.95 < np.linalg.norm(a) / np.linalg.norm(b) < 1.05

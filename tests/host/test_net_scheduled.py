@@ -14,7 +14,7 @@ from acclimate_host.paths import built
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.fit import fit
-from acclimate_host.poet.problem import Budget
+from acclimate_host.poet.problem import Budget, PlanError
 from acclimate_host.poet.smallest import everything_kept
 from acclimate_host.poet.step_graph import step_graph
 from acclimate_host.sparse.scheme import full
@@ -176,3 +176,19 @@ def test_too_little_ram_says_how_much_is_needed():
     graph = trained_net(0)
     with pytest.raises(Infeasible, match="the smallest feasible RAM is"):
         fit(values_for(graph, 0), full(graph), 100, time_limit=600, gap=0.02)
+
+
+def test_a_plan_that_finds_no_layout_says_how_much_more_ram_has_one(monkeypatch):
+    graph = trained_net(1)
+    network, scheme = values_for(graph, 1), schemes(graph)[1]
+    with pytest.raises(Infeasible) as caught:
+        fit(network, scheme, 1, time_limit=600, gap=0.02)
+    ram = caught.value.smallest_ram + 60
+    with monkeypatch.context() as patch:
+        patch.setattr("acclimate_host.poet.fit._ROUNDS", 1)
+        with pytest.raises(PlanError, match=f"no layout fits {ram} bytes") as caught:
+            fit(network, scheme, ram, time_limit=600, gap=0.02)
+    more = int(str(caught.value).split()[-2])
+    assert 0 < more < 200
+    found = fit(network, scheme, ram + more, time_limit=600, gap=0.02)
+    assert found.program.arena_bytes <= ram + more

@@ -10,10 +10,10 @@ from acclimate_host.cli import main
 from acclimate_host.compile.scheduled import plain_step
 from acclimate_host.connect import why_not
 from acclimate_host.connect.emulator import Emulator
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, BoardError, Missing
 from acclimate_host.poet import costs
 from acclimate_host.poet.graphs import network_graph
-from acclimate_host.poet.measure import mean_power, programs
+from acclimate_host.poet.measure import Bench, mean_power, programs
 from acclimate_host.poet.step_graph import step_graph
 from acclimate_host.sparse.scheme import full
 
@@ -138,6 +138,18 @@ def test_bad_input_is_one_clear_line(words, text, capsys):
     assert main(["profile", *words]) in (2, 3, 7)
     error = capsys.readouterr().err
     assert text in error and error.count("\n") == 1
+
+
+def test_a_heap_that_runs_out_while_measuring_is_one_clear_line():
+    class Full:
+        name, emulated = "tight", False
+
+        def exec(self, code, timeout_s=10):
+            if "acclimate" in code:
+                raise BoardError("on the board: MemoryError: memory allocation failed")
+
+    with pytest.raises(Missing, match="tight: too little heap to measure"):
+        Bench(Full()).pages("file")
 
 
 def test_the_measured_programs_count_their_products():

@@ -13,8 +13,9 @@ from acclimate_host.commands import (
     table,
     write_text,
 )
+from acclimate_host.connect import merge, package
 from acclimate_host.connect.install import install
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.figures import tomllib
 from acclimate_host.poet import costs
 from acclimate_host.poet.inputs import cost_table
@@ -24,6 +25,7 @@ from acclimate_host.poet.measure import (
     MEDIA,
     OPERATOR_OF,
     Bench,
+    heap_bytes,
     mean_power,
     table_text,
 )
@@ -61,6 +63,7 @@ def run(args):
     power = _power(args)
     options = {"icount": ICOUNT_SHIFT} if args.board in EMULATED_CLOCK_HZ else {}
     with open_chosen(args, **options) as board:
+        _require_heap(board)
         install(board, only=["net", "pager"], yes=True)
         board.soft_reset()
         bench = Bench(board, _clock(args))
@@ -89,6 +92,26 @@ def run(args):
         write_text(args.out, text)
         print(f"written to {args.out}; use it with acclimate plan --board {args.out}")
     return 0
+
+
+def _require_heap(board):
+    """Refuse, before anything is copied, a board whose heap does not hold what is measured."""
+    info = board.info()
+    unit_of = merge.layout(info.arch).unit_of
+    files, loaded = package.build(info.arch, ["net"]), set()
+    todo = {unit_of[name] for name in ("net.network", "net.training")}
+    while todo:
+        name = todo.pop()
+        loaded.add(name)
+        todo |= package.imports_at_head(name, info.arch) - loaded
+    code = sum(len(files[name + ".mpy"]) for name in loaded)
+    native = [len(files[f"{name}.mpy"]) for name in package.natives(info.arch) if "_net" in name]
+    needed = code + min(native, default=0) + heap_bytes()
+    if needed > info.heap_free_bytes:
+        raise Missing(
+            f"{board.name}: too little heap to measure: {info.heap_free_bytes} bytes are free, "
+            f"code and network take {needed}; use a shipped table"
+        )
 
 
 def _name(args):

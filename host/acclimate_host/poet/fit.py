@@ -44,22 +44,30 @@ def fit(network, scheme, ram_bytes, profile="m4", optimizer="plain", budget=None
     found = step_graph(step, network, profile, optimizer)
     plain = encode(step, network, optimizer)
     budget = replace(budget or Budget(ram_bytes), ram_bytes=ram_bytes)
+    tried, arena = ram_bytes, None
     for _ in range(_ROUNDS):
         try:
             answer = solve(found.graph, budget, **options)
         except Infeasible as error:
-            if budget.ram_bytes == ram_bytes:
+            if arena is None:
                 raise
-            raise PlanError(
-                f"no layout fits {ram_bytes} bytes of RAM though a plan does; "
-                f"give {ram_bytes - budget.ram_bytes} more"
-            ) from error
+            least = error.smallest_ram
+            if least is None or least >= tried:
+                break
+            # less than the smallest is no plan, but the smallest one may still pack
+            budget = replace(budget, ram_bytes=least)
+            continue
         program = encode(with_schedule(step, found, answer.plan), network, optimizer)
         if program.arena_bytes <= ram_bytes:
             return _fitted(found.graph, answer, program, plain)
-        # buffers that live at once do not always pack without holes
-        budget = replace(budget, ram_bytes=budget.ram_bytes - (program.arena_bytes - ram_bytes))
-    raise PlanError(f"no layout fits {ram_bytes} bytes of RAM after {_ROUNDS} plans; give more")
+        # Buffers that live at once do not always pack without holes: another plan, with less.
+        arena = min(arena or program.arena_bytes, program.arena_bytes)
+        tried = min(budget.ram_bytes, answer.verdict.peak_ram)
+        budget = replace(budget, ram_bytes=tried - (program.arena_bytes - ram_bytes))
+    raise PlanError(
+        f"no layout fits {ram_bytes} bytes of RAM though a plan does; "
+        f"give {arena - ram_bytes} more"
+    )
 
 
 def _fitted(graph, answer, program, plain):

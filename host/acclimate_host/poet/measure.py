@@ -159,6 +159,11 @@ def programs():
     return found
 
 
+def heap_bytes():
+    """Bytes of a board's heap that the largest measured network takes: program and arena."""
+    return max(len(p.code) + len(p.weights) + p.arena_bytes for _, p, _, _ in programs())
+
+
 class Bench:
     """Runs the measurements on an open board."""
 
