@@ -181,4 +181,6 @@ def prepare(board, name, blob, names, more=()):
         text = base64.b64encode(blob[at : at + 256]).decode()
         board.exec(f"f.writeblocks({at} // P, u('{text}'), {at} % P)")
     board.soft_reset()
-    board.exec(_SETUP.format(**names), 60)
+    # One by one: no text, and nothing left over, lies in the heap while the store takes its place.
+    for line in _SETUP.format(**names).strip().split("\n"):
+        board.exec(line + "\ngc.collect()", 60)

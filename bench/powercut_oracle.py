@@ -38,6 +38,8 @@ def newest_record(image, page_bytes, slot_pages=None):
     if not generation:
         return None
     pages = [at for at, own in zip((0, page_bytes), found, strict=True) if own in (0, generation)]
+    # Where both have a whole record at one place, the page in use is believed: it comes last.
+    pages.sort(key=lambda at: at == (page_bytes if found[1] > found[0] else 0))
     newest, blank = (EMPTY, 0, False, 0), 0
     for index in range((page_bytes - 32) // 12):
         is_blank = True

@@ -33,7 +33,7 @@ from nor import NorFlash
 from acclimate.store import Store
 load = operators.load_operators
 arch, abi = operators.here()
-flash = NorFlash(16 * 128, 128)
+flash = NorFlash(10 * 128, 128)
 def boot():
     return Store(flash, Wanted(7, 2, arch=arch, abi=abi, key={KEY!r}), chunk_bytes=64)
 store = boot()
@@ -139,7 +139,7 @@ def test_two_models_keep_their_operators_side_by_side(fresh, tmp_path):
         pytest.skip("two models do not fit 32 KB beside this test")
     one, two, same = (capsule(n, compiled(tmp_path, fresh.arch, n)) for n in (2, 3, 2))
     text = fresh.exec(
-        "other = Store(NorFlash(16 * 128, 128), store.wanted, chunk_bytes=64)\n"
+        "other = Store(NorFlash(10 * 128, 128), store.wanted, chunk_bytes=64)\n"
         f"store.swap_capsule({one!r})\nother.swap_capsule({two!r})\n"
         "a, b = load(store), load(other)\n"
         "print(a.scale(1), b.scale(1), load(store) is a, load(other) is b)\n"
@@ -291,7 +291,7 @@ def test_native_kernels_of_a_capsule_run_the_network(board):
     install(board, ["store", "net"], yes=True)
     copy_model(board)
     board.soft_reset()
-    larger = SETUP.replace("16 * 128, 128", "18 * 4096, 4096")
+    larger = SETUP.replace("10 * 128, 128", "18 * 4096, 4096")
     board.exec(on_board(larger) + "data = b''")
     for at in range(0, len(data), 2048):
         board.exec(f"data += {data[at : at + 2048]!r}")

@@ -207,6 +207,8 @@ class Client:
             pull.end()
         finally:
             writer.close()
+            if hasattr(writer, "s"):  # MicroPython closes the socket only here
+                await writer.wait_closed()
 
     async def _asend(self, writer, data):
         # MicroPython writes at once where it can, and its handshake goes on in there.
