@@ -69,6 +69,7 @@ demo-parts: $(DEMO_ARCHS:%=out/stage/%/.done) out/stage/py/.done \
 
 test:
 	@$(MAKE) setup
+	@$(MAKE) lint
 	@$(MAKE) built out/stamps/numpy1
 	@$(PYTEST) $(or $(PYTEST_ARGS),-m "not slow" $(WORKERS))
 

@@ -30,6 +30,7 @@ def of_report(data):
         and data[:5] == b"AREP\x01"
         and 1 <= data[5] <= 6
         and data[6] <= 4
+        and max(struct.unpack_from("<7I", data, 8)) < 1 << 30
         and data[80:] == hmac.new(KEY, data[:80], "sha256").digest()
     )
     try:

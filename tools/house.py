@@ -73,7 +73,7 @@ def installs():
             continue
         kinds = {
             "everything": dict(),
-            "default": dict(only=list(ROLES)),
+            "default": dict(only=list(ROLES), without=package.natives_left_out()),
             "smallest": dict(only=package.PREDICT),
         }
         found[arch] = {kind: _taken(package.build(arch, **how)) for kind, how in kinds.items()}

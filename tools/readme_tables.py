@@ -19,7 +19,7 @@ README = repository() / "README.md"
 FIGURES = repository() / "docs" / "measured.md"
 # Room or module -> the files that belong to it on a board.
 MODULES = {
-    "svm": ("svm", "_svm_train", "_svm_solver", "_svm_small"),
+    "svm": ("svm", "_svm_train", "_svm_more", "_svm_solver", "_svm_small"),
     "features": ("features",),
     "loop": ("loop",),
     "net": ("net", "_net_python"),

@@ -437,15 +437,39 @@ def test_an_update_that_makes_another_capsule_than_the_manifest_s_is_undone():
             self.store.write(BASE, len(BASE))
             self.store.finish()
 
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[32:48]), 60)]
     real, exchange._Update = exchange._Update, Other
     try:
         store = new()
-        pull = begun(store, [(bytes(BASE[32:48]), 60)])
-        pull.request()
-        assert raised(CapsuleError, give, pull, reply(bytes(60))).reason == "integrity"
+        pull = begun(store, entries)
+        assert asked(pull)[0] == "/objects/" + hexed(1)
+        assert give(pull, reply(bytes(60)))
         assert not pull.is_ready and store.state == "rolled back" and model(store) == BASE
     finally:
         exchange._Update = real
+    # then the whole capsule is asked for, once
+    assert asked(pull) == ("/models/7", 0) and give(pull, reply(manifest(TARGET, entries)))
+    assert asked(pull)[0] == "/objects/" + hexed(0)
+    assert give(pull, reply(TARGET)) and pull.is_ready and store.state == "verified"
+
+
+def test_after_an_update_that_failed_a_whole_capsule_that_fails_ends_the_pull():
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[32:48]), 60)]
+    for by_end in (False, True):
+        store = new()
+        pull = begun(store, entries)
+        assert asked(pull)[0] == "/objects/" + hexed(1)
+        if by_end:
+            assert not give(pull, b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 10)
+            pull.end()
+        else:
+            assert give(pull, reply(b"x" * 60))
+        assert asked(pull) == ("/models/7", 0) and give(pull, reply(manifest(TARGET, entries)))
+        assert asked(pull)[0] == "/objects/" + hexed(0)
+        bad = bytearray(TARGET)
+        bad[-1] ^= 1
+        raised(CapsuleError, give, pull, reply(bad))
+        assert not pull.is_ready and model(store) == BASE
 
 
 def test_a_file_of_another_length_is_refused_at_its_header():

@@ -30,18 +30,25 @@ def test_every_function_of_svm():  # case: A10, A11
         pass
     beta, fresh = work[p.HEAD : p.HEAD + 4], array(code, work)
     w, out = array(code, [0] * 4), array(code, [0])
-    soak.call(
-        core,
-        {
-            "work_words": ((4, is_float, 4), lambda n: n == len(work)),
-            "start": ((fresh, x, rows, par), lambda status: status == p.RUNNING),
-            "step": ((work, x, rows, par, 1), lambda status: status == p.CONVERGED),
-            "collapse": ((w, work, x, rows, par), lambda status: status == 0),
-            "linear": ((out, 0, w, row, p.INT8), lambda _: out[0] > 0),
-            "decide": ((out, 0, beta, rows, x, row, par, bias), lambda _: out[0] > 0),
-            "vote": ((array("i", [1, -1, 1]), 3), lambda label: label == 0),
-        },
-    )
+    parts = (2, p.INT8, 0 if is_float else 1, b"\3\5", array(code, [0]), array("b", [0, 0]))
+    parts += (None, None, w)
+    model, answers, spans = core.model(None, parts), bytearray(4), array("f", [0.0, 0.0])
+    cases = {
+        "model": ((None, parts), lambda made: made(row) == 3),
+        "predict_many": ((model, x, answers), lambda count: count >= 0 and answers[0] == 3),
+        "store": ((array("b", [0, 0]), 0, [1, 2], 2), lambda stored: stored),
+        "work_words": ((4, is_float, 4), lambda n: n == len(work)),
+        "start": ((fresh, x, rows, par), lambda status: status == p.RUNNING),
+        "step": ((work, x, rows, par, 1), lambda status: status == p.CONVERGED),
+        "collapse": ((w, work, x, rows, par), lambda status: status == 0),
+        "linear": ((out, 0, w, row, p.INT8), lambda _: out[0] > 0),
+        "decide": ((out, 0, beta, rows, x, row, par, bias), lambda _: out[0] > 0),
+        "vote": ((array("i", [1, -1, 1]), 3), lambda label: label == 0),
+    }
+    if hasattr(core, "widen"):
+        arguments = (spans, array("f", spans), [1.5, 2], array("f", spans))
+        cases["widen"] = (arguments, lambda kind: kind == 0)
+    soak.call(core, cases)
 
 
 def problem(core, is_float, code):

@@ -54,7 +54,9 @@ def test_what_was_left_out_for_room_is_named(desktop, monkeypatch):
 def test_extras_come_when_they_are_asked_for(desktop):
     assert "pager.mpy" not in install(desktop).copied
     assert install(desktop, extras=["pager"]).copied == ["pager.mpy"]
-    with pytest.raises(Refused, check=naming("teapot", "pager, mqtt, small, drift")):
+    with pytest.raises(
+        Refused, check=naming("teapot", "pager, mqtt, small, drift, float32, fixed")
+    ):
         install(desktop, extras=["teapot"])
 
 

@@ -10,12 +10,10 @@ from array import array
 from math import floor
 
 from acclimate.svm.model import native
-from acclimate.svm.parameters import PIECE, rows_at_once
+from acclimate.svm.parameters import F32_MAX, PIECE, RANGE, rows_at_once, store_into
 
-_RANGE = {"B": (0, 255), "b": (-128, 127), "h": (-32768, 32767)}
 _CODE = {"uint8": "B", "int8": "b", "int16": "h", "float32": "f"}
 _FAR = 16  # middles of features, squared, against their spans: from here on rows are moved
-_F32_MAX = 3.4028234e38
 
 
 _store = getattr(native, "store", None)  # without them the same is done in Python
@@ -91,7 +89,7 @@ def check_row(row, i, d):
             # A sum is finite unless an item is not, or it overflowed: look closer only then.
             if total - total != 0:
                 for v in row:
-                    if v - v != 0 or not -_F32_MAX <= v <= _F32_MAX:
+                    if v - v != 0 or not -F32_MAX <= v <= F32_MAX:
                         raise ValueError("X row %d: expected finite numbers, got %s" % (i, v))
             whole = True
             for v in row:
@@ -102,7 +100,7 @@ def check_row(row, i, d):
         hi = max(row)
     except TypeError:
         raise ValueError("X row %d: expected numbers, got %s" % (i, repr(row)[:20])) from None
-    if not -_F32_MAX <= lo <= hi <= _F32_MAX:
+    if not -F32_MAX <= lo <= hi <= F32_MAX:
         raise ValueError("X row %d: expected float32 range, got %s..%s" % (i, lo, hi))
     return lo, hi, whole
 
@@ -147,8 +145,8 @@ class _Spans:
     """Least and largest value of each feature, by native code."""
 
     def __init__(self, d):
-        self.low = array("f", (_F32_MAX for _ in range(d)))
-        self.high = array("f", (-_F32_MAX for _ in range(d)))
+        self.low = array("f", (F32_MAX for _ in range(d)))
+        self.high = array("f", (-F32_MAX for _ in range(d)))
         self._row = array("f", bytes(4 * d))
 
     def take(self, row):
@@ -168,7 +166,7 @@ def smallest_code(lo, hi, whole, floats):
     """Type code for values lo..hi. Without `floats` fractions become scaled int16."""
     if whole:
         for code in "Bbh":
-            a, b = _RANGE[code]
+            a, b = RANGE[code]
             if a <= lo and hi <= b:
                 return code
     return "f" if floats else "h"
@@ -181,7 +179,7 @@ def shift_for(code, lo, hi, whole, d):
     """
     if code == "f":
         return 0
-    a, b = _RANGE[code]
+    a, b = RANGE[code]
     if whole:
         if lo < a or hi > b:
             raise ValueError("X: expected %d..%d for this storage, got %s..%s" % (a, b, lo, hi))
@@ -225,35 +223,8 @@ def same_items(X, code):
     return size == {"B": 1, "b": 1, "h": 2}.get(code)
 
 
-def store_into(buf, at, row, code, shift):
-    """Write one row to `buf[at:]`, rounding half away from zero where it is scaled.
-
-    Nothing is cut or rounded in silence: what does not fit the storage raises `ValueError`.
-    """
-    a, b = _RANGE.get(code, (-_F32_MAX, _F32_MAX))
-    scale = 2.0**shift
-    for v in row:
-        if v - v != 0:
-            raise ValueError("row: expected finite numbers, got %s" % v)
-        if shift:
-            q = v * scale
-            q = int(q + 0.5) if q >= 0 else -int(0.5 - q)
-            if not a <= q <= b:
-                raise ValueError("row: expected %s..%s, got %s" % (a / scale, b / scale, v))
-            v = q
-        elif code == "f":
-            if not a <= v <= b:
-                raise ValueError("row: expected float32 numbers, got %s" % v)
-        elif v != int(v) or not a <= v <= b:
-            raise ValueError("row: expected whole numbers %d..%d, got %s" % (a, b, v))
-        else:
-            v = int(v)
-        buf[at] = v
-        at += 1
-
-
 def _check_products(code, top, d):
-    if code == "f" and not top * 1.0 * top * d < _F32_MAX / 4:
+    if code == "f" and not top * 1.0 * top * d < F32_MAX / 4:
         raise ValueError("X: expected products inside float32, got %s: use SVM(scale=True)" % top)
 
 

@@ -10,8 +10,9 @@ Training then goes on from the former coefficients, whose balance the solver rep
 
 from array import array
 
-from acclimate.svm.data import check_row, storage_code, store_into
+from acclimate.svm.data import check_row, storage_code
 from acclimate.svm.model import uses_fixed
+from acclimate.svm.parameters import store_into
 from acclimate.svm.train import Job
 
 _FAR = 64

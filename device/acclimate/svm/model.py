@@ -9,6 +9,7 @@ from array import array
 from math import floor
 
 from acclimate._native import load
+from acclimate.svm.parameters import store_into
 
 LINEAR, POLY, RBF = 0, 1, 2
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
@@ -193,8 +194,6 @@ class Model:
 
     def _copy(self, row):
         """`row`, checked, in a buffer of the store's type that the next call reuses."""
-        from acclimate.svm.data import store_into
-
         store_into(self._row, 0, row, self.code, 0 if self.scaled else self.shift)
         return self._row
 

@@ -12,11 +12,10 @@ Fractions are scaled in float32, and rounded to the same 16-bit numbers for the 
 from array import array
 from math import floor
 
-from acclimate.svm.parameters import rows_at_once
+from acclimate.svm.parameters import F32_MAX, rows_at_once
 
 SHIFT = 7  # stored value = standardised value * 2**SHIFT
 LIMIT = 2047  # 16 deviations; keeps a dot product of 512 features inside 32 bits
-_F32_MAX = 3.4028234e38
 WIDE = 100  # features whose ranges differ more than this get a warning
 
 
@@ -108,7 +107,7 @@ class Centre:
             raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
         if out is None:
             out = self._row
-        high = _F32_MAX if self.code == "f" else 32767 * 2.0**-self.shift
+        high = F32_MAX if self.code == "f" else 32767 * 2.0**-self.shift
         for j in range(self.d):
             v = row[j]
             q = v - self.offset[j]

@@ -53,7 +53,7 @@ def install(
 
     :param only: names of modules (what they import comes along); None means the default set.
     :param sources: files whose imports decide instead.
-    :param extras: names of what comes beside the default set: pager, mqtt, small, drift.
+    :param extras: names of what comes beside the default set, of `package.merge.EXTRAS`.
     :param pure: leave native modules out.
     :param yes: remove stale files without asking; else ``ask(question)`` decides.
     :raises Refused: the board reads other .mpy files, has no room, or stale files stay.
@@ -72,7 +72,8 @@ def install(
         only, left_out = room.choose(
             files, package.natives(info.arch), info.heap_free_bytes, info.arch, more
         )
-        files = package.build(info.arch, only, pure=not native)
+        without = package.natives_left_out(extras)
+        files = package.build(info.arch, only, pure=not native, without=without)
     form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
     for name, data in files.items():
         mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, port)

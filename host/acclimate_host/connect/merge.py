@@ -35,9 +35,8 @@ _TOGETHER = {
     "_svm_train": (
         "svm.collect",
         "svm.train",
-        "svm.incremental",
-        "svm.metrics",
     ),
+    "_svm_more": ("svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
     "_svm_small": ("svm.small",),
     "features": ("features",),
@@ -85,7 +84,13 @@ EXTRAS = {
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
     "small": ("svm.small",),
     "drift": ("drift",),
+    "float32": (),
+    "fixed": (),
 }
+# Made by the installer.
+_INSTALLED = ("_manifest",)
+# Native modules that come with an extra only; without one pure Python does the same.
+EXTRA_NATIVES = {"float32": ("_net_f32", "_net_f32_train"), "fixed": ("_svm_q16",)}
 
 
 @functools.lru_cache(maxsize=1)
@@ -352,7 +357,9 @@ class _Module:
             name = name[0]
             unit = self.layout.unit_of.get(module)
             defined = self.layout.globals(unit) if unit else {}
-            if (module, name) not in defined:  # made by the installer
+            if (module, name) not in defined:
+                if unit and name not in _INSTALLED:
+                    raise Refused(f"{self.module}: {name} is not defined in {module}")
                 lines.append(f"from {node.module} import {alias.name}" + _as(alias.name, local))
                 continue
             new = defined[module, name]

@@ -67,6 +67,12 @@ def references(path):
     return _references(path, path.stat().st_mtime_ns)
 
 
+def natives_left_out(extras=()):
+    """Return the native modules that a plain install with these extras leaves out."""
+    every = merge.EXTRA_NATIVES
+    return {name for extra in every.keys() - set(extras) for name in every[extra]}
+
+
 def files(arch=None):
     """Return the names of all files that the package has on a board, sorted."""
     return sorted(merge.layout(arch).units)
@@ -237,7 +243,7 @@ def manifest_source(native_files, version=__version__):
     return "\n".join([*lines, "}", ""])
 
 
-def build(arch=None, only=None, sources=(), pure=False):
+def build(arch=None, only=None, sources=(), pure=False, without=()):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
     :param arch: of the board; None when its firmware loads bytecode only.
@@ -245,6 +251,7 @@ def build(arch=None, only=None, sources=(), pure=False):
         three files that use a trained SVM.
     :param sources: files outside the package whose imports count too.
     :param pure: leave native modules out.
+    :param without: names of native modules that are left out.
     """
     if only == PREDICT:
         return {name + ".mpy": compile_shipped(name) for name in _PREDICTING}
@@ -254,7 +261,7 @@ def build(arch=None, only=None, sources=(), pure=False):
     native_files = {
         name: path.read_bytes()
         for name, path in available.items()
-        if name in wanted_native or (only is None and not sources)
+        if (name in wanted_native or (only is None and not sources)) and name not in without
     }
     if not native_files:
         return files

@@ -195,12 +195,13 @@ def _feature(names, at):
 
 def _store(rows, storage, names=None):
     """Rows as a flat array of the storage's type; names: of the features, for the error."""
-    from acclimate.svm.data import _RANGE, storage_code
+    from acclimate.svm.data import storage_code
+    from acclimate.svm.parameters import RANGE
 
     code = storage_code(storage)
     if code == "f":
         return array("f", np.asarray(rows, np.float32).ravel().tolist()), code
-    low, high = _RANGE[code]
+    low, high = RANGE[code]
     bad = np.argwhere((rows != np.round(rows)) | (rows < low) | (rows > high))
     if len(bad):
         row, at = bad[0]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""The files of the device package on a board: several modules are one, with the same names."""
+
+import ast
+
+import pytest
+
+from acclimate_host.connect import merge, package
+from acclimate_host.errors import Refused
+from harness.errors import naming
+
+TOGETHER, APART = merge.layout(), merge.layout("armv6m")
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """Make a package of two modules of a room: `make(one, two)` gives the text of their file."""
+
+    def make(one, two, together=("room.one", "room.two")):
+        (tmp_path / "room").mkdir(exist_ok=True)
+        files = {"__init__": "", "room/__init__": "", "room/one": one, "room/two": two}
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text("# head\n" + text)
+        monkeypatch.setattr(merge, "device_package", lambda: tmp_path)
+        for cached in (merge.modules, merge._tree):
+            cached.cache_clear()
+        return merge.Layout({"room": ("room", *together)} if together else {})
+
+    yield make
+    monkeypatch.undo()
+    for cached in (merge.modules, merge._tree):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize("layout", [TOGETHER, APART], ids=["together", "apart"])
+def test_every_module_is_in_one_file_and_every_file_compiles(layout):
+    listed = [module for modules in layout.units.values() for module in modules]
+    assert sorted(listed) == sorted(merge.modules())
+    for unit in layout.units:
+        compile(layout.merged(unit), unit, "exec")
+
+
+def test_no_file_on_a_board_imports_a_module_of_a_room():
+    for layout in (TOGETHER, APART):
+        for unit in layout.units:
+            for node in ast.walk(ast.parse(layout.merged(unit))):
+                if isinstance(node, ast.ImportFrom) and merge.of_package(node.module):
+                    assert node.module.count(".") <= 1, (unit, node.module)
+
+
+def test_imports_within_a_file_go_and_names_meet(room):
+    one = "def double(x):\n    return 2 * x\n"
+    two = "from acclimate.room.one import double as twice\n\n"
+    two += "def four(x):\n    return twice(twice(x))\n"
+    found = {}
+    exec(room(one, two).merged("room"), found)
+    assert found["four"](3) == 12
+
+
+def test_one_name_for_two_things_is_two_names(room):
+    one = "_LIMIT = 3\n\ndef low(x):\n    return x < _LIMIT\n"
+    two = "_LIMIT = 5\n\ndef high(x, _y=_LIMIT):\n    return x > _LIMIT and x > _y\n"
+    found = {}
+    exec(room(one, two).merged("room"), found)
+    assert found["low"](2) and not found["low"](4) and found["high"](6) and not found["high"](4)
+
+
+def test_the_last_module_keeps_its_names(room):
+    layout = room("def run():\n    return 1\n", "def run():\n    return 2\n")
+    found = {}
+    exec(layout.merged("room"), found)
+    assert found["run"]() == 2 and found["run_one"]() == 1
+
+
+def test_a_module_used_as_an_object_is_found_in_its_file(room):
+    two = "from acclimate.room import one\n\ndef use():\n    return one.value()\n"
+    found = {}
+    exec(room("def value():\n    return 7\n", two).merged("room"), found)
+    assert found["use"]() == 7
+
+
+def test_a_variable_that_would_hide_a_name_is_refused(room):
+    two = (
+        "from acclimate.room import one\n\ndef use():\n    value = one.value()\n    return value\n"
+    )
+    with pytest.raises(Refused, check=naming("room.two", "room.one.value")):
+        room("def value():\n    return 7\n", two).merged("room")
+
+
+def test_a_name_that_a_module_does_not_define_is_refused(room):
+    two = "from acclimate.room.one import other\n"
+    with pytest.raises(Refused, check=naming("room.two", "other", "room.one")):
+        room("value = 1\n", two).merged("room")
+
+
+def test_a_face_lists_only_what_is_in_other_files():
+    faces = [node for node in ast.parse(TOGETHER.merged("svm")).body if merge._is_face(node)]
+    names = ast.literal_eval(faces[0].value)
+    assert names == {"SmallSVM": "acclimate._svm_small"}
+
+
+def test_a_program_imports_from_the_files():
+    text = "from acclimate.store.journal import Journal\nfrom acclimate.svm import SVM\n"
+    assert TOGETHER.for_board(text).splitlines() == [
+        "from acclimate.store import Journal",
+        "from acclimate.svm import SVM",
+    ]
+    assert APART.for_board(text).splitlines() == [
+        "from acclimate.store_journal import Journal",
+        "from acclimate.svm_machine import SVM",
+    ]
+
+
+def test_the_default_set_keeps_within_what_an_nrf52840_has():
+    if not package.natives("armv7emsp"):
+        pytest.skip("no native modules are built for armv7emsp")
+    from acclimate_host.connect.room import ROLES
+
+    files = package.build("armv7emsp", list(ROLES), without=package.natives_left_out())
+    blocks = sum(-(-len(data) // 4096) for data in files.values()) + 6
+    assert len(files) <= 24 and blocks * 4096 <= 229376, (len(files), blocks)
