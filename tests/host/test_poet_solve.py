@@ -91,7 +91,7 @@ def test_the_time_limit_gives_a_plan_with_a_bound(monkeypatch):
         clock.skip(HANG_S)
 
     answer = solve(graph, budget, time_limit=HANG_S, progress=over)
-    assert phases == ["greedy"] and answer.verdict.valid
+    assert set(phases) == {"greedy"} and answer.verdict.valid
     assert 0 < answer.lower_bound < answer.energy and not answer.proven
 
 

@@ -58,14 +58,16 @@ def bare(forced, monkeypatch):
     return forced
 
 
-def test_the_tree_agrees_with_exhaustive_search(forced):
+def test_the_tree_agrees_with_exhaustive_search(forced, monkeypatch):
+    # a good plan of the class would close most gaps before the tree
+    monkeypatch.setattr(searching.Search, "_near_class", lambda *_: None)
     faults = {}
     for seed in range(120):
         graph, budget = training(seed)
         fault = differs(graph, budget, search(graph, budget))
         if fault:
             faults[seed] = fault
-    assert not faults and len(forced) > 5
+    assert not faults and len(forced) > 40
 
 
 def test_without_cuts_the_tree_proves_less_and_nothing_wrong(bare):
