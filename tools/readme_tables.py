@@ -23,11 +23,9 @@ MODULES = {
     "features": ("features",),
     "loop": ("loop",),
     "net": ("net", "_net_python"),
-    "store": ("store", "_store_update"),
-    "flash": ("flash",),
+    "store": ("store", "_store_update", "flash"),
     "pull": ("pull", "_pull_more"),
-    "acceptance": ("acceptance",),
-    "reservoir": ("reservoir",),
+    "acceptance": ("acceptance", "reservoir"),
     "pager": ("pager",),
 }
 ARCHS = {
