@@ -29,14 +29,6 @@ def load(name):
     return _loaded.get(name)
 
 
-def prepare():
-    """Do what `load` does first, and takes its time: read the manifest."""
-    try:
-        from acclimate import _manifest  # noqa: F401
-    except ImportError:
-        pass
-
-
 def reason(name):
     """Return why ``load(name)`` gave what it did, or None before it was called."""
     return _reasons.get(name)

@@ -49,7 +49,7 @@ class InstallReport:
 def install(
     board, only=None, sources=(), pure=False, yes=False, ask=None, progress=None, extras=()
 ):
-    """Install the device package on an open board; return a InstallReport.
+    """Install the device package on an open board; return an InstallReport.
 
     :param only: names of modules (what they import comes along); None means the default set.
     :param sources: files whose imports decide instead.
@@ -188,7 +188,7 @@ def _copy_verified(board, path, data):
 
 
 def install_drive(folder, only=None):
-    """Copy the package to a mounted CIRCUITPY drive; return a InstallReport.
+    """Copy the package to a mounted CIRCUITPY drive; return an InstallReport.
 
     CircuitPython reads its own kind of .mpy only, and no native code. With its compiler (see
     `package.circuitpython_compiler`) bytecode is copied, else the sources.

@@ -131,7 +131,7 @@ def stamped(name, version=__version__, arch=None):
     """Return the source (bytes) of a file of the package as it is shipped.
 
     Its first line, a comment, gives way to a statement that has the release of the file and
-    compares it with that of the package; the numbers of the lines stay.
+    compares it with that of the package.
 
     :raises Refused: the file does not begin with a comment.
     """
