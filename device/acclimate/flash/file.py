@@ -26,7 +26,7 @@ class FileFlash(Flash):
             if error.args[0] != _NOT_THERE:  # a file may well be there: it is not made anew
                 raise FlashError("%s: cannot be looked at: %s" % (path, error)) from None
             if not size:
-                raise FlashError("%s: there is no such file; give its size" % path) from None
+                raise FlashError("%s: no such file; give its size" % path) from None
             _fill(path, size)
             found = size
         if not found or (size and found != size):

@@ -5,6 +5,7 @@ For small networks, and where no native module loads. docs/numerics.md says ever
 """
 
 from acclimate.net.layer import Layer, clamp, number, number_signed, operand, signed
+from acclimate.net.rounding import requantize
 
 try:
     from micropython import const
@@ -43,19 +44,6 @@ _PAGE = const(2)
 _BAD_CODE = const(-1)
 _COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000005060d1307050d1303030203")
 # program: end
-
-
-def requantize(x, m, shift):
-    """Section 1."""
-    if shift > 0:
-        x <<= shift
-        x = (x + 0x80000000 & 0xFFFFFFFF) - 0x80000000
-        shift = 0
-    x = (x * m + 0x40000000) >> 31
-    if shift:
-        mask = (1 << -shift) - 1
-        x = (x >> -shift) + ((x & mask) > (mask >> 1) + (x < 0))
-    return x
 
 
 class Run:

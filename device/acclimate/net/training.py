@@ -2,6 +2,7 @@
 """Loss, backward pass and updates of `interpreter`: sections 4 to 7 of docs/numerics.md."""
 
 from acclimate.net.layer import Layer, clamp, number, number_signed, put_number, signed
+from acclimate.net.rounding import even
 
 try:
     from micropython import const
@@ -47,14 +48,6 @@ _OPT_WIDE = const(4)
 _MOST = 0x7FFFFFFF
 
 
-def even(x, s):
-    """x / 2**s to the nearest, halves to even."""
-    if s == 0:
-        return x
-    down, rest, half = x >> s, x & (1 << s) - 1, 1 << (s - 1)
-    return down + (rest > half or (rest == half and down & 1 == 1))
-
-
 class Block:
     """Section 5: stores sums as int8 with one exponent."""
 
@@ -63,7 +56,7 @@ class Block:
 
     def store(self, sums, places):
         """Store sums at offsets of the arena, which `done` remembers as ranges."""
-        most = max([abs(value) for value in sums])
+        most = max(max(sums), -min(sums))
         while even(most, self.s) > 127:
             self.s += 1
             for earlier in self.done:
@@ -91,7 +84,7 @@ def train_step(run, op, v):
     elif op == _OP_WEIGHT_UPDATE:
         _weights(run, v)
     else:
-        raise ValueError("program: no instruction %d" % op)
+        raise ValueError("program: instruction %d" % op)
 
 
 def _exponent(run, slot):
