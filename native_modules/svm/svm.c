@@ -22,10 +22,12 @@ uint32_t svm_quotient(uint32_t a, uint32_t b) {
 #define BY_STATE(is_float, call) (svm_float_##call)
 #endif
 
+#if defined(SVM_TRAINING)
 int32_t svm_work_words(int32_t n, int32_t is_float, int32_t slots) {
     (void)is_float;
     return BY_STATE(is_float, words(n, slots));
 }
+#endif
 
 static int32_t parameter(const svm_problem *p, int32_t k) {
 #if defined(SVM_FLOAT)
@@ -79,6 +81,7 @@ static int32_t check(svm_problem *p, const void *other, const void *out) {
     return 0;
 }
 
+#if defined(SVM_TRAINING)
 static int32_t check_work(svm_problem *p) {
     int32_t bad = check(p, 0, 0);
     if (!bad && p->words < svm_work_words(p->n, p->is_float, 2)) {
@@ -114,7 +117,9 @@ int32_t svm_collapse(svm_problem *p, void *w, int32_t w_bytes) {
     BY_STATE(p->is_float, collapse(p, w));
     return 0;
 }
+#endif
 
+#if defined(SVM_ANSWERS)
 int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const void *bias,
     void *out) {
     int32_t bad = check(p, row, out);
@@ -154,6 +159,7 @@ int32_t svm_vote(int32_t *decisions, int32_t n_classes) {
     }
     return best;
 }
+#endif
 
 #if !defined(SVM_MODULE) /* the host's twin only: saves 200 bytes on a board */
 int32_t svm_kernel(svm_problem *p, int32_t a, const void *x, int32_t x_bytes, int32_t b,

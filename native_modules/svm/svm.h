@@ -13,6 +13,14 @@
 #define SVM_FLOAT 1
 #endif
 
+/* A module that only answers rows, or only trains, leaves the other half out. */
+#if !defined(SVM_NO_TRAINING)
+#define SVM_TRAINING 1
+#endif
+#if !defined(SVM_NO_ANSWERS)
+#define SVM_ANSWERS 1
+#endif
+
 /* The state of a problem; a build with one state refuses the other (svm.c). */
 #if defined(SVM_FIXED) && defined(SVM_FLOAT)
 #define SVM_IS_FLOAT(p) ((p)->is_float)
@@ -34,6 +42,8 @@ enum {
     SVM_UNSUPPORTED = -4,
 };
 
+/* par[P_WARM]: alphas are those in work; and kernel rows, too. */
+enum { SVM_WARM = 1, SVM_GO_ON = 2 };
 enum { SVM_INT8, SVM_UINT8, SVM_INT16, SVM_FLOAT32 };
 enum { SVM_LINEAR, SVM_POLY, SVM_RBF };
 
@@ -90,6 +100,8 @@ int32_t svm_float_words(int32_t n, int32_t slots);
 int32_t svm_float_start(const svm_problem *p);
 int32_t svm_float_step(const svm_problem *p, int32_t iterations);
 float svm_float_value(const svm_problem *p, const void *a, const void *b);
+/* acc + a . b, summed in order. */
+float svm_dot_f32(const float *a, const float *b, int32_t d, float acc);
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out);
 void svm_float_collapse(const svm_problem *p, float *w);
 
@@ -128,6 +140,25 @@ static inline int32_t svm_is_huge(float v) {
     b.f = v;
     return (uint32_t)b.i << 1 >= 0xfd000000u ? SVM_NON_FINITE : 0;
 }
+
+#if defined(__XTENSA__)
+/* No divide instruction: reciprocal by Newton, then one correction of the quotient. */
+static inline float svm_divide(float a, float b) {
+    svm_bits r;
+    r.f = b;
+    r.i = 0x7ef311c7 - r.i;
+    for (int32_t k = 0; k < 4; k++) {
+        r.f = r.f * (2.0f - b * r.f);
+    }
+    float q = a * r.f;
+    return q + (a - q * b) * r.f;
+}
+#else
+static inline float svm_divide(float a, float b) {
+    return a / b;
+}
+#endif
+
 
 static inline int32_t svm_row(int32_t r) {
     return r < 0 ? ~r : r;

@@ -78,20 +78,24 @@ static inline int32_t svm_dot_s8(const int8_t *a, const int8_t *b, int32_t d) {
 }
 
 #if defined(SVM_DSP)
-/* The same for many rows, d a multiple of 4. */
+/* Row a against rows b and c, d a multiple of 4: what is unpacked of a serves both. */
 #define SVM_ROWS_OF(d) (((d) & 3) == 0)
-static inline int32_t svm_dot_rows(const int8_t *a, const int8_t *end, const int8_t *b) {
-    int32_t acc = 0;
-    do {
-        SVM_DOT4(acc, a, b);
-        a += 4;
-        b += 4;
-    } while (a != end);
-    return acc;
-}
-#else
-#define SVM_ROWS_OF(d) 1
-#define svm_dot_rows(a, end, b) svm_dot_s8(a, b, (int32_t)((end) - (a)))
+#define SVM_DOT_TWO(a, end, b, c, of_b, of_c, even, odd) do { \
+        const uint8_t *at = a; \
+        of_b = of_c = 0; \
+        do { \
+            uint32_t w = svm_load4(at), e = even(w), o = odd(w); \
+            w = svm_load4(b); \
+            of_b = svm_smlad(e, even(w), of_b); \
+            of_b = svm_smlad(o, odd(w), of_b); \
+            w = svm_load4(c); \
+            of_c = svm_smlad(e, even(w), of_c); \
+            of_c = svm_smlad(o, odd(w), of_c); \
+            at += 4; \
+            b += 4; \
+            c += 4; \
+        } while (at != end); \
+} while (0)
 #endif
 
 static inline int32_t svm_dot_u8(const uint8_t *a, const uint8_t *b, int32_t d) {

@@ -15,7 +15,8 @@ typedef int32_t order; /* how alphas compare with their bounds */
 #define ORDER(alpha) (alpha)
 #define MAGNITUDE(b) (-(b))
 #define ONE 65536
-#define FROM_INT8(dot) clamp16((dot) >> shift)
+#define GOES_ON 0
+#define FROM_INT32(dot) clamp16((dot) >> shift)
 #define SHIFT(p) ((const int32_t *)(p)->par)[P_K_SHIFT]
 #define LOWEST (-BIG)
 #define HIGHEST (BIG - 1)
@@ -51,13 +52,6 @@ static int32_t fixed_exp(const int32_t *par, int64_t squared) {
     return v >> (whole + 1);
 }
 
-/* Whether the largest distance that this shift tells apart has a kernel value of 0: no need to
- * give up bits for larger ones. */
-static int32_t reaches_zero(const int32_t *par, int32_t k_shift) {
-    int32_t shift = par[P_GAMMA_SHIFT] - k_shift - 12;
-    return shift < 0 || (shift <= 31 && 0x1ffffu * (uint32_t)par[P_GAMMA] >> shift >= 15u << 12);
-}
-
 static int32_t fixed_power(const int32_t *par, int32_t base) {
     int32_t v = base;
     for (int32_t k = 1; k < par[P_DEGREE]; k++) {
@@ -88,6 +82,14 @@ int32_t svm_fixed_value(const svm_problem *p, const void *a, const void *b) {
 }
 
 #include "svm_state.h"
+
+#if defined(SVM_TRAINING)
+/* Whether the largest distance that this shift tells apart has a kernel value of 0: no need to
+ * give up bits for larger ones. */
+static int32_t reaches_zero(const int32_t *par, int32_t k_shift) {
+    int32_t shift = par[P_GAMMA_SHIFT] - k_shift - 12;
+    return shift < 0 || (shift <= 31 && 0x1ffffu * (uint32_t)par[P_GAMMA] >> shift >= 15u << 12);
+}
 
 /* Choose the shifts from the largest x.x, so that a kernel value fills 16 bits. */
 static void prepare(const svm_problem *p) {
@@ -295,5 +297,6 @@ static int32_t is_trusted(int32_t gap, int32_t n) {
 #define DIAGONAL(p, a) (kval)svm_fixed_value(p, a, a)
 
 #include "svm_run.h"
+#endif
 #include "svm_fixed_model.h"
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Using a fitted machine in the fixed-point state. */
 
+#if defined(SVM_ANSWERS)
 void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias, int32_t *out) {
     const int32_t *beta = p->work;
     const int32_t *par = p->par;
@@ -20,7 +21,9 @@ void svm_fixed_decide(const svm_problem *p, const void *row, const int32_t *bias
     total += *bias;
     *out = total > BIG - 1 ? BIG - 1 : total < 1 - BIG ? 1 - BIG : (int32_t)total;
 }
+#endif
 
+#if defined(SVM_TRAINING)
 static int64_t weight(const svm_problem *p, int32_t t) {
     const int32_t *beta = (const int32_t *)p->work + SVM_HEAD;
     int64_t total = 0;
@@ -61,3 +64,4 @@ void svm_fixed_collapse(const svm_problem *p, int32_t *w) {
         weights[t] = (int16_t)((weight(p, t) + add) >> by);
     }
 }
+#endif

@@ -11,12 +11,14 @@ typedef float kval;
 #define ROW_WORDS(n) (n)
 #define STATE(name) svm_float_##name
 #define ONE 1
-#define FROM_INT8(dot) (float)(dot)
+#define GOES_ON 1
+#define FROM_INT32(dot) (float)(dot)
 #define SHIFT(p) 0
 #define HIGHEST 3.0e38f
 #define LOWEST (-3.0e38f)
 #define TINY 1e-12f
 
+#if defined(SVM_TRAINING)
 /* Alphas compare with their bounds by their bits: there is no -0 among them. */
 typedef int32_t order;
 static inline int32_t order_of(float v) {
@@ -26,31 +28,38 @@ static inline int32_t order_of(float v) {
 }
 #define ORDER(alpha) order_of(alpha)
 #define MAGNITUDE(b) ((b) & 0x7fffffff)
-
-#if defined(__XTENSA__)
-/* No divide instruction: reciprocal by Newton, then one correction of the quotient. */
-static float divide(float a, float b) {
-    svm_bits r;
-    r.f = b;
-    r.i = 0x7ef311c7 - r.i;
-    for (int32_t k = 0; k < 4; k++) {
-        r.f = r.f * (2.0f - b * r.f);
-    }
-    float q = a * r.f;
-    return q + (a - q * b) * r.f;
-}
-#else
-static inline float divide(float a, float b) {
-    return a / b;
-}
 #endif
 
 #define is_bad svm_is_huge
 
-static float dot_f32(const float *a, const float *b, int32_t d) {
-    float acc = 0;
-    for (int32_t k = 0; k < d; k++) {
-        acc += a[k] * b[k];
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FP)
+/* Four or eight items at once; VMLA rounds the product and the sum as the loop below does. */
+#define LOAD8 "vldmia %0!, {s0-s7}\n\tvldmia %1!, {s8-s15}\n\t"
+#define LOAD4 "vldmia %0!, {s0-s3}\n\tvldmia %1!, {s8-s11}\n\t"
+#define EACH4(step) step(0, 8) step(1, 9) step(2, 10) step(3, 11)
+#define EACH8(step) EACH4(step) step(4, 12) step(5, 13) step(6, 14) step(7, 15)
+#define DIFFERENCE(i, j) "vsub.f32 s" #i ", s" #i ", s" #j "\n\t"
+#define SQUARE(i, j) "vmla.f32 %2, s" #i ", s" #i "\n\t"
+#define PRODUCT(i, j) "vmla.f32 %2, s" #i ", s" #j "\n\t"
+#define MANY(text) \
+    __asm__ (text : "+r" (a), "+r" (b), "+t" (acc) : : "memory", "s0", "s1", "s2", "s3", "s4", \
+        "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15")
+#define BY_MANY(step8, step4) \
+    for (; d >= 8; d -= 8) { \
+        MANY(LOAD8 step8); \
+    } \
+    if (d >= 4) { \
+        d -= 4; \
+        MANY(LOAD4 step4); \
+    }
+#else
+#define BY_MANY(step8, step4)
+#endif
+
+float svm_dot_f32(const float *a, const float *b, int32_t d, float acc) {
+    BY_MANY(EACH8(PRODUCT), EACH4(PRODUCT))
+    while (--d >= 0) {
+        acc += *a++ * *b++;
     }
     return acc;
 }
@@ -61,8 +70,18 @@ static float wide_to_float(int64_t v) {
 }
 
 static float raw(const svm_problem *p, const void *a, const void *b) {
-    return p->type == SVM_FLOAT32 ? dot_f32(a, b, p->d)
+    return p->type == SVM_FLOAT32 ? svm_dot_f32(a, b, p->d, 0)
            : wide_to_float(svm_integer_dot(a, b, p->d, p->type));
+}
+
+static float distance_f32(const float *a, const float *b, int32_t d) {
+    float acc = 0;
+    BY_MANY(EACH8(DIFFERENCE) EACH8(SQUARE), EACH4(DIFFERENCE) EACH4(SQUARE))
+    while (--d >= 0) {
+        float diff = *a++ - *b++;
+        acc += diff * diff;
+    }
+    return acc;
 }
 
 /* Squared distance: of float rows as a sum of squared differences, of integers exactly. */
@@ -70,13 +89,7 @@ static float distance(const svm_problem *p, const void *a, const void *b) {
     if (p->type != SVM_FLOAT32) {
         return wide_to_float(svm_integer_distance(a, b, p->d, p->type));
     }
-    const float *u = a, *v = b;
-    float acc = 0;
-    for (int32_t k = 0; k < p->d; k++) {
-        float diff = u[k] - v[k];
-        acc += diff * diff;
-    }
-    return acc;
+    return distance_f32(a, b, p->d);
 }
 
 /* exp(-z) for z >= 0: 2^-n by the exponent field, the fraction by a polynomial. */
@@ -116,6 +129,7 @@ float svm_float_value(const svm_problem *p, const void *a, const void *b) {
 
 #include "svm_state.h"
 
+#if defined(SVM_TRAINING)
 static void prepare(const svm_problem *p) {
     (void)p;
 }
@@ -189,7 +203,7 @@ static int32_t iterate(const svm_problem *p, bounds *e) {
     if (j < 0) {
         return SVM_NON_FINITE;
     }
-    float t = divide(e->top - v[j], q);
+    float t = svm_divide(e->top - v[j], q);
     float bi = beta[i], bj = beta[j], high = par[P_C_POS], low = 0;
     if (p->rows[i] < 0) {
         high = 0;
@@ -214,7 +228,7 @@ static float half_of(float v) {
 }
 
 static float ratio(float total, float count) {
-    return divide(total, count);
+    return svm_divide(total, count);
 }
 
 static int32_t is_trusted(float gap, int32_t n) {
@@ -225,7 +239,9 @@ static int32_t is_trusted(float gap, int32_t n) {
 #define DIAGONAL(p, a) svm_float_value(p, a, a)
 
 #include "svm_run.h"
+#endif
 
+#if defined(SVM_ANSWERS)
 void svm_float_decide(const svm_problem *p, const void *row, const float *bias, float *out) {
     const float *beta = p->work;
     float total = *bias;
@@ -236,26 +252,29 @@ void svm_float_decide(const svm_problem *p, const void *row, const float *bias, 
     }
     *out = total;
 }
+#endif
 
+#if defined(SVM_TRAINING)
 void svm_float_collapse(const svm_problem *p, float *w) {
     const float *work = p->work;
     w[0] = 0;
     w[1] = work[W_BIAS];
-    for (int32_t t = 0; t < p->d; t++) {
-        float total = 0;
-        for (int32_t k = 0; k < p->n; k++) {
-            if (work[SVM_HEAD + k] != 0) {
-                const void *a = sample(p, k);
-                float x;
-                if (p->type == SVM_FLOAT32) {
-                    x = ((const float *)a)[t];
-                } else {
-                    x = (float)svm_integer(a, t, p->type);
-                }
-                total += work[SVM_HEAD + k] * x;
+    for (int32_t t = 2; t < p->d + 2; t++) {
+        w[t] = 0;
+    }
+    for (int32_t k = 0; k < p->n; k++) {
+        float beta = work[SVM_HEAD + k];
+        const void *a = sample(p, k);
+        for (int32_t t = 0; beta != 0 && t < p->d; t++) {
+            float x;
+            if (p->type == SVM_FLOAT32) {
+                x = ((const float *)a)[t];
+            } else {
+                x = (float)svm_integer(a, t, p->type);
             }
+            w[2 + t] += beta * x;
         }
-        w[2 + t] = total;
     }
 }
+#endif
 #endif

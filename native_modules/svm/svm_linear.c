@@ -8,6 +8,7 @@ int32_t svm_integer(const void *row, int32_t k, int32_t xtype) {
            : xtype == SVM_INT8 ? ((const int8_t *)row)[k] : ((const uint8_t *)row)[k];
 }
 
+#if defined(SVM_ANSWERS)
 #if defined(SVM_DSP)
 /* Four bytes against four 16-bit weights in natural order. */
 #define WEIGHTED4(acc, weights, x) do { \
@@ -40,14 +41,11 @@ static inline int32_t weighted_u8(const int16_t *weights, const uint8_t *x, int3
 #if defined(SVM_FLOAT)
 static float weighted_f32(const float *weights, const void *row, int32_t d, int32_t xtype) {
     float total = weights[-1];
+    if (xtype == SVM_FLOAT32) {
+        return svm_dot_f32(weights, row, d, total);
+    }
     for (int32_t k = 0; k < d; k++) {
-        float x;
-        if (xtype == SVM_FLOAT32) {
-            x = ((const float *)row)[k];
-        } else {
-            x = (float)svm_integer(row, k, xtype);
-        }
-        total += weights[k] * x;
+        total += weights[k] * (float)svm_integer(row, k, xtype);
     }
     return total;
 }
@@ -119,3 +117,4 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
     svm_put(out, total, *(const int32_t *)w, is_float);
     return 0;
 }
+#endif

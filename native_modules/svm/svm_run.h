@@ -34,28 +34,32 @@ int32_t STATE(start)(const svm_problem *p) {
     int16_t *slot_of = (int16_t *)(work + SVM_HEAD + 2 * n + ROW_WORDS(n));
     int32_t *tags = (int32_t *)work + fixed_words(n);
     int32_t slots = slot_count(p);
-    int32_t warm = ((const num *)p->par)[P_WARM] != 0;
+    int32_t warm = (int32_t)((const num *)p->par)[P_WARM];
+    int32_t keep = GOES_ON && warm == SVM_GO_ON; /* kernel values are those of the last start */
     kval top = 0;
     prepare(p);
     if (warm) {
         repair(p);
     }
     for (int32_t k = 0; k < n; k++) {
-        const void *a = sample(p, k);
-        kval own = DIAGONAL(p, a);
-        if (is_bad(own)) {
-            work[W_STATUS] = SVM_NON_FINITE; /* no step will change that */
-            return SVM_NON_FINITE;
+        kval own = diagonal[k];
+        if (!keep) {
+            const void *a = sample(p, k);
+            own = DIAGONAL(p, a);
+            if (is_bad(own)) {
+                work[W_STATUS] = SVM_NON_FINITE; /* no step will change that */
+                return SVM_NON_FINITE;
+            }
+            diagonal[k] = own;
+            slot_of[k] = -1;
         }
         if (!warm) {
             beta[k] = 0;
         }
         v[k] = (num)((1 | (p->rows[k] >> 15)) * ONE); /* no select of two float constants */
-        diagonal[k] = own;
-        slot_of[k] = -1;
         top = own > top ? own : top;
     }
-    for (int32_t s = 0; s < 2 * slots; s++) {
+    for (int32_t s = keep ? slots : 0; s < 2 * slots; s++) { /* the second half: when used */
         tags[s] = -1;
     }
     for (int32_t k = 0; k < SVM_HEAD; k++) {

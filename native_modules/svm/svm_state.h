@@ -12,6 +12,7 @@ static inline const void *sample(const svm_problem *p, int32_t k) {
     return (const uint8_t *)p->x + svm_row(p->rows[k]) * p->stride;
 }
 
+#if defined(SVM_TRAINING)
 /* Words before the cached rows: head, alphas, gradient, diagonal, slot of each sample. */
 static int32_t fixed_words(int32_t n) {
     return SVM_HEAD + 2 * n + ROW_WORDS(n) + ((n + 1) >> 1);
@@ -26,22 +27,48 @@ static int32_t slot_count(const svm_problem *p) {
     return (int32_t)svm_quotient(words, (uint32_t)(ROW_WORDS(p->n) + 2));
 }
 
-/* The common case, int8 rows and a linear kernel, without a call per value. */
-SVM_HOT static void fill_int8(const svm_problem *p, const int8_t *a, kval *row) {
+/* The common case, rows of bytes and a linear kernel, without a call per value. */
+#if defined(SVM_DSP) && defined(SVM_FLOAT)
+#define FILL_TWO(even, odd) \
+    for (; row < end; row += 2) { \
+        int32_t of_b, of_c, next = row + 1 < end; \
+        const uint8_t *b = x + svm_row(rows[0]) * d, *c = x + svm_row(rows[next]) * d; \
+        SVM_DOT_TWO(a, a_end, b, c, of_b, of_c, even, odd); \
+        row[0] = (kval)FROM_INT32(of_b); \
+        row[next] = (kval)FROM_INT32(next ? of_c : of_b); \
+        rows += 2; \
+    }
+SVM_HOT static void fill_bytes(const svm_problem *p, const uint8_t *a, kval *row) {
+    const int16_t *rows = p->rows;
+    const uint8_t *x = p->x;
+    int32_t d = p->d, shift = SHIFT(p);
+    const uint8_t *a_end = a + d;
+    kval *end = row + p->n;
+    (void)shift;
+    if (p->type == SVM_INT8) {
+        FILL_TWO(svm_even, svm_odd)
+    } else {
+        FILL_TWO(svm_even_u8, svm_odd_u8)
+    }
+}
+#define FILLS_BYTES(p) ((p)->type <= SVM_UINT8 && SVM_ROWS_OF((p)->d))
+#else
+SVM_HOT static void fill_bytes(const svm_problem *p, const int8_t *a, kval *row) {
     const int16_t *rows = p->rows;
     const int8_t *x = p->x;
     int32_t d = p->d, shift = SHIFT(p);
-    const int8_t *a_end = a + d;
     (void)shift;
     for (kval *end = row + p->n; row < end; row++) {
-        *row = (kval)FROM_INT8(svm_dot_rows(a, a_end, x + svm_row(*rows++) * d));
+        *row = (kval)FROM_INT32(svm_dot_s8(a, x + svm_row(*rows++) * d, d));
     }
 }
+#define FILLS_BYTES(p) ((p)->type == SVM_INT8)
+#endif
 
 static void fill_row(const svm_problem *p, int32_t k, kval *row) {
     const void *a = sample(p, k);
-    if (p->type == SVM_INT8 && p->kind == SVM_LINEAR && SVM_ROWS_OF(p->d)) {
-        fill_int8(p, a, row);
+    if (p->kind == SVM_LINEAR && FILLS_BYTES(p)) {
+        fill_bytes(p, a, row);
         return;
     }
     for (int32_t t = 0; t < p->n; t++) {
@@ -115,3 +142,4 @@ SVM_HOT static void extremes(const svm_problem *p, bounds *e) {
     e->top = top;
     e->bottom = bottom;
 }
+#endif

@@ -7,12 +7,13 @@ Generators that yield often and return their result; `parameters.run` runs one t
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
+from acclimate.svm.model import LINEAR, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
-_IMPRECISE, _IMPRECISE_POWER = 0.01, 0.0075  # of the largest answer; a power's errors add up
+_SURE = 0.0075  # error, of the largest answer, that no note is made of
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
+_CAPPED, _ONE_CLASS, _ALONE_ROWS, _IMPRECISE = range(1, 5)  # kinds of notes, as in notes.py
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
 
 
@@ -79,17 +80,19 @@ def trouble(job, status):
                     wrong[r if r >= 0 else ~r] = 1
         yield
     if status == P.CAPPED:
-        return "max_iter: stopped after %d steps: scale features, lower C or raise max_iter" % (
-            job.m.max_iter
-        )
+        return _note(_CAPPED, job.m, n)
     alone = job.kind == RBF and n >= 8 and count == n and (yield from _alone(job))
     if positive in (0, n) and not alone:
-        return "C: one class is answered for every row: raise C%s or use class_weight" % (
-            "" if job.kind == LINEAR else " or gamma"
-        )
+        return _note(_ONE_CLASS, job.m, n)
     if alone:
-        return "gamma: %d rows are support vectors that know only themselves: lower gamma" % n
+        return _note(_ALONE_ROWS, job.m, n)
     return _imprecise(job, square, top / one)
+
+
+def _note(*about):
+    from acclimate.svm.notes import text  # seldom needed
+
+    return text(*about)
 
 
 def _alone(job):
@@ -117,14 +120,9 @@ def _imprecise(job, square, top):
         return None  # exact
     else:
         unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
-    error = square**0.5 * unit
-    if error <= (_IMPRECISE_POWER if job.kind == POLY else _IMPRECISE) * top:
+    if square**0.5 * unit <= _SURE * top:
         return None
-    return "C: answers may be off by %.2g of %.2g: lower C, use scale=True%s" % (
-        error,
-        top,
-        " or state='float'" if job.fixed else "",
-    )
+    return _note(_IMPRECISE, job.m, len(job.rows), square, unit, top, job.fixed)
 
 
 def _weights(job):

@@ -9,15 +9,16 @@ is a generator that yields in between and returns its result.
 from array import array
 from math import floor
 
-from acclimate.svm.model import native
+from acclimate.svm.model import trainer_for, uses_fixed
 from acclimate.svm.parameters import F32_MAX, PIECE, RANGE, rows_at_once, store_into
 
 _CODE = {"uint8": "B", "int8": "b", "int16": "h", "float32": "f"}
 _FAR = 16  # middles of features, squared, against their spans: from here on rows are moved
 
 
-_store = getattr(native, "store", None)  # without them the same is done in Python
-_widen = getattr(native, "widen", None)
+_trainer = trainer_for(uses_fixed(None))
+_store = getattr(_trainer, "store", None)  # without them the same is done in Python
+_widen = getattr(_trainer, "widen", None)
 
 
 def storage_code(name):

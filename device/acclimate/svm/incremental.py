@@ -13,7 +13,6 @@ from array import array
 from acclimate.svm.data import check_row, storage_code
 from acclimate.svm.model import uses_fixed
 from acclimate.svm.parameters import store_into
-from acclimate.svm.train import Job
 
 _FAR = 64
 _WRONG_SHARE = 16  # more than a sixteenth of the kept rows answered wrong: such rows go first
@@ -221,6 +220,8 @@ def add_pieces(m, row, label, steps=None):
 
 def _train(m, samples, known, steps):
     """Train on the kept samples from the coefficients `known`, in pieces."""
+    from acclimate.svm.train import Job
+
     classes = bytes(sorted(set(samples.labels)))
     n = len(samples.labels)
     data = (

@@ -18,9 +18,8 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.svm.model import core_for, uses_fixed
-
-_KERNELS = ("linear", "poly", "rbf")
+from acclimate._native import check
+from acclimate.svm.model import KERNELS, has_floats, trainer_for, uses_fixed
 
 
 def _positive(name, value, least=0.0):
@@ -72,7 +71,7 @@ class SVM:
         budget=0,
         state=None,
     ):
-        if kernel not in _KERNELS:
+        if kernel not in KERNELS:
             raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
         if state not in (None, "float", "fixed"):
             raise ValueError("state: expected float, fixed or None, got " + repr(state))
@@ -121,6 +120,11 @@ class SVM:
         :raises ValueError: bad data, naming the row; the model is as before
         :raises MemoryError: the arena is too small, naming needed and given bytes
         """
+        if self.state != "fixed" and has_floats():
+            from acclimate.svm.plain import train
+
+            if train(self, X, y):
+                return self
         for _ in self.fit_steps(X, y):
             pass
         return self
@@ -137,10 +141,16 @@ class SVM:
         :param int steps: solver steps in one piece, 1 or more; None: as many as surely take less
             than 50 ms at the clock of a small board
         """
-        from acclimate.svm.train import start_pieces  # a step of its own: it takes its time
+        yield 0
+        check("svm_fit")  # what is loaded takes its time: each has a step of its own
+        yield 0
+        trainer_for(uses_fixed(self.state))
+        yield 0
+        from acclimate.svm.data import prepare_pieces  # noqa: F401
 
         yield 0
-        core_for(uses_fixed(self.state))  # loads the solver in Python where none is native
+        from acclimate.svm.train import start_pieces
+
         yield 0
         for found in start_pieces(self, X, y):
             job = found
@@ -159,8 +169,12 @@ class SVM:
 
             self.samples = samples_of(model, job.y, job.wrong)
         self._take(model, job.scaler)
+        self._tell(job.notes)
+
+    def _tell(self, notes):
+        """A training is over: show what the user should know before the model is used."""
         self._job = None
-        warning = "; ".join(job.notes) or None
+        warning = "; ".join(notes) if notes else None
         if warning and warning.split(":")[0] != self._said:
             self._said = warning.split(":")[0]  # a kind of trouble is printed once
             print("SVM:", warning)
@@ -171,11 +185,12 @@ class SVM:
         model.settle()
         self._model = model
         self.scaler = scaler
-        if self._native is not None:
-            del self.predict
-        self._native = call = model.native_call(self._predict, scaler)
+        call = model.native_call(self._predict, scaler)
         if call is not None:
             self.predict = call  # found before the method below: a row is one native call
+        elif self._native is not None:
+            del self.predict
+        self._native = call
         self.n_iter = model.n_iter
         self.gap = model.gap
         self.converged = model.converged

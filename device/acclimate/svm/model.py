@@ -12,6 +12,7 @@ from acclimate._native import load
 from acclimate.svm.parameters import store_into
 
 LINEAR, POLY, RBF = 0, 1, 2
+KERNELS = ("linear", "poly", "rbf")
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
 
 
@@ -28,22 +29,25 @@ def python_core():
 
 
 def _can(core, fixed):
-    """Ask the native solver with a tiny problem whether its build has this state."""
+    """Ask a native module with a tiny row whether its build has this state."""
     if core is None:
         return False
     code = "i" if fixed else "f"
-    one = 1 << 29 if fixed else 1
-    par = array(code, (1, 0, 0, 1, one, one, 29 if fixed else 0, 1, 0, 0, 0, 0, 1, 0, 0, 0))
-    work = array(code, bytes(4 * core.work_words(2, not fixed, 2)))
-    return core.start(work, array("b", (0, 1)), array("h", (0, -2)), par) >= 0
+    par = array(code, (1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0))
+    x = array("b", (0,))
+    out = array(code, (0,))
+    return core.decide(out, 0, out, array("h", (0,)), x, x, par, 0) >= 0
 
 
 native = _native_core()
 _cores = {}
+_trainers = {}
+_floats = None
 
 
 def core_for(fixed):
-    """The solver for the fixed or the float state: native where it loads and has that state."""
+    """What answers rows in the fixed or the float state: native where it loads and has that state,
+    else the solver in Python."""
     if fixed not in _cores:
         core = native
         if native is not None and fixed and not _can(native, fixed):
@@ -52,18 +56,38 @@ def core_for(fixed):
     return _cores[fixed]
 
 
+def trainer_for(fixed):
+    """What trains: native code has it in a file of its own on boards with an FPU."""
+    if fixed not in _trainers:
+        core = core_for(fixed)
+        if not hasattr(core, "start"):
+            core = load("svm_fit") or python_core()
+        _trainers[fixed] = core
+    return _trainers[fixed]
+
+
+def has_floats():
+    """True when the native module has the float state."""
+    global _floats
+    if _floats is None:
+        _floats = _can(native, False)
+    return _floats
+
+
 def uses_fixed(state):
     """True when the state is fixed point: asked for, or all that the native module has."""
     if state is None:
-        return native is not None and not _can(native, False)
+        return native is not None and not has_floats()
     return state == "fixed"
 
 
 def use(core):
     """Make `core` the native solver from now on (None: Python); for hosts and tests."""
-    global native
+    global native, _floats
     native = core
+    _floats = None
     _cores.clear()
+    _trainers.clear()
 
 
 def integer_weights(w, d, code="b"):
@@ -86,14 +110,20 @@ def integer_weights(w, d, code="b"):
         shift -= 1
     q = array("i", bytes(4 * (2 + (d + 1) // 2)))
     q[0] = shift
-    q[1] = floor(w[1] * 2.0**shift + 0.5)
+    q[1] = _nearest(w[1] * 2.0**shift)
     for k in range(d):
-        v = floor(w[2 + k] * 2.0**shift + 0.5)
+        v = _nearest(w[2 + k] * 2.0**shift)
         if k & 1:
             q[2 + (k >> 1)] = (q[2 + (k >> 1)] & 0xFFFF) | (v << 16)
         else:
             q[2 + (k >> 1)] = v & 0xFFFF
     return q
+
+
+def _nearest(v):
+    """Whole number nearest to v, a half up: without a sum that float32 would round."""
+    whole = floor(v)
+    return whole + (v - whole >= 0.5)
 
 
 class Pair:
@@ -116,6 +146,7 @@ class Model:
     """
 
     def __init__(self, classes, d, kind, code, shift=0, scaled=False, fixed=False):
+        self.shape = (classes, d, kind, code, shift, scaled, fixed)
         self.classes = classes
         self.d = d
         self.kind = kind
@@ -131,10 +162,10 @@ class Model:
         k = len(classes)
         self.core = core_for(fixed)
         self._xtype = CODES.index(code)
-        self._row = array(code, (0 for _ in range(d)))
+        self._row = array(code, bytes(d * (1, 1, 2, 4)[self._xtype]))
         self._rounded = not fixed and kind == LINEAR and code in "bB"
         self._whole = fixed or self._rounded  # raw decision values are integers
-        self._out = array("i" if self._whole else "f", (0 for _ in range(k * (k - 1) // 2)))
+        self._out = array("i" if self._whole else "f", bytes(2 * k * (k - 1)))
 
     def settle(self):
         """Make ready to predict: rows of bytes are weighed in integers, on every runtime alike."""
@@ -153,16 +184,16 @@ class Model:
                 return None
         if make is None or self.shift:
             return None
-        parts = [self.d, self._xtype, 1 if self._whole else 0, self.classes, self._out, self._row]
-        parts.append(offset)
-        parts.append(None if self.kind == LINEAR else self.x)
+        x = None if self.kind == LINEAR else self.x
+        whole = 1 if self._whole else 0
+        head = (self.d, self._xtype, whole, self.classes, self._out, self._row, offset, x)
+        if self.kind == LINEAR:
+            return make(slow, head, [pair.rounded or pair.w for pair in self.pairs])
+        parts = []
         for pair in self.pairs:
-            if pair.w is not None:
-                parts.append(pair.w if pair.rounded is None else pair.rounded)
-            else:
-                bias = array("i" if self.fixed else "f", (pair.bias,))
-                parts.extend((pair.beta, pair.rows, pair.par, bias))
-        return make(slow, tuple(parts))
+            bias = array("i" if self.fixed else "f", (pair.bias,))
+            parts.extend((pair.beta, pair.rows, pair.par, bias))
+        return make(slow, head, parts)
 
     def _enter(self, row):
         """`row` as the solver takes it: as it is when its type is right, or a checked copy."""

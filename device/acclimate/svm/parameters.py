@@ -5,6 +5,7 @@
 `run` does work at once that comes in pieces: generators that yield often and return a result.
 """
 
+from array import array
 from math import ceil, floor
 
 # status of start() and step(); below zero: nothing was changed
@@ -44,6 +45,7 @@ PAR_COUNT = 16
     K_EXP,
 ) = range(PAR_COUNT)
 
+GO_ON = 2  # par[WARM]: as 1, and what `work` holds of kernel values stays
 INT8, UINT8, INT16, FLOAT32 = range(4)
 LINEAR, POLY, RBF = range(3)
 _LOG2_E = 1.4426950408889634
@@ -68,26 +70,12 @@ def run(pieces):
             return end.value
 
 
-def _common(par, n_features, xtype, kernel, degree, max_iter):
-    par[N_FEATURES] = n_features
-    par[XTYPE] = xtype
-    par[KERNEL] = kernel
-    par[DEGREE] = degree
-    par[WARM] = 0
-    par[MAX_ITER] = max_iter
-    par[GAMMA_SHIFT] = par[K_SHIFT] = par[K_STEPS] = par[K_EXP] = par[SCALE] = 0
-
-
 def fill_float(
     par, n_features, xtype, kernel, c_pos, c_neg, eps, max_iter, gamma=1.0, coef0=0.0, degree=3
 ):
     """Parameters of the float state: `par` is array("f") of 16, gamma and coef0 as given."""
-    _common(par, n_features, xtype, kernel, degree, max_iter)
-    par[C_POS] = c_pos
-    par[C_NEG] = c_neg
-    par[EPS] = eps
-    par[COEF0] = coef0
-    par[GAMMA] = gamma
+    head = (n_features, xtype, kernel, degree, c_pos, c_neg, 0, eps, coef0, gamma, 0, 0)
+    par[:] = array("f", head + (max_iter, 0, 0, 0))
 
 
 def fill_fixed(
@@ -100,40 +88,35 @@ def fill_fixed(
     A polynomial (g x.y + c)**d is solved as (x.y + c / g)**d with C scaled by g**d, so its
     signed alphas come out multiplied by g**d.
     """
-    _common(par, n_features, xtype, kernel, degree, max_iter)
     if kernel == POLY:
         c_pos *= gamma**degree
         c_neg *= gamma**degree
-    scale = 0
+    scale = coef = factor = shift = 0
     top = max(c_pos, c_neg)
     while top * 2.0**scale < 1 << 29 and scale < 120:
         scale += 1
     while top * 2.0**scale >= 1 << 30:
         scale -= 1
-    par[SCALE] = scale
-    par[C_POS] = int(c_pos * 2.0**scale)
-    par[C_NEG] = int(c_neg * 2.0**scale)
-    par[EPS] = max(1, min(1 << 29, ceil(eps * 65536)))
-    par[COEF0] = par[GAMMA] = 0
+    c_pos = int(c_pos * 2.0**scale)
+    c_neg = int(c_neg * 2.0**scale)
+    eps = max(1, min(1 << 29, ceil(eps * 65536)))
     if kernel == POLY:
         coef = coef0 / gamma
-        shift = 0
         while abs(coef) >= 1 << 30:
             coef /= 2
-            shift += 1
-        par[COEF0] = floor(coef + 0.5)
-        par[GAMMA] = shift
+            factor += 1
+        coef = floor(coef + 0.5)
     elif kernel == RBF:
         value = gamma * _LOG2_E
-        shift = 0
         while value < 16384:
             value *= 2
             shift += 1
         while value >= 32768:
             value /= 2
             shift -= 1
-        par[GAMMA] = int(value)
-        par[GAMMA_SHIFT] = shift
+        factor = int(value)
+    head = (n_features, xtype, kernel, degree, c_pos, c_neg, scale, eps, coef, factor, shift, 0)
+    par[:] = array("i", head + (max_iter, 0, 0, 0))
 
 
 def store_into(buf, at, row, code, shift):

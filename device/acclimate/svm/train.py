@@ -14,7 +14,7 @@ from acclimate.svm.collect import (
     unreached,
 )
 from acclimate.svm.data import check_budget, prepare_pieces
-from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, uses_fixed
+from acclimate.svm.model import CODES, KERNELS, LINEAR, RBF, Model, trainer_for, uses_fixed
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
@@ -38,7 +38,7 @@ def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
         )
     most = n - classes + 2
     fixed = uses_fixed(state)
-    return 4 * core_for(fixed).work_words(most, not fixed, most if gram else 2)
+    return 4 * trainer_for(fixed).work_words(most, not fixed, most if gram else 2)
 
 
 def _costs(m, counts, classes):
@@ -85,12 +85,12 @@ class Job:
         self.warm = warm
         self.in_place = False  # the store is the caller's buffer
         self.fixed = uses_fixed(m.state)
-        self.core = core_for(self.fixed)
+        self.core = trainer_for(self.fixed)
         self.n_iter = self.ticks = 0
         self.gap = 0.0
         self.good = True
         self.notes = []  # what the user should know before the model is used
-        self.kind = ("linear", "poly", "rbf").index(m.kernel_name)
+        self.kind = KERNELS.index(m.kernel_name)
         if isinstance(y, (bytes, bytearray)):  # rows of each class
             self.counts = [bytes(y).count(bytes((c,))) for c in classes]
         else:
@@ -203,6 +203,9 @@ class Job:
     def _choose_gamma(self):
         """Kernel factor for stored values by scikit-learn's "scale" rule, in pieces."""
         x, d = self.x, self.shape[1]
+        if hasattr(self.core, "gamma") and not self.fixed and not hasattr(self.scaler, "apart"):
+            self.gamma = self.core.gamma(x, CODES.index(self.shape[3]), d)
+            return
         count = self.n * d
         # The rule counts how far features lie apart, which the solver does not see.
         apart = self.scaler.apart() if hasattr(self.scaler, "apart") else (0,) * d
@@ -216,7 +219,8 @@ class Job:
                 if column == d:
                     column = 0
             yield
-        variance = square / count - (total / count) ** 2
+        mean = total / count
+        variance = square / count - mean * mean
         self.gamma = 1.0 / (d * variance) if variance > 0 else 1.0
 
     def _begin(self, i, j):
@@ -308,7 +312,7 @@ class Job:
             if status == P.CONVERGED and self._drifted(again):
                 again += 1
                 self.n_iter += int(self.word(P.N_ITER))
-                self.par[P.WARM] = 1
+                self.par[P.WARM] = P.GO_ON
                 status = yield from self._solver("start", self.work, self.x, self.rows, self.par)
                 yield
             if status != P.RUNNING:
@@ -320,8 +324,9 @@ class Job:
         if self.fixed or again >= _RESTARTS:
             return False
         steps = self.word(P.N_ITER)
-        size = max(self.par[P.C_POS], self.par[P.C_NEG]) * self.word(_LARGEST)
-        return steps > (0 if not again else 1) and size * steps**0.5 * _FLOAT_STEP > self.m.tol
+        tol = self.par[P.EPS]
+        lost = max(self.par[P.C_POS], self.par[P.C_NEG]) * self.word(_LARGEST) * _FLOAT_STEP
+        return steps > (0 if not again else 1) and lost * lost * steps > tol * tol
 
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""

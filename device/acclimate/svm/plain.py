@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""A training without options in one native object: the same model as `train` makes in pieces."""
+
+from array import array
+
+from acclimate.svm.model import CODES, KERNELS, LINEAR, Model, Pair, trainer_for
+
+_ARRAYS = (array, "b", "B", "h", "f", "i")  # what native code makes its results with
+_STORAGE = ("int8", "uint8", "int16", "float32")
+
+
+def train(m, X, y):
+    """Train `m`; False, with nothing changed, where only the way in pieces can or may complain."""
+    fit = getattr(trainer_for(False), "fit", None)
+    if not fit or m._scale or m.budget or m.class_weight:
+        return False
+    if m.arena is not None or m.gram is not None:
+        return False
+    kind = KERNELS.index(m.kernel_name)
+    xtype = _STORAGE.index(m.storage) if m.storage else -1
+    try:
+        options = (kind, xtype, m.C, m.gamma, m.coef0, m.degree, m.tol, m.max_iter)
+        run = fit(X, y, _ARRAYS, options)
+        found = None
+        while run and found is None:
+            found = run()
+    except (TypeError, ValueError, MemoryError):
+        return False
+    if not found:
+        return False
+    classes, d, xtype, x, pairs, n_iter, gap, converged, n_support, notes = found
+    # A model of the same shape is filled anew: making one takes longer than a small training.
+    model, code = m._model, CODES[xtype]
+    if not model or model.shape != (classes, d, kind, code, 0, False, False):
+        model = Model(classes, d, kind, code)
+        for _ in pairs:
+            model.pairs.append(Pair(None, None, 0, None))
+    model.x = x
+    p = 0
+    for pair in model.pairs:
+        if kind == LINEAR:
+            pair.w, pair.bias, pair.rounded = pairs[p]
+        else:
+            pair.rows, pair.beta, pair.bias, pair.par = pairs[p]
+        p += 1
+    model.n_iter, model.gap = n_iter, gap
+    model.converged, model.n_support = converged, n_support
+    if notes:
+        from acclimate.svm.notes import texts
+
+        notes = texts(m, notes)
+    m._take(model, None)
+    m._tell(notes)
+    return True

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * Bring a row, whatever Python gives, into the items of a store: exactly, or not at all. */
+
+typedef struct {
+    int32_t type, d, stride; /* of the store; stride in bytes */
+    void *row;               /* scratch of one row */
+    const float *offset;     /* subtracted from float32 items, or a null pointer */
+} entry;
+
+/* Write item k of the scratch row; false where the store does not hold v exactly. */
+static bool put_whole(entry *e, size_t k, mp_int_t v) {
+    int32_t type = e->type;
+    if (type == SVM_INT8 && v == (int8_t)v) {
+        ((int8_t *)e->row)[k] = (int8_t)v;
+    } else if (type == SVM_UINT8 && v == (uint8_t)v) {
+        ((uint8_t *)e->row)[k] = (uint8_t)v;
+    } else if (type == SVM_INT16 && v == (int16_t)v) {
+        ((int16_t *)e->row)[k] = (int16_t)v;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+#if defined(SVM_FLOAT)
+static bool put_real(entry *e, size_t k, float v) {
+    if (e->type == SVM_FLOAT32) {
+        ((float *)e->row)[k] = e->offset ? v - e->offset[k] : v;
+        return true;
+    }
+    if (!(v > -40000.0f && v < 40000.0f)) {
+        return false;
+    }
+    int32_t whole = (int32_t)v;
+    return (float)whole == v && put_whole(e, k, whole);
+}
+#endif
+
+static bool put_object(entry *e, size_t k, mp_obj_t item) {
+#if defined(SVM_FLOAT)
+    if (e->type == SVM_FLOAT32 && mp_obj_is_small_int(item)) {
+        return put_real(e, k, (float)MP_OBJ_SMALL_INT_VALUE(item));
+    }
+    if (e->type == SVM_FLOAT32 || !mp_obj_is_small_int(item)) {
+        return put_real(e, k, mp_obj_get_float_to_f(item));
+    }
+#endif
+    return mp_obj_is_small_int(item) && put_whole(e, k, MP_OBJ_SMALL_INT_VALUE(item));
+}
+
+/* Item k of a buffer, as its type code says; false for one that is not read here. */
+static bool put_item(entry *e, size_t k, const mp_buffer_info_t *info) {
+    mp_int_t v;
+    switch (info->typecode) {
+#if defined(SVM_FLOAT)
+        case 'f':
+            return put_real(e, k, ((float *)info->buf)[k]);
+#endif
+        case 'b':
+            v = ((int8_t *)info->buf)[k];
+            break;
+        case 'h':
+            v = ((int16_t *)info->buf)[k];
+            break;
+        default:
+            v = ((uint8_t *)info->buf)[k];
+            break;
+    }
+#if defined(SVM_FLOAT)
+    if (e->type == SVM_FLOAT32) {
+        return put_real(e, k, (float)v);
+    }
+#endif
+    return put_whole(e, k, v);
+}
+
+/* Storage type of a buffer, or -1. */
+static int32_t type_of(mp_uint_t typecode) {
+    switch (typecode) {
+        case 'b':
+            return SVM_INT8;
+        case 'h':
+            return SVM_INT16;
+        case 'f':
+            return SVM_FLOAT32;
+        case 'B':
+        case BYTEARRAY_TYPECODE:
+            return SVM_UINT8;
+        default:
+            return -1;
+    }
+}
+
+/* log2 of the bytes of an item. */
+static int32_t size_of(int32_t type) {
+    return type == SVM_FLOAT32 ? 2 : type == SVM_INT16;
+}
+
+/* The items of a buffer as the solver takes them, or a null pointer. */
+static const void *enter_items(entry *e, const mp_buffer_info_t *info) {
+    int32_t type = type_of(info->typecode);
+    if (type == e->type && !e->offset) {
+        return info->len == (size_t)e->stride ? info->buf : 0;
+    }
+    size_t wide = (size_t)1 << size_of(type);
+    if (type < 0 || info->len != (size_t)e->d * wide || ((uintptr_t)info->buf & (wide - 1))) {
+        return 0;
+    }
+    for (size_t k = 0; k < (size_t)e->d; k++) {
+        if (!put_item(e, k, info)) {
+            return 0;
+        }
+    }
+    return e->row;
+}
+
+/* The same for any row. */
+static const void *enter(entry *e, mp_obj_t arg) {
+    mp_buffer_info_t info;
+    const mp_obj_type_t *kind = mp_obj_get_type(arg);
+    if (kind == &mp_type_list || kind == &mp_type_tuple) {
+        size_t len;
+        mp_obj_t *items;
+        mp_obj_get_array(arg, &len, &items);
+        if (len != (size_t)e->d) {
+            return 0;
+        }
+        for (size_t k = 0; k < len; k++) {
+            if (!put_object(e, k, items[k])) {
+                return 0;
+            }
+        }
+        return e->row;
+    }
+    if (kind == &mp_type_str || !mp_get_buffer(arg, &info, MP_BUFFER_READ)) {
+        return 0;
+    }
+    return enter_items(e, &info);
+}
