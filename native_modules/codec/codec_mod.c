@@ -5,6 +5,7 @@
 #include "buffers.h"
 #include "rangecoder.h"
 #include "sha256.h"
+#include "window.h"
 
 /* The buffer of o, of at least `bytes`. */
 static void *get(mp_obj_t o, size_t bytes, mp_uint_t flags) {
@@ -122,6 +123,29 @@ static mp_obj_t mod_rc_block(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(rc_block_obj, 5, 5, mod_rc_block);
 
+#if !defined(__ARM_ARCH_6M__)
+/* window, out, channels, samples, shift + 16 kinds: true, or false where a buffer is not array('h')
+ * or array('b') of the right size */
+static mp_obj_t mod_window(size_t n_args, const mp_obj_t *args) {
+    mp_buffer_info_t in, out;
+    (void)n_args;
+    mp_int_t channels = mp_obj_get_int(args[2]), samples = mp_obj_get_int(args[3]);
+    mp_int_t how = mp_obj_get_int(args[4]), kinds = how >> 4, width = 0;
+    for (mp_int_t k = kinds; k > 0; k >>= 1) {
+        width += (k & 1) * channels;
+    }
+    if (!mp_get_buffer(args[0], &in, MP_BUFFER_READ) || !mp_get_buffer(args[1], &out, MP_BUFFER_RW)
+        || in.typecode != 'h' || out.typecode != 'b' || ((uintptr_t)in.buf & 1)
+        || (mp_uint_t)(channels - 1) > 15 || (mp_uint_t)(samples - 4) > 4092
+        || (mp_int_t)in.len != 2 * channels * samples || (mp_int_t)out.len != width) {
+        return mp_const_false;
+    }
+    window_features(in.buf, channels, samples, how & 15, kinds & 31, out.buf);
+    return mp_const_true;
+}
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(window_obj, 5, 5, mod_window);
+#endif
+
 mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
     MP_DYNRUNTIME_INIT_ENTRY
     mp_store_global(MP_QSTR_SHA_BYTES, mp_obj_new_int(sizeof(sha256_state)));
@@ -136,5 +160,8 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_rc_reset, MP_OBJ_FROM_PTR(&rc_reset_obj));
     mp_store_global(MP_QSTR_rc_start, MP_OBJ_FROM_PTR(&rc_start_obj));
     mp_store_global(MP_QSTR_rc_block, MP_OBJ_FROM_PTR(&rc_block_obj));
+#if !defined(__ARM_ARCH_6M__)
+    mp_store_global(MP_QSTR_window, MP_OBJ_FROM_PTR(&window_obj));
+#endif
     MP_DYNRUNTIME_INIT_EXIT
 }

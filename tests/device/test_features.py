@@ -46,6 +46,26 @@ def test_kinds_choose_the_features():
     assert features([4, 8, 4, 8], shift=0, kinds=("mean", "dev")) == [6, 2]
 
 
+def test_native_code_and_python_give_the_same():
+    seed = 5
+    for channels, samples, shift, kinds in (
+        (6, 64, 7, KINDS),
+        (1, 4, 0, ("cross", "dev")),
+        (3, 37, 8, ("min", "max", "mean")),
+        (16, 5, 1, KINDS),
+    ):
+        window = array("h", bytes(2 * channels * samples))
+        for reach in (40, 3000, 32767):
+            for i in range(len(window)):
+                seed = (seed * 16333 + 12345) & 0xFFFF
+                window[i] = (seed - 32768) * reach // 32768
+            f = WindowFeatures(channels, samples, shift, kinds)
+            found = list(f.into(window, array("b", bytes(f.width))))
+            f._native = None
+            assert list(f.into(window, array("b", bytes(f.width)))) == found
+            assert list(f.into(list(window), [0] * f.width)) == found  # any sequence
+
+
 def test_wrong_lengths_and_settings_are_refused():
     f = WindowFeatures(channels=1, samples=4)
     bad = (

@@ -64,6 +64,23 @@ class Twin:
     def sha_finish(self, state, out):
         self._lib.sha256_finish(_writable(state, self.SHA_BYTES), _writable(out, 32))
 
+    def window(self, window, out, channels, samples, how):
+        kinds = how >> 4
+        size = channels * bin(kinds).count("1")
+        if getattr(window, "typecode", "") != "h" or getattr(out, "typecode", "") != "b":
+            return False
+        if len(window) != channels * samples or len(out) != size:
+            return False
+        self._lib.window_features(
+            _readable(window, 2 * len(window)),
+            channels,
+            samples,
+            how & 15,
+            kinds,
+            _writable(out, size),
+        )
+        return True
+
     def copy(self, to, to_at, source, at, n):
         whole, part = _writable(to, to_at + n), _readable(source, at + n)
         self._lib.buffers_copy(ctypes.byref(whole, to_at), ctypes.byref(part, at), n)
