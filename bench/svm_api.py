@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The front door on the emulated M4F: instructions of `predict`, `predict_many`, `fit`.
+"""The front door on the emulated boards: instructions of `predict`, `fit`, `WindowFeatures.into`.
 
-Each call is counted warm: made once before, and less the same loop without it.
+Each call is counted warm: made once before, and less the same loop without it. On the Cortex-M4F
+QEMU's instruction clock counts, on the ESP32 a plugin of QEMU (`bench/esp32_count.py`).
 """
 
 import ast
@@ -10,95 +11,135 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 from acclimate_host.connect import open_board, package
-from bench.svm_board import SHIFT, instructions
+from bench import esp32_count
+from bench.svm_board import SHIFT
 from bench.svm_tasks import digits
 
 _PROGRAM = """
 import gc
 import qboard
 from array import array
-T = qboard.ticks
+marks = [0] * 64
+names = [None] * 16
+count = 0
+def T():
+    global count
+    marks[count] = qboard.ticks()
+    count += 1
 with open('/x.bin', 'rb') as f:
     X = array('b', f.read())
 with open('/iris.bin', 'rb') as f:
     I = array('b', f.read())
 y = bytes({labels})
 yi = bytes({iris})
-def cost(call, *args):
-    gc.collect()
-    call(*args)
-    gc.collect()
-    t = T()
-    call(*args)
-    t = (T() - t) & 0x3fffffff
-    e = T()
-    nothing(*args)
-    return t - ((T() - e) & 0x3fffffff)
 def nothing(*args):
     pass
-t = T()
+def cost(name, call, *args):
+    gc.collect()
+    call(*args)
+    gc.collect()
+    T()
+    call(*args)
+    T()
+    T()
+    nothing(*args)
+    T()
+    names[count // 4 - 1] = name
+T()
 from acclimate.svm import SVM
 m = SVM()
 m.fit(X, y)
-out = {{'first_fit': (T() - t) & 0x3fffffff}}
+T()
+T()
+T()
+names[0] = 'first_fit'
 row = X[:64]
 real = array('f', row)
 items = list(row)
 labels = bytearray(len(y))
-def call(predict, row):
-    return predict(row)
-def one(row):
-    t = T()
+def one(name, row):
+    T()
     m.predict(row)
-    t = T() - t
-    e = T()
-    e = T() - e
-    return t - e
+    T()
+    T()
+    T()
+    names[count // 4 - 1] = name
 for name, r in (('predict', row), ('predict_list', items), ('predict_float', real)):
-    one(r)
-    out[name] = one(r)
-out['predict_many'] = cost(m.predict_many, X, labels)
-out['fit.digits_int8'] = cost(m.fit, X, y)
-out['fit.iris'] = cost(SVM().fit, I, yi)
+    m.predict(r)
+    one(name, r)
+cost('predict_many', m.predict_many, X, labels)
+cost('fit.digits_int8', m.fit, X, y)
+cost('fit.iris', SVM().fit, I, yi)
 F = array('f', X)
-out['fit.digits_float32'] = cost(SVM(storage='float32').fit, F, y)
+cost('fit.digits_float32', SVM(storage='float32').fit, F, y)
 del F
 gc.collect()
 L = [list(X[64 * i : 64 * i + 64]) for i in range(len(y))]
-out['fit.digits_list'] = cost(SVM().fit, L, y)
-print(out)
+cost('fit.digits_list', SVM().fit, L, y)
+from acclimate.features import WindowFeatures
+del L
+gc.collect()
+window = array('h', ((k * 7919) % 20011 - 10000 for k in range(6 * 64)))
+f = WindowFeatures(6, 64)
+cost('features', f.into, window, array('b', bytes(f.width)))
+print([names[: count // 4], marks[:count]])
 """
 
 
-def measure(name="nrf52840", arch="armv7emsp"):
-    """{key: instructions} of the calls; `predict_many` is a row's."""
+def _run(board, arch):
+    """Names of what was counted and the clock's values: four for each name."""
     task = digits()
     n = task.n_train
     iris = load_iris()
     rows = np.rint(iris.data[:100] * 10).astype(np.int8)
-    board = open_board(name, icount=SHIFT)
+    board.mkdir(board.lib + "/acclimate")
+    for path, data in package.build(arch, only=["svm", "features"]).items():
+        board.put_bytes(data, f"{board.lib}/acclimate/{path}")
+    board.put_bytes(np.ascontiguousarray(task.x[:n], np.int8).tobytes(), "/x.bin")
+    board.put_bytes(rows.tobytes(), "/iris.bin")
+    board.soft_reset()
+    text = _PROGRAM.format(
+        labels=(task.y[:n] > 0).astype(int).tolist(), iris=iris.target[:100].tolist()
+    )
+    return ast.literal_eval(board.exec(text, 600).splitlines()[-1])
+
+
+def _m4f():
+    board = open_board("nrf52840", icount=SHIFT)
     try:
-        board.mkdir(board.lib + "/acclimate")
-        for path, data in package.build(arch, only=["svm"]).items():
-            board.put_bytes(data, f"{board.lib}/acclimate/{path}")
-        board.put_bytes(np.ascontiguousarray(task.x[:n], np.int8).tobytes(), "/x.bin")
-        board.put_bytes(rows.tobytes(), "/iris.bin")
-        board.soft_reset()
-        text = _PROGRAM.format(
-            labels=(task.y[:n] > 0).astype(int).tolist(), iris=iris.target[:100].tolist()
-        )
-        ticks = ast.literal_eval(board.exec(text, 600).splitlines()[-1])
-        counts = {key: instructions(board, count) for key, count in ticks.items()}
+        names, marks = _run(board, "armv7emsp")
+        hz = board.ticks()[1]
+        return names, marks, lambda ticks: board.instructions(ticks, hz)
     finally:
         board.close()
+
+
+def _esp32():
+    with esp32_count.Counted() as counted:
+        names, marks = _run(counted.board, "xtensawin")
+        return names, counted.counts()[-len(marks) :], lambda count: count
+
+
+def measure():
+    """{key: {board: instructions}} of the calls; `predict_many` is a row's."""
     found = {}
-    for key, count in counts.items():
-        count //= n if key == "predict_many" else 1
-        at = found
-        *path, last = key.split(".")
-        for part in path:
-            at = at.setdefault(part, {})
-        at[last] = {"m4f": count}
+    boards = {"m4f": _m4f}
+    reason = esp32_count.missing()
+    if reason:
+        print("left out:", reason)
+    else:
+        boards["esp32"] = _esp32
+    for board, run in boards.items():
+        names, marks, count = run()
+        for k, name in enumerate(names):
+            start, end, start_of_none, end_of_none = marks[4 * k : 4 * k + 4]
+            value = count(end - start) - count(end_of_none - start_of_none)
+            value //= digits().n_train if name == "predict_many" else 1
+            at = found
+            *path, last = name.split(".")
+            for part in path:
+                at = at.setdefault(part, {})
+            at.setdefault(last, {})[board] = value
     return found
 
 

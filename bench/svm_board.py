@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate.svm.model import integer_weights
+from acclimate.svm.model import _nearest, integer_weights
 from acclimate_host.connect import open_board, raw_flash
 
 SHIFT = 10
@@ -105,7 +105,8 @@ print([total, last, passes])
 
 
 _FUNCTIONS = """
-start, step, collapse, linear = core.start, core.step, core.collapse, core.linear
+start, step, collapse = core.start, core.step, core.collapse
+from _svm import linear
 """
 _ONE_FUNCTION = """
 start = step = core.call
@@ -125,6 +126,8 @@ def _open(name, blob, native, module):
     """Board with `blob` in its raw flash and the native module in its filesystem."""
     board = open_board(name, icount=SHIFT)
     board.put_bytes(Path(native).read_bytes(), module + ".mpy")
+    if module == "_svm_fit":  # what answers rows is a module of its own there
+        board.put_bytes(Path(native).with_name("_svm.mpy").read_bytes(), "_svm.mpy")
     raw_flash.write(board, name, blob)
     board.soft_reset()
     return board
@@ -161,7 +164,7 @@ def train(name, task, native, module, is_float, slots):
         answer = ast.literal_eval(board.exec(_TRAIN.format(**names), 120))
         ticks, status, iterations, data_bytes, code_bytes, peak_bytes = answer
         if is_float:  # what a program does once, so that decisions are integer from then on
-            source = inspect.getsource(integer_weights)
+            source = inspect.getsource(_nearest) + "\n\n" + inspect.getsource(integer_weights)
             board.exec("from math import floor\n" + source)
         row, none, decisions = ast.literal_eval(board.exec(_DECIDE.format(**names), 60))
         return {

@@ -60,11 +60,13 @@ class Emulator:
     :param flash: file that keeps the flash; a temporary one is made and removed without it.
     :param icount: None, or the shift of QEMU's instruction clock; 10 gives exact counts.
     :param images: ``{address: path}`` of files that are placed in memory before the start.
+    :param plugin: QEMU's ``-plugin`` argument, for the emulated ESP32.
     """
 
-    def __init__(self, name, flash=None, icount=None, images=None, elf=None):
+    def __init__(self, name, flash=None, icount=None, images=None, elf=None, plugin=None):
         self.name = name
         self.icount = icount
+        self.plugin = plugin
         self.images = dict(images or {})
         self.elf = Path(elf) if elf else firmware(name)
         reason = missing(name) if elf is None else None
@@ -81,7 +83,9 @@ class Emulator:
     def start(self):
         """Power on; return the pty's path."""
         if self.name == "esp32":
-            command = [program("qemu-xtensa"), "-cpu", "de233_fpu", self.elf, self.flash]
+            command = [program("qemu-xtensa"), "-cpu", "de233_fpu"]
+            command += ["-plugin", self.plugin] if self.plugin else []
+            command += [self.elf, self.flash]
         else:
             command = self._system_command()
         self._messages = tempfile.TemporaryFile()
