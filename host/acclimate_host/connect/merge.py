@@ -42,6 +42,7 @@ _TOGETHER = {
     "features": ("features",),
     "loop": ("loop",),
     "drift": ("drift",),
+    "energy": ("_loop_state", "energy"),
     "reservoir": ("reservoir",),
     "acceptance": ("acceptance",),
     "net": ("net", "net.layer", "net.network", "net.float32", "net.diagnosis"),
@@ -84,6 +85,7 @@ EXTRAS = {
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
     "small": ("svm.small",),
     "drift": ("drift",),
+    "energy": ("energy", "_loop_state"),
     "float32": (),
     "fixed": (),
 }
