@@ -55,7 +55,8 @@ def test_extras_come_when_they_are_asked_for(desktop):
     assert "pager.mpy" not in install(desktop).copied
     assert install(desktop, extras=["pager"]).copied == ["pager.mpy"]
     with pytest.raises(
-        Refused, check=naming("teapot", "pager, mqtt, small, drift, float32, fixed")
+        Refused,
+        check=naming("teapot", "pager, mqtt, small, drift, kinds, labels, probability, float32"),
     ):
         install(desktop, extras=["teapot"])
 

@@ -39,6 +39,9 @@ _TOGETHER = {
     "_svm_more": ("svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
     "_svm_small": ("svm.small",),
+    "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "_svm_labels": ("svm.labels",),
+    "_svm_probability": ("svm.probability",),
     "features": ("features",),
     "loop": ("loop",),
     "drift": ("drift",),
@@ -84,6 +87,9 @@ EXTRAS = {
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
     "small": ("svm.small",),
     "drift": ("drift",),
+    "kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "labels": ("svm.labels",),
+    "probability": ("svm.probability",),
     "float32": (),
     "fixed": (),
 }
@@ -138,7 +144,12 @@ def offered(room):
     for node in _tree(room).body:
         if _is_face(node):
             found |= {value.partition(".")[2] for value in ast.literal_eval(node.value).values()}
-    return found - {module for modules in EXTRAS.values() for module in modules}
+    return found - extras()
+
+
+def extras():
+    """Return the modules that come with an extra only."""
+    return {module for modules in EXTRAS.values() for module in modules}
 
 
 class Layout:
