@@ -29,7 +29,9 @@ def test_first_example_of_the_page(tmp_path, monkeypatch):
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-PROGRAMS = re.findall(r"```python\n(from .*?)```\n```\n(.*?)```", DOC.read_text(), re.DOTALL)
+PROGRAMS = re.findall(
+    r"```python\n(from (?:(?!```).)*)```\n```\n(.*?)```", DOC.read_text(), re.DOTALL
+)
 
 
 @pytest.mark.parametrize("program, printed", PROGRAMS)
