@@ -56,7 +56,9 @@ def test_extras_come_when_they_are_asked_for(desktop):
     assert install(desktop, extras=["pager"]).copied == ["pager.mpy"]
     with pytest.raises(
         Refused,
-        check=naming("teapot", "pager, mqtt, small, drift, kinds, labels, probability, float32"),
+        check=naming(
+            "teapot", "pager, mqtt, small, drift, kinds, labels, online, probability, float32"
+        ),
     ):
         install(desktop, extras=["teapot"])
 

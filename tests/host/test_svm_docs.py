@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import acclimate.svm.machine
+import acclimate.svm.online
 import acclimate.svm.single
 import acclimate.svm.small
 
@@ -15,7 +16,8 @@ DOC = Path(__file__).resolve().parents[2] / "docs" / "svm.md"
 
 
 @pytest.mark.parametrize(
-    "module", [acclimate.svm.machine, acclimate.svm.single, acclimate.svm.small]
+    "module",
+    [acclimate.svm.machine, acclimate.svm.online, acclimate.svm.single, acclimate.svm.small],
 )
 def test_docstring_examples(module):
     result = doctest.testmod(module)

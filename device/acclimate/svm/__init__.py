@@ -15,6 +15,7 @@ from acclimate import _face
 
 _NAMES = {
     "SVM": "acclimate.svm.machine",
+    "PassiveAggressive": "acclimate.svm.online",
     "SmallSVM": "acclimate.svm.small",
 }
 __getattr__ = _face("acclimate.svm", _NAMES)
