@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; SmallSVM is for 32 KB"}
+# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; small=True is for 32 KB"}
 """Bad input names the argument, what was expected and what came, and changes nothing."""
 
 from array import array
@@ -35,6 +35,9 @@ BAD_OPTIONS = (
     ({"coef0": INF}, ("coef0", "inf")),
     ({"tol": 0}, ("tol", "0")),
     ({"max_iter": 0}, ("max_iter", "0")),
+    ({"small": True, "kernel": "rbf"}, ("small", "linear", "rbf")),
+    ({"small": True, "storage": "float32"}, ("small", "uint8", "float32")),
+    ({"small": True, "budget": 5}, ("small", "5")),
     ({"storage": "int4"}, ("storage", "int8", "int4")),
     ({"class_weight": {0: -1}}, ("class_weight[0]", "-1")),
 )

@@ -33,6 +33,16 @@ def _positive(name, value, least=0.0):
     raise ValueError("%s: expected a number > %s, got %s" % (name, least, value))
 
 
+def _small(kernel, state, storage, scale, budget, kind):
+    """State and storage of ``SVM(small=True)``, which has no choice of the rest."""
+    given = kernel, state or "fixed", storage or "uint8", scale, budget, kind
+    if given[:2] != ("linear", "fixed") or given[2] not in ("uint8", "int8") or any(given[3:]):
+        raise ValueError(
+            "small: expected kernel linear, state fixed, storage uint8 or int8, got %s" % (given,)
+        )
+    return given[1:3]
+
+
 def _kind(m, kind):
     """What `SVM(kind=...)` does differently; a file of its own."""
     try:
@@ -61,6 +71,8 @@ class SVM:
     :param int budget: most samples kept for `add`; 0: samples are not kept
     :param str state: ``"float"`` or ``"fixed"`` solver numbers; None: float32 where the native
         module has it (a board with an FPU) or none is loaded, fixed point otherwise
+    :param bool small: linear, two classes, rows of bytes, fixed point: what a board of 32 KB
+        trains, with the same numbers and the same file
     :param str kind: None: tells labels apart; ``"one-class"``: tells rows like those of `fit`
         (1) from others (-1); ``"regression"``: answers a number (epsilon-SVR)
     :param float nu: one-class: largest share of the rows of `fit` that is called others, 0..1
@@ -85,10 +97,13 @@ class SVM:
         scale=False,
         budget=0,
         state=None,
+        small=False,
         kind=None,
         nu=0.1,
         epsilon=0.1,
     ):
+        if small:
+            state, storage = _small(kernel, state, storage, scale, budget, kind)
         if kernel not in _KERNELS:
             raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
         if state not in (None, "float", "fixed"):

@@ -18,7 +18,7 @@ import os
 import struct
 from array import array
 
-from acclimate import _crc
+from acclimate import _crc as crc_of
 
 _HEAD = "<4sBBHIff"  # magic, version, classes, features, rows seen, C, share that a row counts
 _MAGIC = b"ACPA"
@@ -199,13 +199,13 @@ class PassiveAggressive:
         k = len(self.labels)
         head = struct.pack(_HEAD, _MAGIC, _VERSION, k, self.d, self.seen, self.C, self.forget)
         crc = bytearray(4)
-        _crc.start(crc)
+        crc_of.start(crc)
         with open(path + _NEW, "wb") as stream:
             for piece in (head, self.labels, self._w, self._mean, self._spread):
                 piece = bytes(piece)
                 stream.write(piece)
-                _crc.update(crc, piece, 0, len(piece))
-            _crc.finish(crc)
+                crc_of._update(crc, piece, 0, len(piece))
+            crc_of.finish(crc)
             stream.write(crc)
         try:
             os.rename(path + _NEW, path)
@@ -220,14 +220,14 @@ class PassiveAggressive:
         :raises ValueError: the file is damaged, cut, of another kind or newer
         """
         crc = bytearray(4)
-        _crc.start(crc)
+        crc_of.start(crc)
         with path if hasattr(path, "readinto") else open(path, "rb") as stream:
             head = stream.read(struct.calcsize(_HEAD))
             if len(head) < struct.calcsize(_HEAD) or head[:4] != _MAGIC:
                 raise ValueError(
                     "%s: expected an online machine's file, got %s" % (path, head[:4])
                 )
-            _crc.update(crc, head, 0, len(head))
+            crc_of._update(crc, head, 0, len(head))
             _, version, k, d, seen, c, forget = struct.unpack(_HEAD, head)
             if version != _VERSION:
                 raise ValueError("%s: expected format version 1, got %d" % (path, version))
@@ -235,8 +235,8 @@ class PassiveAggressive:
             for piece in (m.labels, m._w, m._mean, m._spread):
                 if stream.readinto(piece) != len(bytes(piece)):
                     raise ValueError("%s: expected a whole file, got a cut one" % path)
-                _crc.update(crc, bytes(piece), 0, len(bytes(piece)))
-            _crc.finish(crc)
+                crc_of._update(crc, bytes(piece), 0, len(bytes(piece)))
+            crc_of.finish(crc)
             if stream.read(5) != crc:
                 raise ValueError("%s: expected matching CRC-32, got a damaged file" % path)
         m.seen = seen

@@ -38,7 +38,7 @@ _TOGETHER = {
     ),
     "_svm_more": ("svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
-    "_svm_small": ("svm.small",),
+    "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
     "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression"),
     "_svm_labels": ("svm.labels",),
     "_svm_online": ("svm.online",),
@@ -86,7 +86,7 @@ _SMALL_ARCHS = ("armv6m",)
 EXTRAS = {
     "pager": ("pager",),
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
-    "small": ("svm.small",),
+    "small": ("svm.small", "svm.small_file", "svm.small_report"),
     "drift": ("drift",),
     "kinds": ("svm.single", "svm.oneclass", "svm.regression"),
     "labels": ("svm.labels",),
