@@ -38,7 +38,11 @@ _TOGETHER = {
     ),
     "_svm_more": ("svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
-    "_svm_small": ("svm.small",),
+    "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
+    "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "_svm_labels": ("svm.labels",),
+    "_svm_online": ("svm.online",),
+    "_svm_probability": ("svm.probability",),
     "features": ("features",),
     "loop": ("loop",),
     "drift": ("drift",),
@@ -83,9 +87,13 @@ _SMALL_ARCHS = ("armv6m",)
 EXTRAS = {
     "pager": ("pager",),
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
-    "small": ("svm.small",),
+    "small": ("svm.small", "svm.small_file", "svm.small_report"),
     "drift": ("drift",),
     "energy": ("energy", "_loop_state"),
+    "kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "labels": ("svm.labels",),
+    "online": ("svm.online",),
+    "probability": ("svm.probability",),
     "float32": (),
     "fixed": (),
 }
@@ -140,7 +148,12 @@ def offered(room):
     for node in _tree(room).body:
         if _is_face(node):
             found |= {value.partition(".")[2] for value in ast.literal_eval(node.value).values()}
-    return found - {module for modules in EXTRAS.values() for module in modules}
+    return found - extras()
+
+
+def extras():
+    """Return the modules that come with an extra only."""
+    return {module for modules in EXTRAS.values() for module in modules}
 
 
 class Layout:
