@@ -12,7 +12,7 @@ import tty
 from pathlib import Path
 
 from acclimate_host.errors import Missing
-from acclimate_host.paths import built, program
+from acclimate_host.paths import firmware, program, repository
 
 _FLASH_FILE_BYTES = 16 * 1024 * 1024  # the machine's PSRAM region, of which 2 MiB are used
 
@@ -45,12 +45,15 @@ def missing(name):
         package = "qemu-user" if name == "esp32" else "qemu-system-arm"
         return f"{emulator} is not installed (Debian package {package})"
     if not firmware(name).exists():
-        return f"no firmware at {firmware(name)}; build it with: make firmware"
+        return f"no firmware for it: {how_to_get(name)}"
     return None
 
 
-def firmware(name):
-    return built("firmware", name, "firmware.elf")
+def how_to_get(name):
+    """Return the words that bring a firmware here."""
+    if repository():
+        return f"run: make firmware-{name}"
+    return "pip install acclimate-emulators"
 
 
 class Emulator:

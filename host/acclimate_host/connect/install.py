@@ -69,10 +69,10 @@ def install(
     room, left_out, partial = Room(board, present), (), bool(only or sources)
     if only is None and not sources:
         more = [module for name in extras for module in _extra(name)]
-        only, left_out = room.choose(
-            files, package.natives(info.arch), info.heap_free_bytes, info.arch, more
-        )
         without = package.natives_left_out(extras)
+        only, left_out = room.choose(
+            files, package.natives(info.arch), info.heap_free_bytes, info.arch, more, without
+        )
         files = package.build(info.arch, only, pure=not native, without=without)
     form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
     for name, data in files.items():

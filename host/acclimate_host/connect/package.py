@@ -13,7 +13,7 @@ from pathlib import Path
 from acclimate import __version__
 from acclimate_host.connect import merge
 from acclimate_host.errors import Missing, Refused
-from acclimate_host.paths import built, program, repository
+from acclimate_host.paths import built, program, repository, write_whole
 
 PACKAGE = merge.PACKAGE
 MANIFEST = "_manifest"
@@ -174,7 +174,8 @@ def compile_shipped(name, arch=None, compiler=None):
 def compile_source(text, name, arch=None, compiler=None, more=()):
     """Return the .mpy bytes of a source text (bytes); name is what tracebacks show.
 
-    Results are kept by content, so that an unchanged text is compiled once.
+    Results are kept by content, so that an unchanged text is compiled once; also in an installed
+    package, in the user's cache folder.
 
     :param compiler: path of another mpy-cross, such as CircuitPython's.
     :param more: options of it.
@@ -200,16 +201,15 @@ def compile_source(text, name, arch=None, compiler=None, more=()):
             lines = result.stderr.strip().splitlines()
             raise Refused(f"{name} does not compile: {lines[-1] if lines else 'mpy-cross failed'}")
         data = target.read_bytes()
-        if repository():
-            _keep(kept, data)
+        _keep(kept, data)
     return data
 
 
 def _keep(path, data):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}-{id(data)}")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    try:
+        write_whole(path, data)
+    except OSError:
+        pass  # no room, or no home: it is compiled again
 
 
 def circuitpython_compiler():

@@ -10,7 +10,7 @@ ROLES = ("svm", "features", "loop", "net", "store", "acceptance", "reservoir", "
 # In a small heap the large machine cannot be imported.
 SMALL_ROLES = ("svm.small", "features", "store", "pull", "reservoir", "acceptance")
 SMALL_HEAP_BYTES = 32 * 1024
-_SPARE_BLOCKS = 6  # of what is chosen here: the user has files too
+_SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
 
 
 class Room:
@@ -23,8 +23,8 @@ class Room:
         self.block_bytes = board.block_bytes(board.root)
         self.free_bytes = board.free_bytes(board.root)
         self.present = present or {}
-        # Counted on littlefs: what two new folders take, and room to write beside the old.
-        self.slack_blocks = 3 if present else 8
+        # Counted on littlefs: room to write beside the old, or what two new folders take.
+        self.slack_blocks = 3 if present else 6
 
     def whole(self, size):
         """Return the bytes that a file of so many takes: whole blocks."""
@@ -46,17 +46,19 @@ class Room:
                 f"{self.free_bytes}: use --only NAMES, as svm,loop or net,store,pull"
             )
 
-    def choose(self, files, natives, heap_free_bytes, arch=None, extras=()):
+    def choose(self, files, natives, heap_free_bytes, arch=None, extras=(), without=()):
         """Return (names that fit, names left out).
 
         :param files: ``{file name: bytes}`` of the whole package.
         :param natives: names of the native modules among them.
         :param extras: modules beside the default set.
+        :param without: native modules that are not copied.
         """
         most = self.free_bytes - _SPARE_BLOCKS * self.block_bytes
         most += sum(self.whole(size or 0) for size in self.present.values())
         roles = SMALL_ROLES if heap_free_bytes < SMALL_HEAP_BYTES else ROLES
         roles += tuple(extras)
+        natives = [name for name in natives if name not in without]
         count = len(roles)
         while count > 1:
             names = _names(roles[:count], files, natives, arch)
