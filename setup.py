@@ -2,8 +2,8 @@
 """What pyproject.toml cannot say: packages take files along that lie outside of them.
 
 The wheel has the board descriptions, and the native modules that have been built (`make wheel`
-builds all). The source distribution has those native modules as well, in prebuilt/: a wheel that is
-made from it, on a computer without cross compilers, is the same.
+builds all). The source distribution has those native modules as well, in prebuilt/, so that it
+gives the same wheel on a computer without cross compilers.
 """
 
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Pythons of this computer that an installation is tried with, and programs run apart from it."""
+"""The Pythons of this computer, and programs that run apart from this environment."""
 
 import functools
 import os
