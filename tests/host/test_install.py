@@ -250,7 +250,7 @@ def test_run_shows_output_and_the_boards_traceback(tmp_path, capsys):
         (["install", "--port", "/dev/there-is-no-such-port"], 3, "cannot open"),
         (["install"], 2, "--port DEV, --board NAME or --drive"),
         (["install", "--board", "desktop", "--only", "teapot"], 6, "no module teapot"),
-        (["install", "--board", "samd21", "--flash", "f"], 2, "--flash is for"),
+        (["install", "--board", "desktop", "--flash", "f"], 2, "--flash is for"),
         (["boards", "teapot"], 2, "no board 'teapot'"),
     ],
 )
