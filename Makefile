@@ -209,6 +209,7 @@ wheel: native firmware $(if $(filter samd21,$(FIRMWARE)),out/firmware/samd21-lea
 	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
 	@$(if $(FIRMWARE),$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators)
 	@rm -rf build emulators/build
+	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
 	@ls out/dist/*
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------

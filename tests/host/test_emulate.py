@@ -57,7 +57,7 @@ def name(request):
 
 
 def test_flash_lasts_and_plain_mpremote_reaches_the_board(name, tmp_path, capsys):
-    """Accents, CJK and emoji on the way there and back; the flash file is found from any folder."""
+    """Accents, CJK and emoji come through; the flash file is found from any folder."""
     program = tmp_path / "words.py"
     program.write_text("print('é漢😀', 6 * 7)\n", encoding="utf-8")
     flash = ("--flash", "kept.flash")
