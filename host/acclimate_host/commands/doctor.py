@@ -188,5 +188,7 @@ def _package(board, info):
     """Check that what is installed is whole and of one release."""
     found = check_package(board, info)
     if not found:
-        return [Finding("note", "acclimate is not installed: run: acclimate install")]
+        return [
+            Finding("note", f"acclimate is not installed: run: acclimate install {board.words}")
+        ]
     return [Finding("ok" if fine else "problem", text) for fine, text in found]

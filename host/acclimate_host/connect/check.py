@@ -37,7 +37,7 @@ def check_package(board, info):
     missing = _missing(present, check.arch)
     if missing:
         text = f"not installed, but imported by what is: {', '.join(missing)}"
-        found.append((False, text + ": run: acclimate install"))
+        found.append((False, f"{text}: {_again(board)}"))
     return found
 
 
@@ -48,10 +48,14 @@ def _other_release(board, fault):
         try:
             version = board.exec("import acclimate\nprint(acclimate.__version__)").strip()
         except AcclimateError as error:
-            return False, f"acclimate cannot be imported: {error}: run: acclimate install"
+            return False, f"acclimate cannot be imported: {error}: {_again(board)}"
         if version != __version__:
             text = f"the board has acclimate {version}, here is {__version__}"
-    return False, text.removesuffix(": run: acclimate install") + ": run: acclimate install"
+    return False, text.removesuffix(": " + _again(board)) + ": " + _again(board)
+
+
+def _again(board):
+    return f"run: acclimate install {board.words}"
 
 
 class _Check:
@@ -104,12 +108,18 @@ class _Check:
             if suffix == "mpy":
                 head = self.board.exec(_HEADER.format(path=path)).strip("[] \r\n")
                 header = bytes(map(int, filter(None, head.split(","))))
-                mpy.check_fits(mpy.read_header(header, "it"), self.form, "it", self.info.runtime)
+                mpy.check_fits(
+                    mpy.read_header(header, "it"),
+                    self.form,
+                    "it",
+                    self.info.runtime,
+                    self.board.words,
+                )
         except Refused as error:
             return str(error)
         except AcclimateError as error:
             return f"cannot be read ({error})"
-        return f"differs from that of {__version__}: run: acclimate install"
+        return f"differs from that of {__version__}: {_again(self.board)}"
 
     def _digest(self, path):
         if self._hashes_there:

@@ -86,6 +86,11 @@ class Emulator:
         self._messages = None
         self._monitor = self._passed = None
 
+    @property
+    def kept(self):
+        """The flash file that was named, or None."""
+        return None if self._own_flash else self.flash
+
     def start(self):
         """Power on; return the pty's path."""
         if self.name == "esp32":

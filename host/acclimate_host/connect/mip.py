@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The device package for ``mip``, MicroPython's own installer: a folder for any web server.
 
-``ARCH/ROOM.json`` names the files of a room and of what it needs, ``ARCH/package.json`` those of the
-default set; the files lie beside them. mip does not ask the board for its architecture: whoever
+``ARCH/ROOM.json`` names the files of a room and of what it needs, ``ARCH/package.json`` those of
+the default set; the files lie beside them. mip does not ask the board for its architecture: who
 types the address chooses it. ``py`` has no native modules and fits every board.
 """
 

@@ -271,14 +271,18 @@ def build(arch=None, only=None, sources=(), pure=False, without=()):
     return files
 
 
-def build_circuitpython(only=None, sources=(), compiler=None):
+def build_circuitpython(only=None, sources=(), compiler=None, arch=None):
     """Return ``{file name in acclimate/: bytes}`` for CircuitPython, which loads no native code.
 
     :param only, sources: see :func:`build`.
     :param compiler: CircuitPython's mpy-cross; without one the sources go, which fit always.
+    :param arch: whose layout of files it is; CircuitPython itself has none.
     """
     files = {}
-    for name in closure(only, sources)[0]:
-        text = compile_shipped(name, compiler=compiler) if compiler else stamped(name)
+    names = _PREDICTING if only == PREDICT else closure(only, sources, arch)[0]
+    for name in names:
+        text = stamped(name, arch=arch)
+        if compiler:
+            text = compile_shipped(name, arch, compiler)
         files[name + (".mpy" if compiler else ".py")] = text
     return files

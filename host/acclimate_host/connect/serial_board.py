@@ -3,6 +3,7 @@
 
 import base64
 import binascii
+import shlex
 import time
 
 from mpremote.transport import TransportError
@@ -47,6 +48,10 @@ class SerialBoard(Board):
         self.link = None
         self._connect()
         self._usb_serial = _serial_number(device)
+
+    @property
+    def words(self):
+        return f"--port {self.device}"
 
     def _connect(self):
         self.link = Link(self.device, self.baudrate, self.status)
@@ -169,6 +174,11 @@ class EmulatedBoard(SerialBoard):
 
     def exec(self, code, timeout_s=_EMULATED_S, consumer=None):
         return super().exec(code, timeout_s, consumer)
+
+    @property
+    def words(self):
+        kept = self.emulator.kept
+        return f"--board {self.name}" + (f" --flash {shlex.quote(str(kept))}" if kept else "")
 
     @property
     def flash(self):
