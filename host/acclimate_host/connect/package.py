@@ -17,6 +17,7 @@ from acclimate_host.paths import built, program, repository, write_whole
 
 PACKAGE = merge.PACKAGE
 MANIFEST = "_manifest"
+PACKAGE_FILE = "__init__.py"
 # The smallest install: use a trained SVM, in pure Python, with what loads a file of it.
 PREDICT = ["predict"]
 _PREDICTING = ("__init__", "svm", "_svm_solver")
