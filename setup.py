@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What pyproject.toml cannot say: a wheel takes files along that lie outside of the packages.
 
-Board descriptions always; native modules when they have been built (`make wheel` does).
+Board descriptions always; native modules and the page when they were built (`make wheel` does).
 """
 
 from pathlib import Path
@@ -18,6 +18,8 @@ def _extra_files():
         yield file, Path("data", file.relative_to(_ROOT))
     for file in sorted(_ROOT.glob("out/native/*/*.mpy")):
         yield file, Path("native", file.relative_to(_ROOT / "out" / "native"))
+    for file in sorted(_ROOT.glob("out/playground/site/*")):
+        yield file, Path("data", "playground", file.name)
 
 
 class BuildWithFiles(build_py):

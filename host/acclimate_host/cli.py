@@ -31,6 +31,7 @@ COMMANDS = {
     "contribute": "measure what training each part of a network is worth, and choose for an arena",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
+    "playground": "play with the device package in the browser, without a board",
     "profile": "measure a board, for plans: operators and page store",
     "doctor": "check this computer, and a board, and say what to do about it",
 }

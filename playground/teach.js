@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+export function start() {}
+export function open() {}
