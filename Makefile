@@ -224,7 +224,8 @@ $(PAGE)/plans.json: tools/playground_plans.py $(wildcard host/acclimate_host/poe
 
 $(PAGE)/site/index.html: tools/playground.py $(PAGE)/micropython/micropython.mjs $(PAGE)/core.wasm $(PAGE)/plans.json \
 		$(wildcard playground/* playground/python/*) $(DEVICE_FILES) host/acclimate_host/testing/nor.py \
-		host/acclimate_host/connect/merge.py host/acclimate_host/connect/package.py
+		host/acclimate_host/connect/merge.py host/acclimate_host/connect/package.py \
+		$(wildcard host/acclimate_host/teach/*.py host/acclimate_host/teach/sensors/*.py)
 	@$(PYTHON) tools/playground.py $(PAGE)/micropython $(PAGE)/plans.json $(PAGE)/core.wasm $(@D)
 
 wheel: native $(if $(NPM),playground)

@@ -25,9 +25,11 @@ from acclimate_host.model.network import as_bytes, with_loss
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.teach import session
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "playground"
+TEACH = ROOT / "host" / "acclimate_host" / "teach"
 NOR = ROOT / "host" / "acclimate_host" / "testing" / "nor.py"
 PAGE_FILES = (".html", ".css", ".js", ".txt", ".svg")
 LEARN, TEST = 60, 60
@@ -105,6 +107,17 @@ def device_files():
     return files
 
 
+def teach_files():
+    """Return what the page sends to a board at the browser's own port."""
+    sensors = {
+        name: (TEACH / "sensors" / f"{name}.py").read_text()
+        for name in session.SENSORS
+        if name != "replay"
+    }
+    board = (TEACH / "on_board.py").read_text()
+    return {"board": board, "sensors": sensors, "main": session.MAIN}
+
+
 def main(micropython, plans, wasm, result):
     result = Path(result)
     shutil.rmtree(result, ignore_errors=True)
@@ -117,6 +130,7 @@ def main(micropython, plans, wasm, result):
     if Path(wasm).exists():
         shutil.copy(wasm, result / "core.wasm")
     (result / "device.json").write_text(json.dumps(packed(device_files())))
+    (result / "teach.json").write_text(json.dumps(teach_files()))
     shutil.copy(plans, result / "plans.json")
     total = sum(path.stat().st_size for path in result.iterdir())
     print(f"built {result} ({total} bytes)")
