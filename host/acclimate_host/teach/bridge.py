@@ -62,7 +62,7 @@ class Bridge:
 
     def _answer(self, connection, request):
         """Refuse what is not of this page; give files; let the socket through."""
-        if request.headers.get("Host") != f"{HOST}:{self.port}":
+        if request.headers.get_all("Host") != [f"{HOST}:{self.port}"]:
             return connection.respond(HTTPStatus.FORBIDDEN, "another host\n")
         url = urlsplit(request.path)
         if url.path != "/board":
@@ -70,7 +70,7 @@ class Bridge:
         token = parse_qs(url.query).get("token", [""])[0]
         if not hmac.compare_digest(token.encode(), self.token.encode()):
             return connection.respond(HTTPStatus.FORBIDDEN, "the token is wrong\n")
-        if request.headers.get("Origin") != self.origin:
+        if request.headers.get_all("Origin") != [self.origin]:
             return connection.respond(HTTPStatus.FORBIDDEN, "another origin\n")
         return None
 
@@ -172,10 +172,9 @@ def _file(connection, path):
     found = files.answer(path)
     if found is None:
         return connection.respond(HTTPStatus.NOT_FOUND, "no such file\n")
+    from websockets.datastructures import Headers
+    from websockets.http11 import Response
+
     headers, content = found
-    response = connection.respond(HTTPStatus.OK, "")
-    for name, value in (*headers.items(), ("Content-Length", str(len(content)))):
-        del response.headers[name]
-        response.headers[name] = value
-    response.body = content
-    return response
+    made = Headers(**headers, **{"Content-Length": str(len(content)), "Connection": "close"})
+    return Response(HTTPStatus.OK.value, HTTPStatus.OK.phrase, made, content)

@@ -5,7 +5,7 @@ from machine import ADC
 
 channels, rate_hz = 3, 25
 _adc = ADC(0)
-_BURST = 64
+_BURST, _QUIET = 64, 128
 _mean = 32768
 
 
@@ -13,14 +13,14 @@ def read(out, at):
     """Mean deviation, largest deviation, and crossings of the mean, of a burst."""
     global _mean
     total = loud = peak = crossings = 0
-    above = True
+    side = 0
     for _ in range(_BURST):
         value = _adc.read_u16()
         total += value
         apart = value - _mean
-        if (apart > 0) != above:
-            above = not above
-            crossings += 1
+        if abs(apart) > _QUIET:
+            crossings += side * apart < 0
+            side = apart
         apart = abs(apart)
         loud += apart
         peak = max(peak, apart)
