@@ -21,6 +21,7 @@ function show(name) {
     button.setAttribute("aria-selected", isIt);
     button.tabIndex = isIt ? 0 : -1;
     document.getElementById("tab-" + button.dataset.tab).hidden = !isIt;
+    if (isIt) button.scrollIntoView({ inline: "center", block: "nearest" });
   }
   history.replaceState(null, "", "#" + name);
   TABS[name].open?.();

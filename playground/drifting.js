@@ -50,11 +50,14 @@ function drawLine() {
     pen.fillStyle = color("muted");
     pen.fillText(`${Math.round(part * 100)} %`, 2, y(part) - 3);
   }
+  let free = 0; // where a word may begin without covering another
   for (const [at, name] of events) {
     if (at < first) continue;
     pen.fillStyle = color(name === "drift" ? "warn" : name === "kept" ? "accent" : "muted");
     pen.fillRect(x(at), 4, 2, bottom);
+    if (x(at) < free) continue;
     pen.fillText({ drift: "noticed", kept: "kept", discarded: "tried" }[name], x(at) + 4, height - 5);
+    free = x(at) + 56;
   }
   for (const [which, name] of [
     [4, "muted"],

@@ -102,7 +102,7 @@ function tell() {
   const total = (state.told ?? []).reduce((a, b) => a + b, 0);
   put("teach-counts", `${total - (state.held ?? 0)} / ${state.held ?? 0}`);
   put("teach-trainings", `${state.kept ?? 0} / ${state.discarded ?? 0}`);
-  put("teach-heap", (state.heap ?? []).map(whole).join(" / "));
+  put("teach-heap", (state.heap ?? []).map((b) => `${whole(b / 1000)} KB`).join(" / "));
   document.querySelectorAll("#teach-labels button").forEach((one, k) => {
     one.classList.toggle("main", k === state.said);
     one.querySelector("small").textContent = `${state.told?.[k] ?? 0} windows – key ${k + 1}`;

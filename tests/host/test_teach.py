@@ -18,11 +18,13 @@ import numpy as np
 import pytest
 
 from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, BoardGone, ConnectError
+from acclimate_host.page import files
 from acclimate_host.paths import repository
 from acclimate_host.teach import recordings, terminal
 from acclimate_host.teach.record import Record
-from acclimate_host.teach.session import Session, Settings, main_program
+from acclimate_host.teach.session import NEEDED, Session, Settings, main_program
 from harness import browser, runtimes
 
 GESTURES = len(recordings.LABELS)
@@ -568,3 +570,88 @@ def _stepped(bridge, socket):
         return json.loads(socket.recv(0.2))
     except TimeoutError:
         return {}
+
+
+# ---- a board at the browser's own port ---------------------------------------------------
+
+_SERIAL = """
+navigator.__defineGetter__("serial", () => ({
+  requestPort: async () => ({
+    open: async () => {},
+    writable: new WritableStream({ write: (chunk) => window.serialWrite(Array.from(chunk)) }),
+    readable: new ReadableStream({
+      async pull(controller) {
+        for (;;) {
+          const bytes = await window.serialRead();
+          if (bytes.length) return controller.enqueue(new Uint8Array(bytes));
+          await new Promise((next) => setTimeout(next, 5));
+        }
+      },
+    }),
+  }),
+}));
+"""
+
+
+@pytest.mark.slow
+def test_page_teaches_a_board_at_the_browsers_own_port():
+    _need("nrf52840")
+    with browser.opened() as chromium, browser.served() as address:
+        with open_board("nrf52840") as board:
+            install(board, only=NEEDED, yes=True)
+            board.put_bytes(recordings.replay_file(), "/replay.bin")
+            board.soft_reset()
+            board.link.exit_raw_repl()
+            page = browser.Page(chromium, "about:blank")
+            page.origin = address.rstrip("/")
+            _wire(page.page, board.link.serial)
+            page.page.goto(address + "#teach")
+            page.page.select_option("#teach-sensor", "replay")
+            page.page.click("text=Connect a board")
+            page.until(lambda: page.page.is_visible("#teach-live"), LIMIT_S)
+            _teach_by_hand(page)
+            page.page.click("#teach-save")
+            page.until(lambda: "does this alone" in page.text("teach-word"), LIMIT_S)
+            page.close()
+            board.link.enter_raw_repl(timeout_overall=LIMIT_S)
+            assert "Written by acclimate teach" in board.get_bytes("/main.py").decode()
+
+
+def _wire(page, port):
+    """Give the page a serial port that is the emulated board's line."""
+
+    def read():
+        port.fill()
+        return list(port.read(len(port.buffer))) if port.buffer else []
+
+    def with_replay(route):
+        content = json.loads((files.folder() / "teach.json").read_text())
+        path = repository() / "host" / "acclimate_host" / "teach" / "sensors" / "replay.py"
+        content["sensors"] = {"replay": path.read_text()}
+        route.fulfill(json=content)
+
+    page.expose_function("serialRead", read)
+    page.expose_function("serialWrite", lambda data: port.write(bytes(data)) and None)
+    page.add_init_script(_SERIAL)
+    page.route("**/teach.json", with_replay)
+    page.on("dialog", lambda dialog: dialog.accept(", ".join(recordings.LABELS)))
+
+
+def _teach_by_hand(page):
+    """Press the page's buttons until the board has learned, and see that it is right."""
+
+    def counts():
+        return [
+            int(t.split()[0]) for t in page.page.locator("#teach-labels small").all_inner_texts()
+        ]
+
+    for gesture in range(GESTURES):
+        page.page.click(f"#teach-connect button >> nth={gesture}")
+        while counts()[gesture] < 5:
+            page.page.wait_for_timeout(1500)
+            page.page.keyboard.press(str(gesture + 1))
+            page.page.wait_for_timeout(500)
+    page.until(lambda: page.text("teach-said") != "–", LIMIT_S)
+    for gesture in (1, 0):
+        page.page.click(f"#teach-connect button >> nth={gesture}")
+        page.until(lambda k=gesture: page.text("teach-said") == recordings.LABELS[k], LIMIT_S)

@@ -4,6 +4,8 @@
 import webbrowser
 
 from acclimate_host.commands import to_port
+from acclimate_host.errors import Missing
+from acclimate_host.page.files import folder
 from acclimate_host.teach import terminal
 from acclimate_host.teach.start import add_session_arguments, session
 
@@ -19,12 +21,11 @@ def add_arguments(parser):
 
 
 def run(args):
+    bridge_of = _bridge() if args.web else None
     with session(args, args.record) as board:
-        if not args.web:
+        if bridge_of is None:
             return terminal.teach(board)
-        from acclimate_host.teach.bridge import Bridge
-
-        bridge = Bridge(board, args.http)
+        bridge = bridge_of(board, args.http)
         bridge.start()
         print(f"the page is at {bridge.address} until Ctrl-C", flush=True)
         if args.open:
@@ -33,3 +34,14 @@ def run(args):
             bridge.run()
         finally:
             bridge.stop()
+
+
+def _bridge():
+    """Return the class of the bridge, before a board is touched."""
+    try:
+        from acclimate_host.teach.bridge import Bridge
+    except ImportError as error:
+        hint = "pip install 'acclimate[teach]'"
+        raise Missing(f"acclimate teach --web needs {error.name}: {hint}") from None
+    folder()
+    return Bridge

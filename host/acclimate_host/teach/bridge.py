@@ -9,10 +9,16 @@ import hmac
 import json
 import secrets
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
-from acclimate_host.errors import AcclimateError, BoardError, ConnectError, Missing
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Response
+from websockets.sync.server import serve
+
+from acclimate_host.errors import AcclimateError, BoardError, ConnectError
 from acclimate_host.page import files
 from acclimate_host.page.serve import HOST, taken
 
@@ -27,10 +33,6 @@ class Bridge:
     """
 
     def __init__(self, session, port=0):
-        try:
-            from websockets.sync.server import serve
-        except ImportError:
-            raise Missing("--web needs websockets: pip install 'acclimate[teach]'") from None
         files.folder()
         self.session = session
         self.token = secrets.token_urlsafe(18)
@@ -48,13 +50,10 @@ class Bridge:
         self.origin = f"http://{HOST}:{self.port}"
         self.address = f"{self.origin}/?token={self.token}#teach"
         self._stop = threading.Event()
-        self._threads = [
-            threading.Thread(target=work, daemon=True) for work in (self.server.serve_forever,)
-        ]
 
     def start(self):
-        for thread in self._threads:
-            thread.start()
+        """Listen, in a thread."""
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):
         self._stop.set()
@@ -81,6 +80,13 @@ class Bridge:
         if before is not None:
             before.close(4000, "opened elsewhere")
         self._send(self._hello())
+        with suppress(ConnectionClosed):
+            self._listen(connection)
+        with self._lock:
+            if self._page is connection:
+                self._page = None
+
+    def _listen(self, connection):
         for message in connection:
             try:
                 wish = json.loads(message)
@@ -91,9 +97,6 @@ class Bridge:
                 continue
             with self._lock:
                 self._wishes.append(wish)
-        with self._lock:
-            if self._page is connection:
-                self._page = None
 
     def _hello(self):
         """What a page needs to begin, or to go on."""
@@ -113,14 +116,9 @@ class Bridge:
     def _send(self, content):
         with self._lock:
             page = self._page
-        if page is None:
-            return
-        from websockets.exceptions import ConnectionClosed
-
-        try:
-            page.send(json.dumps(content))
-        except ConnectionClosed:
-            pass  # the page was closed; the board goes on
+        if page is not None:
+            with suppress(ConnectionClosed):  # the page was closed; the board goes on
+                page.send(json.dumps(content))
 
     def run(self):
         """Look at the board until `stop`, or Ctrl-C."""
@@ -172,9 +170,6 @@ def _file(connection, path):
     found = files.answer(path)
     if found is None:
         return connection.respond(HTTPStatus.NOT_FOUND, "no such file\n")
-    from websockets.datastructures import Headers
-    from websockets.http11 import Response
-
     headers, content = found
     made = Headers(**headers, **{"Content-Length": str(len(content)), "Connection": "close"})
     return Response(HTTPStatus.OK.value, HTTPStatus.OK.phrase, made, content)

@@ -177,7 +177,8 @@ class Teacher:
         return verdict
 
     def state(self, verdict):
-        """What a page or a terminal shows."""
+        """What a page or a terminal shows; the heap is counted without garbage."""
+        gc.collect()
         return {
             "said": self.said if self.taught and self.said != UNTAUGHT else None,
             "verdict": verdict,
