@@ -4,6 +4,7 @@
 #define NET_READ_H
 
 #include "net.h"
+#include "net_has.h"
 #include "net_kernels.h"
 #include "net_layer.h"
 #include "net_order.h"
@@ -79,8 +80,7 @@ const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes);
 int16_t *net_slot(net_reader *r, uint32_t slot);
 #endif
 
-/* Instructions up to the outputs, and after them; 0 where `op` is none of them. A module has one
- * of the two (NET_PREDICT, NET_TRAIN), or both. */
+/* Instructions up to the outputs, and after them; 0 where `op` is none of them. */
 int net_forward(net_reader *r, uint32_t op);
 int net_train(net_reader *r, uint32_t op);
 

@@ -103,6 +103,50 @@ class Step:
         g = np.array([s - 2**15 * (i == self.label) for i, s in enumerate(shares)])
         self._store(node.outputs[1], [g.reshape(-1, 1, 1)], -15)
 
+    def _distance(self, node, wanted):
+        """Put factor * distance into the gradient of the outputs: (distances, real factor)."""
+        distances, factor = wanted
+        m, e = scaled(factor)
+        self._store(node.outputs[1], [(distances * m).reshape(-1, 1, 1)], e)
+
+    def _squared_loss(self, node):
+        y = self.network.graph[node.inputs[0]]
+        q = 16 * self.made[y.name].ravel()
+        if node.inputs[1] in self.made:  # gives back its input
+            x = self.network.graph[node.inputs[1]]
+            real = (self.made[x.name] - x.zero_point) * (x.scale / y.scale) + y.zero_point
+            real = 16 * real.transpose(1, 2, 0).ravel()
+        else:
+            real = 16 * (np.asarray(self.label, float).ravel() / y.scale + y.zero_point)
+        distances = q - np.floor(np.abs(real) + 0.5).astype(int) * np.sign(real).astype(int)
+        if node.inputs[1] in self.made:
+            distances = q - np.floor(real + 0.5).astype(int)
+        delta = node.attrs["delta"]
+        limit = 65535 if math.isinf(delta) else math.floor(16 * delta / y.scale + 0.5)
+        size = np.abs(distances)
+        over = np.maximum(size - limit, 0)
+        self.share = min(INT32, int((size**2 - over**2).sum()))
+        factor = node.attrs["factor"] / q.size * y.scale / 16
+        self._distance(node, (np.clip(distances, -limit, limit), factor))
+
+    def _binary_loss(self, node):
+        y = self.network.graph[node.inputs[0]]
+        product, halved, distances = 32768, 0, []
+        for q, is_one in zip(self.made[y.name].ravel().tolist(), self.label, strict=True):
+            size = abs(q - y.zero_point)
+            high = math.floor(32768 * math.exp(-16 * (size >> 4) * y.scale) + 0.5)
+            low = math.floor(32768 * math.exp(-(size & 15) * y.scale) + 0.5)
+            whole = 32768 + ((high * low + 2**14) >> 15)
+            p = (2**30 + whole // 2) // whole
+            p = 32768 - p if q < y.zero_point else p
+            d = p - 32768 if is_one else p
+            distances.append(d)
+            product = max(1, product * max(1, 32768 - abs(d)) >> 15)
+            while product < 32768:
+                product, halved = 2 * product, min(32767, halved + 1)
+        self.share = halved << 16 | product
+        self._distance(node, (np.array(distances), 1 / len(distances) / 32768))
+
     def _store(self, name, blocks, exponent, join=None):
         found, s = stored(blocks)
         self.g[name] = join(found) if join else found[0]

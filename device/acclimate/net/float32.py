@@ -41,6 +41,12 @@ class FloatNet(Net):
             raise NetError("float32: _net_f32_train is not installed: install again")
         self._trainer = _native.load("net_f32_train") or self._native
 
+    def _load_rare(self):
+        found = _native.load("net_f32_rare")
+        if found is None:
+            raise NetError("float32: _net_f32_rare is not installed: install again --with float32")
+        return found
+
     def set_rate(self, rate, exponent=0):
         """Set the learning rate to rate * 2**exponent."""
         if self._trainer is None and self._end > self._until:

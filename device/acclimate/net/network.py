@@ -29,7 +29,7 @@ except ImportError:
 
 
 # program: begin
-_FORMAT = const(4)
+_FORMAT = const(5)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
 _P_INPUT_ZERO = const(7)
@@ -62,7 +62,13 @@ _S_SHARE = const(20)
 _S_RAILS = const(24)
 _S_MOVED = const(28)
 _S_DEAD = const(32)
+_OP_LOSS = const(16)
+_OP_MAX_POOL_GRADIENT = const(23)
 _OP_PAGE_IN = const(25)
+_OP_RARE = const(28)
+_NEEDS_ALL = const(1)
+_NEEDS_RARE = const(2)
+_NEEDS_TARGET = const(4)
 _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
@@ -169,8 +175,11 @@ class Net:
         self._par, self._views = array("i", [0] * 9), {}
         self._until = _number(program, _P_FORWARD, 2)
         self._end = self._until + _number(program, _P_TRAINING, 2)
-        self._native = self._trainer = None
-        self._load(self._end > self._until, program[_P_NEEDS])
+        self._native = self._trainer = self._target = None
+        needs = program[_P_NEEDS]
+        self._load(self._end > self._until, needs & _NEEDS_ALL)
+        if needs & _NEEDS_RARE:
+            self._load_rare()  # here, so that no step has to
         self._state = _number(program, _P_STATE)
         self._output, self._classes = _number(program, _P_OUTPUT), _number(program, _P_OUTPUTS, 2)
         self.input_bytes = _number(program, _P_INPUT_BYTES)
@@ -187,6 +196,10 @@ class Net:
                 "release: install again"
             )
         self.reset(weights, seed)
+        if needs & _NEEDS_TARGET:
+            from acclimate.net.targets import Target
+
+            self._target = Target(self)
 
     def _load(self, trains, needs):
         """Load the module that predicts; where one does all, a program that trains takes that."""
@@ -200,6 +213,25 @@ class Net:
             self._trainer = _native.load("net_train") or self._native
         elif self._trainer is self._native:
             self._trainer = _interpreter()
+
+    def _load_rare(self):
+        """Return the module of the rarer instructions, None for pure Python."""
+        return _native.load("net_rare")
+
+    def _other(self):
+        """Return the module that has the instruction at which another one stopped."""
+        op = self._program[_P_BYTES + self._par[_AT]]
+        if op >= _OP_RARE:
+            rare = self._load_rare()
+            if rare is None:
+                self._par[_BUDGET] = 1  # behind it the native modules go on
+                rare = _interpreter()
+            return rare
+        if not _OP_LOSS <= op <= _OP_MAX_POOL_GRADIENT:
+            return self._native
+        if self._trainer is None or self._trainer is self._native:
+            self._load_trainer()
+        return self._trainer
 
     # ---- state -----------------------------------------------------------------------------
 
@@ -306,15 +338,35 @@ class Net:
         scale, zero = self._scale(_P_OUTPUT_SCALE), _signed(self._program[_P_OUTPUT_ZERO])
         return [(_signed(byte) - zero) * scale for byte in self.outputs()]
 
-    def train_step(self, x, label):
+    def train_step(self, x, label=None):
         """Learn from one sample; return the share that `label` had, in 1/32768.
 
+        :param label: a class; with another loss than cross-entropy a number or 0 and 1 for each
+            output, and none where the target is the input. What returns is then no share: `loss`
         :raises NetError: when the loss is not finite; the weights are then as they were
         """
         self._begin_training(x, label)
         while self._run(x, _ALL):
             pass
         return self._get(_S_SHARE)
+
+    def loss(self):
+        """Return the loss of the latest training step as a real number."""
+        from acclimate.net.targets import loss
+
+        return loss(self)
+
+    def anomaly_score(self, x):
+        """Return how badly the network gives back its input: the mean squared error.
+
+        It is in real units, squared, and small for what the network has learned to give back.
+
+        :param x: one input, as `predict` takes it
+        :raises NetError: where outputs and inputs differ in number
+        """
+        from acclimate.net.targets import anomaly_score
+
+        return anomaly_score(self, x)
 
     def train(self, samples, budget=_ALL):
         """Learn from (x, label) pairs; yields how many are done, after each `budget` instructions.
@@ -332,7 +384,11 @@ class Net:
             yield done
 
     def evaluate(self, samples):
-        """Return the share of (x, label) pairs that are predicted right."""
+        """Return the share of (x, label) pairs that are predicted right, or the mean loss."""
+        if self._target is not None:
+            from acclimate.net.targets import evaluate
+
+            return evaluate(self, samples)
         right = total = 0
         for x, label in samples:
             right += self.predict(x) == label
@@ -354,7 +410,10 @@ class Net:
     def _begin_training(self, x, label):
         if self._end == self._until:
             raise NetError("train: this program only predicts; compile a training step")
-        if not 0 <= label < self._classes:
+        if self._target is not None:
+            self._target.put(self, label)
+            label = 0
+        elif label is None or not 0 <= label < self._classes:
             raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
         self._begin(x, label, self._end, 1)
 
@@ -371,15 +430,10 @@ class Net:
 
     def _run(self, x, budget):
         """Run up to `budget` instructions; return whether more are to come."""
-        native = self._native
         self._par[_BUDGET] = budget
-        status = native.run(self._program, self._arena, x, self._par)
-        while status == _OTHER:  # the module that trains, and back for a forward layer
-            if self._trainer is None or self._trainer is self._native:
-                self._load_trainer()
-                continue
-            native = self._trainer if native is self._native else self._native
-            status = native.run(self._program, self._arena, x, self._par)
+        status = self._native.run(self._program, self._arena, x, self._par)
+        while status == _OTHER:
+            status = self._other().run(self._program, self._arena, x, self._par)
         if status == _DONE:
             return False
         if status == _PAGE:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Loss, backward pass and updates of `interpreter`: sections 4 to 7 of docs/numerics.md."""
 
+from acclimate.net.interpreter import even
 from acclimate.net.layer import Layer, clamp, number, number_signed, put_number, signed
 
 try:
@@ -45,14 +46,6 @@ _OPT_ACCUMULATE = const(3)
 _OPT_WIDE = const(4)
 # program: end
 _MOST = 0x7FFFFFFF
-
-
-def even(x, s):
-    """x / 2**s to the nearest, halves to even."""
-    if s == 0:
-        return x
-    down, rest, half = x >> s, x & (1 << s) - 1, 1 << (s - 1)
-    return down + (rest > half or (rest == half and down & 1 == 1))
 
 
 class Block:

@@ -19,7 +19,7 @@ def add_arguments(parser):
         dest="extras",
         metavar="NAMES",
         default="",
-        help="beside the default set: pager,mqtt,small,drift,float32,fixed",
+        help="beside the default set: pager,mqtt,small,drift,float32,fixed,rare",
     )
     parser.add_argument("--pure", action="store_true", help="leave native modules out")
     parser.add_argument(

@@ -4,7 +4,9 @@
 from dataclasses import dataclass
 
 from ..model.graph import GraphError
+from ..model.losses import huber_limit
 from ..model.network import clamp_limits
+from .blob import float_bits, mantissa
 from .patches import convs_of, patch_regions
 from .pools import average_shift, pool_window
 from .program_format import code
@@ -93,6 +95,9 @@ class _NoValues:
 
     def rule(self, node, a, b):
         return 0
+
+    def target_table(self, x, y):
+        return 4
 
 
 class _Emitter:
@@ -345,6 +350,40 @@ class _Emitter:
             self.slot(gradient),
             self.work()[0] - 1,
         )
+
+    def _loss(self, node):
+        """The operands that all losses begin with."""
+        logits, gradient = node.inputs[0], node.outputs[1]
+        place, elements = self.place(logits), self.graph[logits].elements
+        return place, elements, self.at(gradient), self.slot(gradient)
+
+    def _factor(self, factor):
+        """A factor as two operands: of float32 its bits."""
+        if self.placement.is_float:
+            return float_bits(factor), 128
+        m, e = mantissa(factor)
+        return m, e + 128
+
+    def _squared_loss(self, node):
+        logits, target = node.inputs
+        y, attrs = self.forward[logits], node.attrs
+        factor, delta = attrs["factor"] / y.elements, attrs["delta"]
+        table, limit = 0, float_bits(delta)
+        if not self.placement.is_float:
+            factor *= y.scale / 16
+            limit = huber_limit(y, delta)
+            if self.graph[target].kind == "input":
+                table = self.constants.target_table(self.forward[target], y) // 4
+        place, factors = self.place(target), self._factor(factor)
+        self.write("SQUARED_LOSS", *self._loss(node), place, table, limit, *factors)
+
+    def _binary_loss(self, node):
+        logits, target = node.inputs
+        y = self.forward[logits]
+        zero, factors = y.zero_point + 128, self._factor(1 / y.elements / 32768)
+        if self.placement.is_float:
+            factors = self._factor(1 / y.elements)
+        self.write("BINARY_LOSS", *self._loss(node), self.place(target), zero, *factors)
 
     def _clamp_gradient(self, node):
         g, mask = node.inputs

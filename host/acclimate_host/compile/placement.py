@@ -184,7 +184,7 @@ def _as_float(graph):
     """Return the graph with float32 wherever the board computes."""
     tensors = {
         name: replace(t, dtype="float32")
-        if t.dtype in ("int8", "int32") and t.kind != "label"
+        if t.dtype in ("int8", "int16", "int32") and t.kind != "label"
         else t
         for name, t in graph.tensors.items()
     }

@@ -10,7 +10,8 @@ from acclimate.net import Net
 from ..compile.encode import encode
 from ..compile.step import Options, training_step
 from ..errors import AcclimateError
-from ..model.network import as_bytes, with_loss
+from ..model.losses import with_loss
+from ..model.network import as_bytes
 from ..twin import net as twin_net
 
 # Where a program runs on the host, arena size is no matter: a quick layout will do.
