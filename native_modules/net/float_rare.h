@@ -42,4 +42,15 @@ int net_binary_loss_f32(const net_loss_args *k, const uint16_t *exponentials, in
     return wrong == 0 ? 0 : -1;
 }
 
+void net_weight_decay_f32(int8_t *w, uint32_t n, net_state *state, uint32_t factor,
+    int32_t exponent) {
+    net_bits_f32 rate = { .bits = state->rate_mantissa }, share = { .bits = (int32_t)factor };
+    float kept = 1.0f - rate.real * share.real;
+    (void)exponent;
+    for (uint32_t i = 0; i < n; i++) {
+        F(w)[i] *= kept > 0 ? kept : 0.0f;
+    }
+    state->moved += n;
+}
+
 #endif

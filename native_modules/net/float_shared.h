@@ -53,6 +53,25 @@ static inline float exponential_f32(float x) {
     return p * two.real;
 }
 
+/* The rate times the largest gradient of n outputs is at most `share` of the largest output, which
+ * counts as 1 at least: gradients above that are scaled. */
+static inline void bound_f32(net_state *state, const float *y, float *g, uint32_t n, float share) {
+    net_bits_f32 rate = { .bits = state->rate_mantissa };
+    float largest = 1, most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        float size = y[i] < 0 ? -y[i] : y[i], slope = g[i] < 0 ? -g[i] : g[i];
+        largest = size > largest ? size : largest;
+        most = slope > most ? slope : most;
+    }
+    if (rate.real * most > largest * share) {
+        float kept = largest * share * inverse_f32(rate.real * most);
+        state->rails++;
+        for (uint32_t i = 0; i < n; i++) {
+            g[i] *= kept;
+        }
+    }
+}
+
 /* As net_window. */
 static inline float window_f32(const net_conv_args *k, uint32_t c, int32_t row, int32_t column,
     int is_max, uint32_t *more) {

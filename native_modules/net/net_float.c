@@ -19,6 +19,7 @@
 #define net_rare net_rare_f32
 #define net_squared_loss net_squared_loss_f32
 #define net_binary_loss net_binary_loss_f32
+#define net_weight_decay net_weight_decay_f32
 #define net_conv net_conv_f32
 #define net_depthwise net_depthwise_f32
 #define net_add net_add_f32

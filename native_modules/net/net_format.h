@@ -105,6 +105,7 @@
 #define NET_OP_FREE 26
 #define NET_OP_SQUARED_LOSS 28
 #define NET_OP_BINARY_LOSS 29
+#define NET_OP_WEIGHT_DECAY 30
 #define NET_OP_RARE 28
 #define NET_OPT_PLAIN 0
 #define NET_OPT_MOMENTUM16 1
@@ -124,6 +125,6 @@
 
 /* How many operands each opcode has. */
 #define NET_OPERANDS_MOST 22
-#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 5, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3, 9, 8 }
+#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 6, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3, 10, 9, 4 }
 
 #endif

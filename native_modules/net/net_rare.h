@@ -22,4 +22,7 @@ typedef struct {
 int net_squared_loss(const net_loss_args *k, int32_t *share);
 int net_binary_loss(const net_loss_args *k, const uint16_t *exponentials, int32_t *share);
 
+/* n weights move towards 0 by rate * factor * 2^exponent of themselves. */
+void net_weight_decay(int8_t *w, uint32_t n, net_state *state, uint32_t factor, int32_t exponent);
+
 #endif

@@ -139,13 +139,13 @@ def test_float32_is_close_to_float64(loss, target):
     y = np.array(net.real_outputs())
     t = x.transpose(1, 2, 0).ravel() if target else np.array(wanted, float)
     value, gradient = real_loss(loss, y, t, 0.3)
-    net.set_rate(0.02)
+    net.set_rate(0.01)
     net.train_step(given, wanted)
     assert net.loss() == pytest.approx(value, rel=1e-3)
     assert net.evaluate([(given, wanted)]) < value
     at = next(at for name, at, _ in program.parts if name == "fc.b")
     bias = np.frombuffer(bytes(net.weights()[at : at + 4 * outputs]), np.float32)
-    assert np.allclose(bias, values["fc.b"] - 0.02 * gradient, atol=1e-5)
+    assert np.allclose(bias, values["fc.b"] - 0.01 * gradient, atol=1e-5)
 
 
 def test_regression_with_one_output_learns_and_beats_the_mean():

@@ -42,7 +42,7 @@ _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
-_COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000005060d1307050d13030302030908")
+_COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000006060d1307050d13030302030a0904")
 # program: end
 
 

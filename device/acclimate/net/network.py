@@ -5,6 +5,7 @@
     >>> net = Net(program, weights)             # bytes that the host compiled
     >>> net.predict(x)                          # x: input_bytes stored values (int8)
     3
+    >>> net.set_rate(0.02)
     >>> for done in net.train(samples):         # (x, label) pairs
     ...     pass
     >>> store.save(net.weights())               # what it learned, as a capsule of its own
@@ -32,6 +33,7 @@ except ImportError:
 _FORMAT = const(5)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
+_P_OPTIMIZER = const(6)
 _P_INPUT_ZERO = const(7)
 _P_ARENA_BYTES = const(8)
 _P_CONSTANTS = const(12)
@@ -62,6 +64,9 @@ _S_SHARE = const(20)
 _S_RAILS = const(24)
 _S_MOVED = const(28)
 _S_DEAD = const(32)
+_OPT_MOMENTUM16 = const(1)
+_OPT_MOMENTUM8 = const(2)
+_OPT_ACCUMULATE = const(3)
 _OP_LOSS = const(16)
 _OP_MAX_POOL_GRADIENT = const(23)
 _OP_PAGE_IN = const(25)
@@ -187,6 +192,8 @@ class Net:
         self.input = self._arena[at - 1 : at - 1 + self.input_bytes] if at else None
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
+        self._kept_bytes = _number(program, _P_KEPT_BYTES)
+        self._group = 1
         if program[_P_DTYPE] != self._dtype:
             raise NetError("program: float32 runs in acclimate.net.float32.FloatNet, int8 in Net")
         status = self._native.run(program, self._arena, b"", self._par)
@@ -236,11 +243,14 @@ class Net:
     # ---- state -----------------------------------------------------------------------------
 
     def reset(self, weights, seed=1):
-        """Start from these weights with a clean state of optimizer, windows and draws."""
+        """Start from these weights with a clean state of optimizer, windows and draws.
+
+        The learning rate is to be set again, unless the weights bring it: `save`.
+        """
         arena, program, at = self._arena, self._program, self._state
-        for i in range(at, at + _number(program, _P_KEPT_BYTES)):
+        for i in range(at, at + self._kept_bytes):
             arena[i] = 0
-        self.load(weights)
+        self._schedule, self._steps, self._is_ready = None, 0, False
         self._put(_S_SEED, seed or 1)
         self._put(_S_MOMENTUM, 230)
         self._put(_S_MOVE, 1)
@@ -252,25 +262,40 @@ class Net:
             n, at = _operand(program, at)
             for i in range(n):
                 arena[to + i] = program[constants + start + i]
+        self.load(weights)
 
     def load(self, source):
-        """Take weights: what `weights` gave, a capsule's section, or those of a Store's model."""
+        """Take weights: what `weights` gave, a capsule's section, or those of a Store's model.
+
+        With the optimizer's state behind them training goes on as if it had not stopped.
+        """
         is_store = hasattr(source, "section")
         size = source.section(_SEC_WEIGHTS)[1] if is_store else len(source)
-        if size != self.weights_bytes:
+        view = self.weights(size > self.weights_bytes)
+        if size != len(view):
             raise NetError("weights: expected %d bytes, got %d" % (self.weights_bytes, size))
         if is_store:
-            source.readinto(_SEC_WEIGHTS, 0, self.weights())
+            source.readinto(_SEC_WEIGHTS, 0, view)
         elif size:
-            self.weights()[:] = source
+            view[:] = source
+        self._is_ready = self._is_ready or size > self.weights_bytes
 
-    def weights(self):
-        """Return what training changes, as a view of `weights_bytes` in the arena."""
-        return self._arena[self._weights_at : self._weights_at + self.weights_bytes]
+    def weights(self, optimizer=False):
+        """Return what training changes, as a view of `weights_bytes` in the arena.
 
-    def save(self, store):
-        """Save what was trained as a capsule of its own (acclimate.store); False: no change."""
-        return store.save(self.weights())
+        :param optimizer: with the state of optimizer, rate and draws behind it
+        """
+        until = self._weights_at + self.weights_bytes
+        if optimizer:
+            until = self._state + self._kept_bytes
+        return self._arena[self._weights_at : until]
+
+    def save(self, store, optimizer=False):
+        """Save what was trained as a capsule of its own (acclimate.store); False: no change.
+
+        :param optimizer: with its state: training goes on where it was after a restart
+        """
+        return store.save(self.weights(optimizer))
 
     def _put(self, field, value):
         at = self._state + field
@@ -295,19 +320,48 @@ class Net:
         """How many updates were left out since `reset` because their channel has no scale."""
         return self._get(_S_DEAD)
 
-    def set_rate(self, rate, exponent=None):
-        """Set the learning rate: a number, or rate * 2**exponent with both integers."""
+    def set_rate(self, rate, exponent=0):
+        """Set the learning rate: a number, or rate * 2**exponent with both integers.
+
+        :param rate: or a schedule: a function of how many steps are done, asked before each one
+
+        >>> net.set_rate(lambda step: 0.05 * 0.999**step)      # doctest: +SKIP
+        """
         if self._trainer is None and self._end > self._until:
             self._load_trainer()  # here, so that no step has to
-        mantissa, exponent = _mantissa(rate, exponent or 0)
+        self._schedule = rate if callable(rate) else None
+        if self._schedule is None:
+            self._put_rate(rate, exponent)
+        self._is_ready = True
+
+    def _put_rate(self, rate, exponent=0):
+        mantissa, exponent = _mantissa(rate, exponent)
         self._put(_S_RATE_MANTISSA, mantissa)
         self._put(_S_RATE_EXPONENT, exponent)
 
     def set_momentum(self, momentum):
-        """Set the momentum in 1/256, 0 to 256 (a program compiled with momentum)."""
-        if not 0 <= momentum <= 256:
-            raise NetError("momentum: expected 0 to 256 (in 1/256), got %s" % momentum)
-        self._put(_S_MOMENTUM, int(momentum))
+        """Set the momentum, 0 to 1; 0.9 where it is not set. Stored in 1/256.
+
+        :raises NetError: also for a program that was not compiled with momentum
+        """
+        if not 0 <= momentum <= 1:
+            raise NetError("momentum: expected 0 to 1, got %s" % momentum)
+        if not _OPT_MOMENTUM16 <= self._program[_P_OPTIMIZER] <= _OPT_MOMENTUM8:
+            raise NetError("momentum: compile the program with --optimizer momentum16")
+        self._put(_S_MOMENTUM, int(256 * momentum + 0.5))
+
+    def set_group(self, steps):
+        """Move weights once in so many training steps, by the sum of their gradients.
+
+        A group begins with the next step. Divide the rate by `steps` for their mean.
+
+        :raises NetError: for a program that was not compiled with --optimizer accumulate
+        """
+        if self._program[_P_OPTIMIZER] != _OPT_ACCUMULATE:
+            raise NetError("group: compile the program with --optimizer accumulate")
+        if not isinstance(steps, int) or steps < 1:
+            raise NetError("group: expected a whole number of steps from 1 on, got %s" % steps)
+        self._group, self._steps = steps, 0
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -368,18 +422,31 @@ class Net:
 
         return anomaly_score(self, x)
 
-    def train(self, samples, budget=_ALL):
+    def train(self, samples, budget=_ALL, replay=None, old=1):
         """Learn from (x, label) pairs; yields how many are done, after each `budget` instructions.
 
         Leaving the loop early leaves weights that predict.
 
         :param budget: instructions (layers) from one yield to the next
+        :param replay: an acclimate.reservoir.Reservoir of `input_bytes` a row, against
+            forgetting: each sample is followed by `old` rows drawn from it by chance. What it
+            is to remember is offered to it before: ``replay.offer(x, label, 0)``
         """
-        done = 0
+        done, turns = 0, 1
+        if replay is not None:
+            if self._target is not None or replay.width != self.input_bytes:
+                raise NetError("replay: expected classes, and rows of %d bytes" % self.input_bytes)
+            turns, row = old + 1, bytearray(self.input_bytes)
         for x, label in samples:
-            self._begin_training(x, label)
-            while self._run(x, max(1, budget)):
-                yield done
+            for turn in range(turns):
+                given, known = x, label
+                if turn:
+                    if not replay.count:
+                        break
+                    given, known = row, replay.predictions[replay.draw(row)]
+                self._begin_training(given, known)
+                while self._run(given, max(1, budget)):
+                    yield done
             done += 1
             yield done
 
@@ -416,6 +483,13 @@ class Net:
         elif label is None or not 0 <= label < self._classes:
             raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
         self._begin(x, label, self._end, 1)
+        if not self._is_ready:
+            raise NetError("rate: not set: call set_rate first, for example with 0.02")
+        if self._schedule is not None:
+            self._put_rate(self._schedule(self._steps // self._group))
+        self._steps += 1
+        if self._group > 1:
+            self._put(_S_MOVE, self._steps % self._group == 0)
 
     def _begin(self, x, label, until, training):
         if len(x) != self.input_bytes:
@@ -460,7 +534,11 @@ class Net:
             self._pager.page_out(par[_PAGE_NUMBER], view)
 
     def quantize(self, values, out):
-        """Store real values as the network reads them, into a buffer of `input_bytes`."""
+        """Store real values as the network reads them, into a buffer of `input_bytes`.
+
+        :raises NetError: where values or bytes are not as many as inputs, or are not finite
+        """
+        self._check_count(values, out, 1)
         scale, zero = self._scale(_P_INPUT_SCALE), _signed(self._program[_P_INPUT_ZERO])
         for i, value in enumerate(values):
             q = value / scale
@@ -469,6 +547,14 @@ class Net:
             q = (int(q + 0.5) if q >= 0 else -int(0.5 - q)) + zero
             out[i] = max(-128, min(127, q)) & 255
         return out
+
+    def _check_count(self, values, out, size):
+        count = self.input_bytes // size
+        if len(values) != count or len(out) != self.input_bytes:
+            raise NetError(
+                "values: expected %d into %d bytes, got %d into %d"
+                % (count, self.input_bytes, len(values), len(out))
+            )
 
     def _scale(self, at):
         from struct import unpack

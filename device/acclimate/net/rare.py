@@ -3,6 +3,7 @@
 
 from acclimate.net.interpreter import even
 from acclimate.net.layer import clamp, number, number_signed, put_number, signed
+from acclimate.net.training import bounded, random_step
 
 try:
     from micropython import const
@@ -17,7 +18,14 @@ _P_TABLE = const(44)
 _S_SHARE = const(20)
 _S_EXPONENTS = const(36)
 _OP_SQUARED_LOSS = const(28)
+_S_RATE_MANTISSA = const(4)
+_S_RATE_EXPONENT = const(8)
+_S_MOVE = const(16)
+_S_MOVED = const(28)
+_P_OPTIMIZER = const(6)
+_OPT_ACCUMULATE = const(3)
 _OP_BINARY_LOSS = const(29)
+_OP_WEIGHT_DECAY = const(30)
 # program: end
 _MOST = 0x7FFFFFFF
 
@@ -28,6 +36,8 @@ def rare(run, op, v):
         _squared_loss(run, v)
     elif op == _OP_BINARY_LOSS:
         _binary_loss(run, v)
+    elif op == _OP_WEIGHT_DECAY:
+        _weight_decay(run, v)
     else:
         raise ValueError("program: no instruction %d" % op)
 
@@ -39,7 +49,8 @@ def _store(run, v, distances, factor, exponent):
         s += 1
     for i, d in enumerate(distances):
         run.arena[v[2] + i] = even(d * factor, s) & 255
-    put_number(run.arena, run.state + _S_EXPONENTS + 2 * v[3], exponent - 128 + s, 2)
+    exponent = bounded(run, exponent - 128 + s, v[-1])
+    put_number(run.arena, run.state + _S_EXPONENTS + 2 * v[3], exponent, 2)
 
 
 def _squared_loss(run, v):
@@ -79,3 +90,18 @@ def _binary_loss(run, v):
             product, halved = product * 2, min(32767, halved + 1)
     put_number(run.arena, run.state + _S_SHARE, halved << 16 | product)
     _store(run, v, distances, v[6], v[7])
+
+
+def _weight_decay(run, v):
+    rate = number_signed(run.arena, run.state + _S_RATE_MANTISSA)
+    gathers = run.program[_P_OPTIMIZER] == _OPT_ACCUMULATE
+    if not rate or (gathers and not number(run.arena, run.state + _S_MOVE)):
+        return
+    exponent = number_signed(run.arena, run.state + _S_RATE_EXPONENT) + v[3] - 128 + 14
+    factor, moved = (rate * v[2]) >> 14, number(run.arena, run.state + _S_MOVED)
+    for at in range(v[0], v[0] + v[1]):
+        w = signed(run.arena[at])
+        step = clamp(random_step(run, w, (factor, exponent)), -abs(w), abs(w))
+        moved += step != 0
+        run.arena[at] = w - step & 255
+    put_number(run.arena, run.state + _S_MOVED, moved)

@@ -48,7 +48,7 @@ class Target:
     def __init__(self, net):
         program, at, v = net._program, _P_BYTES + net._until, []
         self._is_binary = program[at] == _OP_BINARY_LOSS
-        for _ in range(9 - self._is_binary):  # x n g slot target, and what differs
+        for _ in range(10 - self._is_binary):  # x n g slot target, and what differs
             value, at = operand(program, at + (not v))
             v.append(value)
         self._place, self._n, self._more = v[4], v[1], v[5:]
@@ -100,7 +100,7 @@ class Target:
             return ((share >> 16) * log(2) - log((share & 65535) / 32768)) / self._n
         if self._is_float:
             return struct.unpack("<f", struct.pack("<I", share))[0]
-        _, _, factor, exponent = self._more
+        _, _, factor, exponent, _ = self._more
         return factor * 2.0 ** (exponent - 129) * share * self._scale / _PARTS
 
     def of(self, net, x, target):

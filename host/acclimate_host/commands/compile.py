@@ -41,6 +41,9 @@ def add_arguments(parser):
         "--delta", type=float, default=1.0, help="from which error on huber is linear (1)"
     )
     parser.add_argument(
+        "--weight-decay", type=float, default=0.0, metavar="D", help="such as 0.0005 (0)"
+    )
+    parser.add_argument(
         "--biases",
         type=int,
         default=0,
@@ -87,7 +90,9 @@ def run(args):
         scheme = Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
         if scheme.channels:
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
-        network = with_loss(network, _loss(args, network), args.target, args.delta)
+        network = with_loss(
+            network, _loss(args, network), args.target, args.delta, args.weight_decay
+        )
     options = Options(input_in_arena=args.input_in_arena)
     try:
         found = choose(network, scheme, ram, args.optimizer, args.core, options)

@@ -430,6 +430,7 @@ _FEATURES = {
     "LOSS": _each("loss", lambda v: v["n"]),
     "SQUARED_LOSS": _each("loss", lambda v: v["n"]),
     "BINARY_LOSS": _each("loss", lambda v: v["n"]),
+    "WEIGHT_DECAY": _each("update.plain.weight", lambda v: v["n"]),
     "CLAMP_GRADIENT": _each("clamp", lambda v: v["n"]),
     "INPUT_GRADIENT": _input_gradient,
     "AVERAGE_POOL_GRADIENT": _pool_gradient,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Turns the nodes of a step into instructions; one method for each operator."""
 
+import math
 from dataclasses import dataclass
 
 from ..model.graph import GraphError
@@ -11,6 +12,10 @@ from .patches import convs_of, patch_regions
 from .pools import average_shift, pool_window
 from .program_format import code
 from .storage import aligned
+
+# Steps of an output that rate times gradient is at most: a step of an ordinary rate.
+BOUND_STEPS = 0.25
+SQUARED_BOUND_STEPS = 2
 
 
 def number(value):
@@ -349,6 +354,7 @@ class _Emitter:
             self.at(gradient),
             self.slot(gradient),
             self.work()[0] - 1,
+            self._most(logits),
         )
 
     def _loss(self, node):
@@ -356,6 +362,12 @@ class _Emitter:
         logits, gradient = node.inputs[0], node.outputs[1]
         place, elements = self.place(logits), self.graph[logits].elements
         return place, elements, self.at(gradient), self.slot(gradient)
+
+    def _most(self, logits, steps=BOUND_STEPS):
+        """The bound of section 4, raised by 128."""
+        if self.placement.is_float:
+            return int(steps / BOUND_STEPS)
+        return math.floor(math.log2(steps * self.forward[logits].scale)) - 22 + 128
 
     def _factor(self, factor):
         """A factor as two operands: of float32 its bits."""
@@ -374,8 +386,9 @@ class _Emitter:
             limit = huber_limit(y, delta)
             if self.graph[target].kind == "input":
                 table = self.constants.target_table(self.forward[target], y) // 4
-        place, factors = self.place(target), self._factor(factor)
-        self.write("SQUARED_LOSS", *self._loss(node), place, table, limit, *factors)
+        factors = self._factor(factor)
+        place, most = self.place(target), self._most(logits, SQUARED_BOUND_STEPS)
+        self.write("SQUARED_LOSS", *self._loss(node), place, table, limit, *factors, most)
 
     def _binary_loss(self, node):
         logits, target = node.inputs
@@ -383,7 +396,8 @@ class _Emitter:
         zero, factors = y.zero_point + 128, self._factor(1 / y.elements / 32768)
         if self.placement.is_float:
             factors = self._factor(1 / y.elements)
-        self.write("BINARY_LOSS", *self._loss(node), self.place(target), zero, *factors)
+        place, most = self.place(target), self._most(logits)
+        self.write("BINARY_LOSS", *self._loss(node), place, zero, *factors, most)
 
     def _clamp_gradient(self, node):
         g, mask = node.inputs
@@ -470,6 +484,11 @@ class _Emitter:
             self.placement.optimizer_state(node.writes[0]),
             *self.work(),
         )
+        if self.placement.decay:
+            _, _, size = self.placement.part(node.writes[0])
+            count = size // self.placement.element_bytes
+            factor = self._factor(self.placement.decay)
+            self.write("WEIGHT_DECAY", self.at(node.writes[0]), count, *factor)
 
 
 class Regions:

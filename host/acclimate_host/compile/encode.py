@@ -88,7 +88,8 @@ def _program(placement, constants, code):
 def _needs(placement):
     """Return the bits that say what of the device package the program needs."""
     ops = [node.op for node in placement.graph.nodes]
-    needs = NEEDS["ALL"] * _needs_all(placement) | NEEDS["RARE"] * any(map(is_rare, ops))
+    rare = placement.decay > 0 or any(map(is_rare, ops))
+    needs = NEEDS["ALL"] * _needs_all(placement) | NEEDS["RARE"] * rare
     return needs | NEEDS["TARGET"] * any(op in TARGET_LOSSES for op in ops)
 
 
@@ -123,7 +124,7 @@ def _header(placement, constants, code, body_bytes):
         "output": placement.at(y.name),
         "outputs": y.elements,
         "slots": code.slots,
-        "state": offsets["state"],
+        "state": placement.state_at,
         "kept_bytes": placement.kept_bytes,
         "table": table,
         "forward": code.forward,

@@ -144,7 +144,7 @@ OPS = (
     Op("LOOKUP", 10, "table x y n", "y = table[x + 128]"),
     Op("COPY", 11, "x y rows n xpitch ypitch", "n bytes of each row"),
     Op("KEEP", 12, "x y rows n xpitch ypitch", "COPY in training, nothing else"),
-    Op("LOSS", 16, "x n g slot work", "section 4"),
+    Op("LOSS", 16, "x n g slot work most", "section 4"),
     Op("CLAMP_GRADIENT", 17, "g mask y n slot slot", "section 5"),
     Op("INPUT_GRADIENT", 18, f"layer g y {WINDOW} slot slot work bytes", "section 5"),
     Op("AVERAGE_POOL_GRADIENT", 19, POOL_GRADIENT, "section 5, padding too; `x`: y"),
@@ -157,8 +157,9 @@ OPS = (
     Op("PAGE_KEEP", 27, "page at n", "PAGE_OUT in training, nothing else"),
     Op("FREE", 26, "at n", "nobody reads these bytes any more"),
     # From here on rare: a module of its own has them.
-    Op("SQUARED_LOSS", 28, "x n g slot target table limit factor exponent", "section 4"),
-    Op("BINARY_LOSS", 29, "x n g slot target zero factor exponent", "section 4"),
+    Op("SQUARED_LOSS", 28, "x n g slot target table limit factor exponent most", "section 4"),
+    Op("BINARY_LOSS", 29, "x n g slot target zero factor exponent most", "section 4"),
+    Op("WEIGHT_DECAY", 30, "at n factor exponent", "section 6"),
 )
 FIRST_RARE = 28
 NEEDS = {"ALL": 1, "RARE": 2, "TARGET": 4}

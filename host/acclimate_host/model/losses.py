@@ -24,7 +24,7 @@ SIGMOID_NOTE = "sigmoid at the output left out: outputs are its inputs, above 0 
 _MOST_LIMIT = 65534  # 65535: none
 
 
-def with_loss(network, loss=None, target=None, delta=1.0):
+def with_loss(network, loss=None, target=None, delta=1.0, decay=0.0):
     """Return the network with a loss behind its outputs, ready to be trained.
 
     :param loss: one of LOSSES; None: cross-entropy, unless the network has as many outputs as
@@ -32,10 +32,13 @@ def with_loss(network, loss=None, target=None, delta=1.0):
     :param target: "input": the network learns to give back its input (mse or huber); None: the
         caller gives a target with each sample
     :param delta: from which error on Huber's loss is linear, in real units
+    :param decay: weight decay: each step takes rate * decay of every trained weight away
     :raises GraphError: for another loss, or one that the outputs do not fit
     """
     graph = network.graph
     _check_names(loss, target)
+    if not 0 <= decay <= 1:
+        raise GraphError(f"weight decay: expected 0 to 1, got {decay}")
     if any(node.phase == "loss" for node in graph.nodes):
         return network
     if loss is None and _may_give_back(network):
@@ -53,8 +56,8 @@ def with_loss(network, loss=None, target=None, delta=1.0):
     if made not in ("conv", "dense", "add", "pool", "average_pool", "max_pool"):
         raise GraphError(f"{graph.name}: its output is made by {made}; a loss needs a layer's")
     if loss == "cross-entropy":
-        return _cross_entropy(network)
-    return _with_target(network, loss, target, delta)
+        return _cross_entropy(network, decay)
+    return _with_target(network, loss, target, delta, decay)
 
 
 def _check_names(loss, target):
@@ -94,17 +97,17 @@ def _added(network, op, inputs, attrs, tensors):
     return replace(network, graph=trained)
 
 
-def _cross_entropy(network):
+def _cross_entropy(network, decay):
     graph, logits = network.graph, network.output
     if graph[logits].elements < 2:
         raise GraphError(
             f"{graph.name}: one output; a softmax needs two or more: name mse, huber or binary"
         )
     label = Tensor("label", (1,), "int32", "label")
-    return _added(network, "softmax_loss", (logits, "label"), {}, (label,))
+    return _added(network, "softmax_loss", (logits, "label"), _decayed(decay), (label,))
 
 
-def _with_target(network, loss, target, delta):
+def _with_target(network, loss, target, delta, decay):
     graph, logits = network.graph, network.output
     y, name, tensors = graph[logits], "target", ()
     if target == "input":
@@ -118,7 +121,7 @@ def _with_target(network, loss, target, delta):
         dtype = "int8" if loss == "binary" else "int16"
         tensors = (Tensor(name, y.shape, dtype, "target"),)
     if loss == "binary":
-        return _added(network, "binary_loss", (logits, name), {}, tensors)
+        return _added(network, "binary_loss", (logits, name), _decayed(decay), tensors)
     if not 0 < delta < math.inf:
         raise GraphError(f"delta: expected a number above 0, got {delta}")
     attrs = {"factor": 2.0, "delta": math.inf}
@@ -126,7 +129,12 @@ def _with_target(network, loss, target, delta):
         attrs = {"factor": 1.0, "delta": delta}
         if network.quantized:
             huber_limit(y, delta)
+    attrs.update(_decayed(decay))
     return _added(network, "squared_loss", (logits, name), attrs, tensors)
+
+
+def _decayed(decay):
+    return {"decay": decay} if decay else {}
 
 
 def huber_limit(y, delta):
