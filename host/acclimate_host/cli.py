@@ -23,6 +23,7 @@ COMMANDS = {
     "capsule": "build capsules, look at them, verify them, make differences and keys",
     "publish": "offer a signed capsule in a repository, to all devices or a share of them",
     "serve": "serve a repository of capsules over HTTP",
+    "rollout": "bring a release to more and more devices; halts by itself on harm",
     "fleet": "show what the devices of a repository report, and steer a rollout",
     "send": "send a capsule or update in numbered blocks over MQTT",
     "flash-capsule": "write a capsule region directly, or prepare a larger one",
