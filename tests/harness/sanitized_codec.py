@@ -9,7 +9,6 @@ import hashlib
 import random
 import sys
 import zlib
-from array import array
 from pathlib import Path
 
 from acclimate.store.rangecoder import COPY, DATA, DIFF, Decoder, NativeDecoder
@@ -55,13 +54,14 @@ def instructions(core, draw):
     for decoder in (Decoder(size), NativeDecoder(core, size)):
         decoder.input[: len(stream)] = stream
         decoder.start()
-        found, head = [], array("i", (0, 0, 0, 0, 0))
+        found = []
         while decoder.at <= len(stream) and len(found) < 40:
-            decoder.head(head)
-            found.append((head[0], head[1], head[2], head[3] if head[2] == 1 else 0))
+            head = decoder.head()
+            kind, length, way = head[:3]
+            found.append((kind, length, way, head[3] if way == 1 else 0))
             out = bytearray(n)
-            if head[0] != COPY:
-                done = decoder.block(base, out, 0, min(n, head[1]), size, head[0])
+            if kind != COPY:
+                done = decoder.block(base, out, 0, min(n, length), size, kind)
                 found.append((done, bytes(out)))
             found.append(decoder.at)
         results.append(found)

@@ -12,8 +12,6 @@ erased and programmed again. Memory does not depend on the sizes of the capsules
 (`make bench NAME=capsule` measures it).
 """
 
-from array import array
-
 from acclimate import _buffers as octets
 from acclimate import _crc as crc
 from acclimate import _digest as digest
@@ -56,16 +54,14 @@ class Updater:
         self._any_version = any_version
         store.scratch()  # the target's header is collected in store.incoming
         self._pre = bytearray(_U_BYTES)
-        self._have = 0  # bytes of the headers that came, later of an instruction
+        self._have = 0  # bytes of the headers that came, later of the result
         self._need = _U_BYTES  # of the headers; 0 once they are taken
         self._crc = bytearray(4)
         self._block = bytearray(_BLOCK)  # of the base, then of the result
-        self._args = array("i", (0, 0, 0, 0, 0))  # of the instruction in work
         self._window = 0  # bytes in the decoder's input that came
         self._op = 0
         self._at = 0  # in the base
         self._back = 0  # how far it was ahead of the result before the latest jump
-        self._made = 0  # bytes of the result, the skipped ones too
         self._left = 0  # bytes that the instruction still makes
         self._k = 0
         self._n = 0  # block in work: done, length
@@ -94,7 +90,7 @@ class Updater:
     def finish(self):
         """End the update: everything must have come, and the result have its SHA-256."""
         store = self._store
-        if self._need or self._stream or self._op or self._made < store.slots.limit:
+        if self._need or self._stream or self._op or self._have < store.slots.limit:
             store.cancel()
             raise CapsuleError("truncated", "the update ends early")
         crc.finish(self._crc)
@@ -128,7 +124,7 @@ class Updater:
             octets.copy(self._block, 0, target, start, n - start)
             store.write(self._block, n - start)
         self._skip = max(0, start - n)
-        self._made = n
+        self._have = n
         self._stream = number(pre, _U_SIZE)
         self._decoder.at = -1
         crc.start(self._crc)
@@ -171,13 +167,12 @@ class Updater:
             decoder.at = 0
             decoder.start()
         if not self._op:
-            if self._made >= self._store.slots.limit:
+            if self._have >= self._store.slots.limit:
                 self._is_used_up()
                 return False
             if not self._has(_INSTRUCTION):
                 return False
-            decoder.head(self._args)
-            self._begin()
+            self._begin(decoder.head())
             return True
         if self._k == self._n and not self._next_block():
             return True
@@ -190,15 +185,15 @@ class Updater:
         if self._stream or self._decoder.at < self._window:
             raise CapsuleError("patch", "code is left over")
 
-    def _begin(self):
-        store, args = self._store, self._args
+    def _begin(self, args):
+        store = self._store
         op, self._left = args[0], args[1]
-        if self._made + self._left > store.slots.limit:
+        if self._have + self._left > store.slots.limit:
             raise CapsuleError("oversized", "more than the header declares")
         if args[2]:
             now = self._at
-            self._at = now + args[3] if args[2] == 1 else self._made + self._back
-            self._back = now - self._made
+            self._at = now + args[3] if args[2] == 1 else self._have + self._back
+            self._back = now - self._have
         if op != _OP_DATA and not 0 <= self._at <= store.head.total - self._left:
             raise CapsuleError("patch", "it reads beyond the base")
         self._op, self._k, self._n = op, 0, 0
@@ -223,7 +218,7 @@ class Updater:
         """Write the first n bytes of the block, but for what is in the flash already."""
         self._left -= n
         self._at += n
-        self._made += n
+        self._have += n
         known = min(self._skip, n)
         self._skip -= known
         if known == n:

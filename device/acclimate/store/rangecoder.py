@@ -62,6 +62,7 @@ class Decoder:
         self._last = 0  # kind of the instruction before, from 0
         self._lane = 0  # place in the target modulo 4
         self._has_lanes = 0
+        self._head = array("i", (0, 0, 0, 0))
 
     def start(self):
         """Take the first 4 bytes of the stream."""
@@ -71,12 +72,13 @@ class Decoder:
         self.at = i + 4
         self._has_lanes = self._plain()
 
-    def head(self, out):
-        """Put the next instruction into an array: kind, length, is it a jump?, how far.
+    def head(self):
+        """Return the next instruction as an array: kind, length, is it a jump?, how far.
 
-        The third is 0: goes on where the last one ended in the base, 1: a jump, 2: back to the
-        distance before the latest jump.
+        It is the same array each time. The third is 0: goes on where the last one ended in the
+        base, 1: a jump, 2: back to the distance before the latest jump.
         """
+        out = self._head
         last = self._last
         kind = DATA
         if self._bit(KIND + 2 * last):
@@ -92,6 +94,7 @@ class Decoder:
                 out[3] = self._jump()
         if kind == COPY:
             self._lane = self._lane + length & 3
+        return out
 
     def block(self, base, out, k, n, have, kind):
         """Put plain bytes, or base + difference, into out[k:n] while input lasts.
@@ -219,10 +222,13 @@ class NativeDecoder:
         self._core.rc_start(self._state, self.input)
         self.at = 4
 
-    def head(self, out):
+    def head(self):
+        """As `Decoder.head`, in the array that blocks use as well."""
+        out = self._place
         out[0] = self.at
         self._core.rc_head(self._state, self.input, out)
         self.at = out[4]
+        return out
 
     def block(self, base, out, k, n, have, kind):
         place = self._place
