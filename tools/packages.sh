@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages of some groups, as root or through sudo. Without either it says
 # what to ask an administrator for, and succeeds: what needs those packages is left out.
-# usage: tools/packages.sh GROUP...        groups: base arm xtensa net
+# usage: tools/packages.sh GROUP...        groups: base arm xtensa net page
 set -euo pipefail
 
 declare -A groups=(
     [base]="python3-venv gcc libc6-dev xz-utils"
     [net]="nginx-light mosquitto"
+    [page]="chromium"
     [arm]="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
     [xtensa]="clang-22 libclang-rt-22-dev llvm-22 binutils-xtensa-lx106 picolibc-xtensa-lx106-elf qemu-user"
 )

@@ -24,6 +24,7 @@ COMMANDS = {
     "publish": "offer a signed capsule in a repository, to all devices or a share of them",
     "serve": "serve a repository of capsules over HTTP",
     "rollout": "bring a release to more and more devices; halts by itself on harm",
+    "mirror": "keep a second copy of a repository in an object store (S3)",
     "fleet": "show what the devices of a repository report, and steer a rollout",
     "send": "send a capsule or update in numbered blocks over MQTT",
     "status": "say what a board's store holds; a look costs no boot",

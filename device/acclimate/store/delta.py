@@ -14,7 +14,6 @@ erased and programmed again. Memory does not depend on the sizes of the capsules
 
 from acclimate import _buffers as octets
 from acclimate import _crc as crc
-from acclimate import _digest as digest
 from acclimate import _native
 from acclimate.store.capsule import CapsuleError, number
 
@@ -49,14 +48,14 @@ class Updater:
     """One update of one Store."""
 
     def __init__(self, store, any_version=False):
-        self._decoder = _decoder()
+        self._decoder = None
         self._store = store
         self._any_version = any_version
         store.scratch()  # the target's header is collected in store.incoming
         self._pre = bytearray(_U_BYTES)
         self._have = 0  # bytes of the headers that came, later of the result
         self._need = _U_BYTES  # of the headers; 0 once they are taken
-        self._crc = bytearray(4)
+        self._crc = bytearray(8)  # what came has, and what it shall have
         self._block = bytearray(_BLOCK)  # of the base, then of the result
         self._window = 0  # bytes in the decoder's input that came
         self._op = 0
@@ -94,7 +93,7 @@ class Updater:
             store.cancel()
             raise CapsuleError("truncated", "the update ends early")
         crc.finish(self._crc)
-        if not digest.same_digest(self._pre, _U_CRC, self._crc, 4):
+        if octets.common_prefix(self._crc, 0, self._crc, 4, 4) != 4:
             store.cancel()
             raise CapsuleError("patch", "CRC-32 of the instructions differs")
         try:
@@ -116,6 +115,11 @@ class Updater:
             self._need = _U_BYTES + head
             return
         self._check_base()
+        octets.copy(self._crc, 4, pre, _U_CRC, 4)
+        self._stream = number(pre, _U_SIZE)
+        self._pre = pre = None  # the decoder takes its place
+        self._decoder = _decoder()
+        self._decoder.at = -1
         n, target = self._need - _U_BYTES, store.incoming.bytes
         start = store.stage(target, n, self._any_version)
         if not start:
@@ -125,8 +129,6 @@ class Updater:
             store.write(self._block, n - start)
         self._skip = max(0, start - n)
         self._have = n
-        self._stream = number(pre, _U_SIZE)
-        self._decoder.at = -1
         crc.start(self._crc)
         self._need = 0
 

@@ -57,7 +57,9 @@ class Decoder:
     def __init__(self, input_bytes):
         self.input = bytearray(input_bytes)
         self.at = 0
-        self._chance = array("H", [2048 << 4] * CHANCES)
+        self._chance = array("H", bytearray(2 * CHANCES))
+        for i in range(CHANCES):  # a list of them would not fit the smallest board
+            self._chance[i] = 2048 << 4
         self._near = 0
         self._last = 0  # kind of the instruction before, from 0
         self._lane = 0  # place in the target modulo 4

@@ -17,7 +17,7 @@ from acclimate_host.capsules.alignment import LITERAL_BITS, NO_SHIFT, Run, runs
 _SWITCH_BITS = 9.0  # of another instruction at the same place
 _EQUAL_BITS = 0.02
 _SEARCH_MAX = 1 << 17  # bytes; larger sections are aligned at both ends only
-_DENSE = 0.6  # share of bytes near to those at both ends, where no search is needed
+_DENSE = 0.95  # share of bytes near to those at both ends, where no search is needed
 _SOME = 0.3  # share of them where one run of differences is tried
 
 
@@ -48,12 +48,22 @@ def plans(base: bytes, target: bytes, ends: tuple[int, int]) -> Iterator[list[In
     likeness = _likeness(base, target, found)
     if likeness > _SOME:
         yield [Instruction(DIFF, *run) for run in found]
+        yield from _refined(base, target, found, tables[1])
     if likeness < _DENSE and len(target) <= _SEARCH_MAX:
         found = runs(base, target, (tables[0] + tables[1]) / 2, ends)
-    for costs in tables:
-        plan = _instructions(base, target, found, costs)
-        yield plan
-        yield _instructions(base, target, found, fitted(plan, base, target))
+        for costs in tables:
+            yield from _refined(base, target, found, costs)
+    elif likeness <= _SOME:
+        yield from _refined(base, target, found, tables[0])
+
+
+def _refined(
+    base: bytes, target: bytes, found: list[Run], costs: np.ndarray
+) -> Iterator[list[Instruction]]:
+    """Yield the plan for runs at some costs, and the one at the costs that it shows."""
+    plan = _instructions(base, target, found, costs)
+    yield plan
+    yield _instructions(base, target, found, fitted(plan, base, target))
 
 
 def fitted(plan: list[Instruction], base: bytes, target: bytes) -> np.ndarray:
