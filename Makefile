@@ -38,7 +38,7 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel clean
+.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel arduino clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
@@ -49,6 +49,7 @@ help:
 	@echo "make mutants [NAME=journal] [SEED=1]   small faults in the core: do the tests notice?"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
+	@echo "make arduino                    write out/arduino/Acclimate, a library for the Arduino IDE"
 	@echo "make clean                      remove out/"
 
 # A demo needs no board; with none, what is not offered here is left out and named.
@@ -88,7 +89,7 @@ bench:
 	@$(MAKE) built out/stamps/bench
 	@mkdir -p out/bench
 	@$(PYTHON) -m bench.$(NAME)
-BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
+BENCHES = papers $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
@@ -208,6 +209,9 @@ wheel: native
 	@$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist .
 	@rm -rf build
 	@ls out/dist/*.whl
+
+arduino: out/stamps/venv
+	@$(PYTHON) tools/arduino_library.py out/arduino
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
 
