@@ -12,7 +12,7 @@ from acclimate import acceptance as rules
 from bench import acceptance
 from bench.acceptance_models import KINDS, updates_of, windows
 
-USERS, PER_USER, SEED = (1, 2, 3), 15, 1
+USERS, PER_USER, SEED = (1, 2, 3), 5, 1
 _ONE = 32768
 
 
@@ -24,16 +24,16 @@ def measure():
         rows += found
         for kind in KINDS:
             row = next(r for r in found if r["kind"] == kind)
-            accepts = row["dcg"] > 0
+            accepts = bool(row["dcg"] > 0)
             shown.append(
                 {
-                    "user": user,
+                    "user": int(user),
                     "kind": kind,
                     "before": float(row["before"]),
                     "without_test": float(row["after"]),
                     "with_dcg": float(row["after"] if accepts else row["before"]),
-                    "dcg": row["dcg"] / _ONE,
-                    "right": acceptance.is_right(row, accepts),
+                    "dcg": float(row["dcg"] / _ONE),
+                    "right": bool(acceptance.is_right(row, accepts)),
                 }
             )
     right = [acceptance.is_right(row, row["dcg"] > 0) for row in rows]

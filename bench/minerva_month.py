@@ -152,7 +152,7 @@ def _month(board, made, right, rows, in_use, unit):
         data = data if len(data) < len(target) else target
         answer = ast.literal_eval(board.exec(f"print(list(day({text(data)})))", 300))
         verdict, work, judging, erases, words, days, version = answer
-        taken = verdict == 1
+        taken = bool(verdict == 1)
         found["resets"] += days != day
         found["updates"] += 1
         found["accepted"] += taken

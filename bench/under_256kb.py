@@ -192,8 +192,8 @@ def fig9(result, small, data):
 # Found by `acclimate contribute` for arenas of 5, 7 and 9 KB (docs/training.md), then by hand.
 SPARSE = {
     "5k": (4, (("c6", 32), ("c7", 16))),
-    "7k": (6, (("c4", 16), ("c7", 16))),
-    "9k": (9, (("c1", 8), ("c4", 16), ("c7", 16))),
+    "7k": (6, (("c4", 8), ("c7", 16))),
+    "9k": (9, (("c1", 8), ("c4", 8), ("c7", 16))),
 }
 
 

@@ -7,6 +7,7 @@ or a table asks for in ``results/NAME.json``, so that a fresh clone has them.
 
 import datetime
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from acclimate_host.paths import built, repository
 from bench.papers import sources
 
 FOLDER = repository() / "bench" / "papers"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.]")
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,10 @@ def keep(measurement, fields):
 
 
 def look_up(whole, field):
-    """Return what a dotted field names; a part may hold dots itself, or number a list."""
+    """Return what a dotted field names; a part may hold dots itself, or number a list.
+
+    What is neither letter nor digit in a key is an underscore in a field.
+    """
     if field == "":
         return whole
     if isinstance(whole, list):
@@ -101,11 +106,12 @@ def look_up(whole, field):
         return look_up(whole[int(first)], rest) if int(first) < len(whole) else None
     if not isinstance(whole, dict):
         return None
+    keys = {_NOT_IN_NAMES.sub("_", key): key for key in whole}
     parts = field.split(".")
     for count in range(1, len(parts) + 1):
         key = ".".join(parts[:count])
-        if key in whole:
-            found = look_up(whole[key], ".".join(parts[count:]))
+        if key in keys:
+            found = look_up(whole[keys[key]], ".".join(parts[count:]))
             if found is not None:
                 return found
     return None

@@ -69,10 +69,15 @@ class Paper:
 def load(name):
     """Return the Paper of a name in PAPERS."""
     data = read_toml(results.FOLDER / (name + ".toml"), ValueError)
-    rows = tuple(Row(**row) for row in data["row"])
+    found = []
+    for section in data["section"]:
+        given = {key: section[key] for key in ("here", "command") if key in section}
+        found += [
+            Row(section=section["number"], **{**given, **row}) for row in section.get("row", ())
+        ]
     errors = tuple((e["at"], e["what"], e["repair"]) for e in data.get("error", ()))
     sections = tuple((s["number"], s["title"], s.get("about", "")) for s in data["section"])
-    return Paper(name, data["paper"], sections, rows, errors)
+    return Paper(name, data["paper"], sections, tuple(found), errors)
 
 
 def names_in(text):
