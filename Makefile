@@ -40,7 +40,7 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel playground clean
+.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel playground arduino clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
@@ -52,6 +52,7 @@ help:
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make playground                 build the page that acclimate playground serves"
 	@echo "make wheel                      build source package and wheel with native modules, and the emulators' firmware"
+	@echo "make arduino                    write out/arduino/Acclimate, a library for the Arduino IDE"
 	@echo "make clean                      remove out/"
 
 # A demo needs no board; with none, what is not offered here is left out and named.
@@ -91,7 +92,7 @@ bench:
 	@$(MAKE) built out/stamps/bench
 	@mkdir -p out/bench
 	@$(PYTHON) -m bench.$(NAME)
-BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
+BENCHES = papers $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
@@ -236,6 +237,9 @@ wheel: native firmware $(if $(NPM),playground) $(if $(filter samd21,$(FIRMWARE))
 	@rm -rf build emulators/build
 	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
 	@ls out/dist/*
+
+arduino: out/stamps/venv
+	@$(PYTHON) tools/arduino_library.py out/arduino
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
 
