@@ -65,8 +65,8 @@ TARGETS = [
     ("steps.m0_max_instructions", "<=", 1_500_000),
     ("size.armv6m", "<=", 9216),
     ("size.armv6m_linear", "<=", 2560),
-    ("size.armv7emsp", "<=", 4608),
-    ("size.armv7emsp_fit", "<=", 8192),
+    ("size.armv7emsp", "<=", 8192),
+    ("size.armv7emsp_fit", "<=", 12288),
     ("core.rbf_predict.m4f", "<=", 18_000),
     ("core.rbf_train_ratio.m4f", "<=", 0.95),
     ("core.uint8_ratio.m4f", "<=", 1.01),
@@ -128,7 +128,7 @@ def board_runs(result):
     """Training and prediction on the emulated boards, and Algorithm 1 on the same."""
     for key, (board, arch) in BOARDS.items():
         # Beside its samples and a kernel matrix the 32 KB board has room for the small build only.
-        module = "_svm_linear" if arch == "armv6m" else "_svm_fit"
+        module = "_svm_linear" if arch == "armv6m" else "_svm"
         is_float = arch != "armv6m"
         counts = result["instructions"][key] = {}
         for task in TASKS:

@@ -93,7 +93,7 @@ def _run(board, arch):
     iris = load_iris()
     rows = np.rint(iris.data[:100] * 10).astype(np.int8)
     board.mkdir(board.lib + "/acclimate")
-    for path, data in package.build(arch, only=["svm", "features"]).items():
+    for path, data in package.build(arch, only=["svm", "svm.plain", "features"]).items():
         board.put_bytes(data, f"{board.lib}/acclimate/{path}")
     board.put_bytes(np.ascontiguousarray(task.x[:n], np.int8).tobytes(), "/x.bin")
     board.put_bytes(rows.tobytes(), "/iris.bin")
@@ -146,4 +146,8 @@ def measure():
 if __name__ == "__main__":
     import json
 
-    print(json.dumps(measure(), indent=1))
+    from bench.common import write
+
+    result = measure()
+    print(json.dumps(result, indent=1))
+    print(write("svm_api", result))

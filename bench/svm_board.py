@@ -105,8 +105,7 @@ print([total, last, passes])
 
 
 _FUNCTIONS = """
-start, step, collapse = core.start, core.step, core.collapse
-from _svm import linear
+start, step, collapse, linear = core.start, core.step, core.collapse, core.linear
 """
 _ONE_FUNCTION = """
 start = step = core.call
@@ -126,8 +125,6 @@ def _open(name, blob, native, module):
     """Board with `blob` in its raw flash and the native module in its filesystem."""
     board = open_board(name, icount=SHIFT)
     board.put_bytes(Path(native).read_bytes(), module + ".mpy")
-    if module == "_svm_fit":  # what answers rows is a module of its own there
-        board.put_bytes(Path(native).with_name("_svm.mpy").read_bytes(), "_svm.mpy")
     raw_flash.write(board, name, blob)
     board.soft_reset()
     return board

@@ -17,7 +17,6 @@ _PROGRAM = """
 import gc
 import qboard
 import _svm
-import _svm_fit
 import svm_plain
 from array import array
 T = qboard.ticks
@@ -61,11 +60,11 @@ def train(xtype, code, kernel, n, d, slots, gamma):
             for j in range(0, d, 3):
                 X[k * d + j] += 0.5 if code == 'f' else 20
     par = parameters(d, xtype, kernel, 1.0 if kernel == 2 else 0.0001, gamma)
-    work = array('f', bytes(4 * _svm_fit.work_words(n, True, slots)))
+    work = array('f', bytes(4 * _svm.work_words(n, True, slots)))
     t = T()
-    s = _svm_fit.start(work, X, rows, par)
+    s = _svm.start(work, X, rows, par)
     while s == 0:
-        s = _svm_fit.step(work, X, rows, par, 10000)
+        s = _svm.step(work, X, rows, par, 10000)
     t = (T() - t) & 0x3fffffff
     return X, rows, par, work, t, s
 for name, case in (
@@ -94,8 +93,7 @@ def measure(name="nrf52840", arch="armv7emsp"):
     """Instructions of one decision and of trainings; `rbf_train_ratio`: ours against plain C."""
     board = open_board(name, icount=SHIFT)
     try:
-        for module in ("_svm", "_svm_fit"):
-            board.put_bytes(built("native", arch, module + ".mpy").read_bytes(), module + ".mpy")
+        board.put_bytes(built("native", arch, "_svm.mpy").read_bytes(), "_svm.mpy")
         board.put_bytes(common.build_module("svm_plain", arch).read_bytes(), "svm_plain.mpy")
         board.soft_reset()
         found = ast.literal_eval(board.exec(_PROGRAM.format(), 300).splitlines()[-1])

@@ -22,6 +22,7 @@ LEARNING = (
     "svm.model",
     "svm.machine",
     "svm.data",
+    "svm.notes",
     "svm.collect",
     "svm.train",
 )

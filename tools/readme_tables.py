@@ -195,7 +195,7 @@ def svm_table(svm):
         "|---|---|---|---|---|---|---|---|",
     ]
     sizes, fits = svm["size"], api["fit"]
-    m4f = f"{sizes['armv7emsp']:,} answers, {sizes['armv7emsp_fit']:,} trains"
+    m4f = f"{sizes['armv7emsp']:,}, with `fast` {sizes['armv7emsp_fit']:,} more"
     for board, title, size, iris, digits, predict in (
         (
             "m4f",
@@ -224,8 +224,8 @@ def svm_table(svm):
         "The core keeps 48 kernel rows of digits on the M4F and 28 on the M0. A first `fit` with "
         f"its imports takes {api['first_fit']['m4f']:,}. The longest step of a training of "
         f"`SVM` on the M4F, imports and all, takes {steps['m4f_max_instructions']:,} instructions "
-        f"({steps['m4f_python_max_instructions']:,} in pure Python), of `SmallSVM` on the M0 "
-        f"{steps['m0_max_instructions']:,}.",
+        f"({steps['m4f_python_max_instructions']:,} in pure Python), of `SVM(small=True)` on the "
+        f"M0 {steps['m0_max_instructions']:,}.",
         "",
         f"At one instruction a cycle and the current in the chips' data sheets digits takes "
         f"{1e6 * energy['m4f']['digits_j']:.0f} µJ on the nRF52840 and "

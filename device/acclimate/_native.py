@@ -14,8 +14,6 @@ import sys
 
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
-_whole = {}  # name -> (folder, fault): files that were checked and not imported yet
-_ARMV6M = 4  # as in sys.implementation._mpy
 
 
 def load(name):
@@ -24,20 +22,11 @@ def load(name):
     :raises ImportError: the package and its native modules are of different releases.
     """
     if name not in _reasons:
-        small = is_small()
-        if small:
-            gc.collect()  # native code needs one block
+        gc.collect()  # native code needs one block
         _reasons[name] = _load("_" + name, name)
         _forget("_sha256")
-        if small:
-            gc.collect()
+        gc.collect()
     return _loaded.get(name)
-
-
-def is_small():
-    """Tell whether this is a board without an FPU, which has little RAM; on others a collection
-    takes longer than it is worth."""
-    return (getattr(sys.implementation, "_mpy", 0) >> 10) & 15 == _ARMV6M
 
 
 def reason(name):
@@ -51,27 +40,12 @@ def register(name, module, why="registered"):
     _reasons[name] = why
 
 
-def check(name):
-    """Do the first half of ``load(name)`` alone, where its time is to be shared out: the other
-    half only imports the file that was found whole."""
-    if name not in _reasons and name not in _whole:
-        _whole[name] = _find("_" + name)
-
-
 def _load(file, name):
-    folder, fault = _whole.pop(name, None) or _find(file)
-    if folder is None:
-        return fault
-    return _refuse(file, fault) if fault else _import(folder, file, name)
-
-
-def _find(file):
-    """Return (folder of a native module, what is wrong with it or None), or (None, why not)."""
     import acclimate
 
     manifest = _read_manifest()
     if manifest is None:
-        return None, "no native modules installed"
+        return "no native modules installed"
     if manifest.VERSION != acclimate.__version__:
         raise ImportError(
             "acclimate %s has native modules of %s: run acclimate install again"
@@ -79,14 +53,14 @@ def _find(file):
         )
     wanted = manifest.NATIVE.get(file)
     if wanted is None:
-        return None, "no native module for this board"
+        return "no native module for this board"
     for folder in _folders():
         try:
             fault = _check(folder + file + ".mpy", *wanted)
         except OSError:
             continue
-        return folder, fault
-    return None, file + ".mpy is not installed"
+        return _refuse(file, fault) if fault else _import(folder, file, name)
+    return file + ".mpy is not installed"
 
 
 def _read_manifest():
@@ -138,12 +112,12 @@ def _check(path, size, digest):
         if file.seek(0, 2) != size:
             return "%d bytes, not %d" % (file.seek(0, 2), size)
         file.seek(0)
-        found, buffer = _hash(), bytearray(256 if is_small() else 1024)
+        found, buffer = _hash(), bytearray(256)
         while True:
             count = file.readinto(buffer)
             if not count:
                 break
-            found.update(buffer if count == len(buffer) else buffer[:count])
+            found.update(buffer if count == 256 else buffer[:count])
     if "".join("%02x" % byte for byte in found.digest()) != digest:
         return "its SHA-256 differs"
     return None

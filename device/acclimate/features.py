@@ -15,8 +15,12 @@ least and the largest value, and how often the signal crosses its mean (how fast
 Nothing is allocated in `into`, and no float is used.
 """
 
+import sys
+
 from acclimate import _native
 
+# A board with an ARMv6-M core has little RAM, and its module no windows.
+_SMALL = (getattr(sys.implementation, "_mpy", 0) >> 10) & 15 == 4
 KINDS = ("mean", "dev", "min", "max", "cross")
 
 
@@ -56,7 +60,7 @@ class WindowFeatures:
         self._use = tuple(kind in kinds for kind in KINDS)
         self.width = channels * sum(self._use)
         self._how = shift + sum(16 << i for i in range(len(KINDS)) if self._use[i])
-        core = None if _native.is_small() else _native.load("codec")
+        core = None if _SMALL else _native.load("codec")
         self._native = getattr(core, "window", None)
 
     def names(self):

@@ -4,7 +4,6 @@
 
 #if defined(SVM_FLOAT)
 
-#define EXACT 16777216.0f /* whole numbers below it are floats */
 #define STEP (1.0f / 16777216.0f)
 #define RESTARTS 3
 #define WIDE 100.0f
@@ -12,26 +11,6 @@
 #define ALONE 0.1f
 #define IMPRECISE 0.00999f
 #define IMPRECISE_POWER 0.75f /* of that */
-
-int32_t svm_widen(float *low, float *high, const float *row, int32_t d) {
-    int32_t whole = SVM_WHOLE;
-    for (int32_t k = 0; k < d; k++) {
-        float v = row[k];
-        if (!(v > -EXACT && v < EXACT)) {
-            return SVM_STRANGE;
-        }
-        if ((float)(int32_t)v != v) {
-            whole = SVM_REAL;
-        }
-        if (v < low[k]) {
-            low[k] = v;
-        }
-        if (v > high[k]) {
-            high[k] = v;
-        }
-    }
-    return whole;
-}
 
 #define RANGE(items) do { \
         const items *at = x; \

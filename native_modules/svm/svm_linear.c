@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Decision value under one collapsed weight row: w = shift, bias, weights. */
-#include "svm.h"
+#include "svm_fit.h"
 #include "svm_dot.h"
 
 int32_t svm_integer(const void *row, int32_t k, int32_t xtype) {
@@ -116,5 +116,29 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
     }
     svm_put(out, total, *(const int32_t *)w, is_float);
     return 0;
+}
+#endif
+
+#if defined(SVM_FLOAT) && defined(SVM_TRAINING)
+#define EXACT 16777216.0f /* whole numbers below it are floats */
+
+int32_t svm_widen(float *low, float *high, const float *row, int32_t d) {
+    int32_t whole = SVM_WHOLE;
+    for (int32_t k = 0; k < d; k++) {
+        float v = row[k];
+        if (!(v > -EXACT && v < EXACT)) {
+            return SVM_STRANGE;
+        }
+        if ((float)(int32_t)v != v) {
+            whole = SVM_REAL;
+        }
+        if (v < low[k]) {
+            low[k] = v;
+        }
+        if (v > high[k]) {
+            high[k] = v;
+        }
+    }
+    return whole;
 }
 #endif

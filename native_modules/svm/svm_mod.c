@@ -10,6 +10,7 @@ static mp_int_t get(mp_obj_t o, void *to, mp_uint_t flags) {
     return (mp_int_t)info.len;
 }
 
+#if !defined(SVM_FITS)
 /* work, X, rows, par, in this order */
 static void get_problem(svm_problem *p, mp_obj_t work, mp_obj_t x, mp_obj_t rows, mp_obj_t par) {
     mp_buffer_info_t info;
@@ -23,10 +24,11 @@ static void get_problem(svm_problem *p, mp_obj_t work, mp_obj_t x, mp_obj_t rows
         mp_raise_ValueError(MP_ERROR_TEXT("par"));
     }
 }
+#endif
 
 #include "svm_mod_row.h"
 
-#if defined(SVM_TRAINING)
+#if !defined(SVM_FITS)
 static mp_obj_t svm_mod_work_words(mp_obj_t n, mp_obj_t is_float, mp_obj_t slots) {
     return mp_obj_new_int(svm_work_words(mp_obj_get_int(n), mp_obj_is_true(is_float),
         mp_obj_get_int(slots)));
@@ -113,10 +115,8 @@ static mp_obj_t svm_mod_widen(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(widen_obj, 4, 4, svm_mod_widen);
 #endif
-
-#if defined(SVM_FLOAT)
+#else
 #include "svm_mod_fit.h"
-#endif
 #endif
 
 #if defined(SVM_ANSWERS)
@@ -187,7 +187,7 @@ static MP_DEFINE_CONST_FUN_OBJ_2(vote_obj, svm_mod_vote);
 
 mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
     MP_DYNRUNTIME_INIT_ENTRY
-#if defined(SVM_TRAINING)
+#if !defined(SVM_FITS)
     mp_store_global(MP_QSTR_work_words, MP_OBJ_FROM_PTR(&work_words_obj));
     mp_store_global(MP_QSTR_start, MP_OBJ_FROM_PTR(&start_obj));
     mp_store_global(MP_QSTR_step, MP_OBJ_FROM_PTR(&step_obj));
@@ -195,9 +195,10 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_store, MP_OBJ_FROM_PTR(&store_obj));
 #if defined(SVM_FLOAT)
     mp_store_global(MP_QSTR_widen, MP_OBJ_FROM_PTR(&widen_obj));
+#endif
+#else
     mp_store_global(MP_QSTR_gamma, MP_OBJ_FROM_PTR(&gamma_obj));
     mp_store_global(MP_QSTR_fit, MP_OBJ_FROM_PTR(&fit_obj));
-#endif
 #endif
 #if defined(SVM_ANSWERS)
     mp_store_global(MP_QSTR_linear, MP_OBJ_FROM_PTR(&linear_obj));

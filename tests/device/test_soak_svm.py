@@ -9,16 +9,14 @@ from net_vectors_mlp import INPUTS, PROGRAM, WEIGHTS
 
 from acclimate import _native
 from acclimate.net import Net
-from acclimate.svm import SmallSVM
 from acclimate.svm import parameters as p
 from acclimate.svm import small as svm_small
 
 
 def test_every_function_of_svm():  # case: A10, A11
-    answers_rows = _native.load("svm")
-    if answers_rows is None:
+    core = _native.load("svm")
+    if core is None:
         return "no native module here"
-    core = answers_rows if hasattr(answers_rows, "start") else _native.load("svm_fit")
     rows = array("h", [0, ~1, 2, ~3])
     x, row = array("b", [1, 2, -3, -4, 5, 6, -7, -8]), array("b", [9, 9])
     is_float, code, bias = True, "f", 0.0
@@ -34,7 +32,7 @@ def test_every_function_of_svm():  # case: A10, A11
     core.collapse(w, work, x, rows, par)
     head = (2, p.INT8, 0 if is_float else 1, b"\3\5", array(code, [0]), array("b", [0, 0]))
     head += (None, None)
-    model = answers_rows.model(None, head, [w])
+    model = core.model(None, head, [w])
     answers, spans = bytearray(4), array("f", [0.0, 0.0])
     answering = {
         "model": ((None, head, [w]), lambda made: made(row) == 3),
@@ -53,16 +51,15 @@ def test_every_function_of_svm():  # case: A10, A11
     if hasattr(core, "widen"):
         arguments = (spans, array("f", spans), [1.5, 2], array("f", spans))
         cases["widen"] = (arguments, lambda kind: kind == 0)
-    if hasattr(core, "fit"):
+    cases.update(answering)
+    soak.call(core, cases)
+    fit = _native.load("svm_fit")
+    if fit is not None:
         codes = (array, "b", "B", "h", "f", "i")
         options = (p.LINEAR, -1, 1.0, None, 0.0, 3, 1e-3, 100)
-        cases["fit"] = ((x, b"\0\1\0\1", codes, options), trained)
+        cases = {"fit": ((x, b"\0\1\0\1", codes, options), trained)}
         cases["gamma"] = ((x, p.INT8, 2), lambda gamma: gamma > 0)
-    if core is answers_rows:
-        cases.update(answering)
-    else:
-        soak.call(answers_rows, answering)
-    soak.call(core, cases)
+        soak.call(fit, cases)
 
 
 def trained(run):
@@ -83,7 +80,7 @@ def test_a_small_machine_and_a_network():  # case: A10, A11
     if not svm_small.native or _native.load("net") is None:
         return "no native module here"
     X = bytearray([10, 1, 12, 2, 250, 200, 240, 220])
-    small = SmallSVM(arena=bytearray(200))
+    small = svm_small.SVM(arena=bytearray(200))
     small.fit(X[:8], bytes([0, 0, 1, 1]))
     row = X[:2]
     net, x = Net(bytearray(PROGRAM), WEIGHTS), INPUTS[0]

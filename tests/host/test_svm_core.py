@@ -196,7 +196,7 @@ def test_votes_prefer_the_lowest_class_in_a_tie(core):
     ("arch", "name", "limit"),
     [
         ("armv6m", "_svm", 9216),
-        ("armv7emsp", "_svm", 4608),
+        ("armv7emsp", "_svm", 8192),
         ("armv7emsp", "_svm_fit", 12288),
         ("armv6m", "_svm_linear", 2560),
     ],

@@ -55,10 +55,10 @@ def array_before_start(fit):
 @pytest.mark.parametrize(
     ("name", "arch", "module", "is_float"),
     [
-        ("nrf52840", "armv7emsp", "_svm_fit", True),
+        ("nrf52840", "armv7emsp", "_svm", True),
         ("nrf52840", "armv7emsp", "_svm_q16", False),
         ("samd21", "armv6m", "_svm", False),
-        ("esp32", "xtensawin", "_svm_fit", False),
+        ("esp32", "xtensawin", "_svm", False),
     ],
 )
 def test_board_and_twin_agree_bit_for_bit(name, arch, module, is_float):

@@ -5,7 +5,6 @@ For small networks, and where no native module loads. docs/numerics.md says ever
 """
 
 from acclimate.net.layer import Layer, clamp, number, number_signed, operand, signed
-from acclimate.net.rounding import requantize
 
 try:
     from micropython import const
@@ -38,12 +37,34 @@ _OP_PAGE_OUT = const(24)
 _OP_PAGE_IN = const(25)
 _OP_PAGE_KEEP = const(27)
 _OP_FREE = const(26)
+_OP_RARE = const(28)
 _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
-_COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000005060d1307050d1303030203")
+_COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000006060d1307050d13030302030a0904")
 # program: end
+
+
+def requantize(x, m, shift):
+    """Section 1."""
+    if shift > 0:
+        x <<= shift
+        x = (x + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+        shift = 0
+    x = (x * m + 0x40000000) >> 31
+    if shift:
+        mask = (1 << -shift) - 1
+        x = (x >> -shift) + ((x & mask) > (mask >> 1) + (x < 0))
+    return x
+
+
+def even(x, s):
+    """x / 2**s to the nearest, halves to even."""
+    if s == 0:
+        return x
+    down, rest, half = x >> s, x & (1 << s) - 1, 1 << (s - 1)
+    return down + (rest > half or (rest == half and down & 1 == 1))
 
 
 class Run:
@@ -245,6 +266,10 @@ class Run:
             for i in range(3):
                 self.par[6 + i] = v[i]
             return True
+        elif op >= _OP_RARE:
+            from acclimate.net.rare import rare
+
+            rare(self, op, v)
         elif op != _OP_FREE:
             from acclimate.net.training import train_step
 

@@ -86,7 +86,7 @@ def trouble(job, status):
         return _note(_ONE_CLASS, job.m, n)
     if alone:
         return _note(_ALONE_ROWS, job.m, n)
-    return _imprecise(job, square, top / one)
+    return imprecise(job, square, top / one)
 
 
 def _note(*about):
@@ -111,8 +111,13 @@ def _alone(job):
     return others < _ALONE * own
 
 
-def _imprecise(job, square, top):
-    """Text when errors of kernel values, times the coefficients, decide as much as the rows."""
+def imprecise(job, square, top, share=1.0):
+    """Text when errors of kernel values, times the coefficients, decide as much as the rows.
+
+    :param square: sum of the squared coefficients
+    :param top: largest answer
+    :param share: of the error that is bearable where a label is asked for
+    """
     par = job.par
     if not job.fixed:
         unit = job.word(_LARGEST) * _FLOAT_STEP
@@ -120,9 +125,9 @@ def _imprecise(job, square, top):
         return None  # exact
     else:
         unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
-    if square**0.5 * unit <= _SURE * top:
+    if square**0.5 * unit <= _SURE * top * share:
         return None
-    return _note(_IMPRECISE, job.m, len(job.rows), square, unit, top, job.fixed)
+    return _note(_IMPRECISE, job.m, len(job.rows), square, unit, top, job.fixed, share)
 
 
 def _weights(job):
@@ -164,6 +169,7 @@ def compact_pieces(model):
         rows = array("h", (new[r] if r >= 0 else ~new[~r] for r in pair.rows))
         small.pairs.append(Pair(rows, pair.beta, pair.bias, pair.par, pair.w))
         yield
+    small.answer, small.sigmoids = model.answer, model.sigmoids
     small.n_iter, small.gap = model.n_iter, model.gap
     small.converged, small.n_support = model.converged, model.n_support
     return small

@@ -16,6 +16,11 @@ KERNELS = ("linear", "poly", "rbf")
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
 
 
+def missing(extra):
+    """The error of what needs a file that a plain install leaves out."""
+    return ImportError("%s: a file is missing: acclimate install --with %s" % (extra, extra))
+
+
 def _native_core():
     """The native solver module, or None."""
     return load("svm")
@@ -41,13 +46,11 @@ def _can(core, fixed):
 
 native = _native_core()
 _cores = {}
-_trainers = {}
-_floats = None
+_floats = _plain = None
 
 
 def core_for(fixed):
-    """What answers rows in the fixed or the float state: native where it loads and has that state,
-    else the solver in Python."""
+    """The solver for the fixed or the float state: native where it loads and has that state."""
     if fixed not in _cores:
         core = native
         if native is not None and fixed and not _can(native, fixed):
@@ -56,14 +59,19 @@ def core_for(fixed):
     return _cores[fixed]
 
 
-def trainer_for(fixed):
-    """What trains: native code has it in a file of its own on boards with an FPU."""
-    if fixed not in _trainers:
-        core = core_for(fixed)
-        if not hasattr(core, "start"):
-            core = load("svm_fit") or python_core()
-        _trainers[fixed] = core
-    return _trainers[fixed]
+def plain():
+    """What does a plain training at once (an extra), or None."""
+    global _plain
+    if _plain is None:
+        _plain = False
+        if native is not None and has_floats():
+            try:
+                from acclimate.svm.plain import fitting, train
+
+                _plain = fitting is not None and train
+            except ImportError:
+                pass
+    return _plain or None
 
 
 def has_floats():
@@ -83,11 +91,10 @@ def uses_fixed(state):
 
 def use(core):
     """Make `core` the native solver from now on (None: Python); for hosts and tests."""
-    global native, _floats
+    global native, _floats, _plain
     native = core
-    _floats = None
+    _floats = _plain = None
     _cores.clear()
-    _trainers.clear()
 
 
 def integer_weights(w, d, code="b"):
@@ -156,6 +163,8 @@ class Model:
         self.fixed = fixed
         self.x = None
         self.pairs = []
+        self.answer = None  # what makes an answer of a class number or value, where it is no label
+        self.sigmoids = None  # what makes probabilities of decision values, after calibrate()
         self.n_iter = self.n_support = 0
         self.gap = 0.0
         self.converged = False

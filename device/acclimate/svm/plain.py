@@ -3,16 +3,17 @@
 
 from array import array
 
-from acclimate.svm.model import CODES, KERNELS, LINEAR, Model, Pair, trainer_for
+from acclimate._native import load
+from acclimate.svm.model import CODES, KERNELS, LINEAR, Model, Pair
 
+fitting = load("svm_fit")
 _ARRAYS = (array, "b", "B", "h", "f", "i")  # what native code makes its results with
 _STORAGE = ("int8", "uint8", "int16", "float32")
 
 
 def train(m, X, y):
     """Train `m`; False, with nothing changed, where only the way in pieces can or may complain."""
-    fit = getattr(trainer_for(False), "fit", None)
-    if not fit or m._scale or m.budget or m.class_weight:
+    if m._scale or m.budget or m.class_weight:
         return False
     if m.arena is not None or m.gram is not None:
         return False
@@ -20,7 +21,7 @@ def train(m, X, y):
     xtype = _STORAGE.index(m.storage) if m.storage else -1
     try:
         options = (kind, xtype, m.C, m.gamma, m.coef0, m.degree, m.tol, m.max_iter)
-        run = fit(X, y, _ARRAYS, options)
+        run = fitting.fit(X, y, _ARRAYS, options)
         found = None
         while run and found is None:
             found = run()
@@ -31,7 +32,12 @@ def train(m, X, y):
     classes, d, xtype, x, pairs, n_iter, gap, converged, n_support, notes = found
     # A model of the same shape is filled anew: making one takes longer than a small training.
     model, code = m._model, CODES[xtype]
-    if not model or model.shape != (classes, d, kind, code, 0, False, False):
+    if (
+        not model
+        or model.answer
+        or model.sigmoids
+        or model.shape != (classes, d, kind, code, 0, False, False)
+    ):
         model = Model(classes, d, kind, code)
         for _ in pairs:
             model.pairs.append(Pair(None, None, 0, None))
