@@ -20,7 +20,7 @@ def test_every_function_of_update():  # case: A10, A11
     core.sha_start(state)
     core.rc_start(range_state, data)
     windows = array("h", (1, 2, 3, 9)), array("b", (0,))
-    cases = {"window": ((*windows, 1, 4, 16), lambda done: done and windows[1][0] == 3)}
+    cases = {"window": (windows + (1, 4, 16), lambda done: done and windows[1][0] == 3)}
     if not hasattr(core, "window"):
         cases = {}  # not on a board with little RAM
     cases.update(
