@@ -177,7 +177,10 @@ class SVM:
         :param int steps: solver steps in one piece, 1 or more; None: as many as surely take less
             than 50 ms at the clock of a small board
         """
-        from acclimate.svm.train import start_pieces  # a step of its own: it takes its time
+        from acclimate.svm.collect import collect  # noqa: F401  files in steps of their own
+
+        yield 0
+        from acclimate.svm.train import start_pieces
 
         yield 0
         core_for(uses_fixed(self.state))  # loads the solver in Python where none is native

@@ -22,7 +22,7 @@ _FLOAT_STEP = 2.0**-24
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
 # What a step of training may take, as instructions of native code: 50 ms are 2.5 million or
 # more on the boards with an FPU and 1.5 million on those without, garbage collection included.
-_STEP_INSTRUCTIONS = 1 << 20
+_STEP_INSTRUCTIONS = 900_000
 
 
 def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
