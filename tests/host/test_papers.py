@@ -28,6 +28,7 @@ def test_a_page_is_what_rows_and_results_give(paper):
     assert pages.is_current(paper), "run: make bench NAME=papers"
 
 
+@pytest.mark.slow  # `make bench NAME=papers` puts it right; it takes minutes
 def test_no_number_is_stale():
     stale = papers.stale_results(KNOWN, papers.fields_of(PAPERS))
     assert stale == {}, "run: make bench NAME=papers (it measures what is stale)"
