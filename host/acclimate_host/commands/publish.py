@@ -30,6 +30,16 @@ def run(args):
     files = [read_bytes(path) for path in (args.capsule, *args.base)]
     key = read_key(args.key) if args.key else None
     made = Repository(args.folder, key).publish(files[0], args.cohort, args.percent, files[1:])
+    args.result = {
+        "model": made.model,
+        "version": made.version,
+        "percent": made.percent,
+        "cohort": args.cohort,
+        "entries": [
+            {"bytes": entry.size, "base": None if entry.base == WHOLE else entry.base.hex()}
+            for entry in made.entries
+        ],
+    }
     print(f"model {made.model}, version {made.version}, for {made.percent} % of {args.cohort}")
     for entry in made.entries:
         what = "whole" if entry.base == WHOLE else "update of " + entry.base.hex()[:12]

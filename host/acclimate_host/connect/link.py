@@ -36,6 +36,9 @@ class Link(SerialTransport):
             raise ConnectError(f"cannot open {device}: {_short(error)}") from error
         self.attach(device, Port(line, ended))
 
+    def __repr__(self):
+        return f"Link({self.device_name!r})"
+
     @classmethod
     def over(cls, line, ended=lambda: None):
         """Make a link over an object that is already open (a fake in tests)."""
