@@ -51,8 +51,9 @@ def _load(file, name):
             "acclimate %s has native modules of %s: run acclimate install again"
             % (acclimate.__version__, manifest.VERSION)
         )
-    if file in getattr(manifest, "BUILT_IN", ()):  # into the firmware: no file to compare
-        _loaded[name] = __import__(file)
+    built_in = getattr(manifest, "BUILT_IN", {}).get(file)
+    if built_in:  # into the firmware: no file to compare
+        _loaded[name] = __import__(built_in)
         return "built in"
     wanted = manifest.NATIVE.get(file)
     if wanted is None:

@@ -32,14 +32,22 @@ COMMANDS = {
     "capsule": "build capsules, look at them, verify them, make differences and keys",
     "publish": "offer a signed capsule in a repository, to all devices or a share of them",
     "serve": "serve a repository of capsules over HTTP",
+    "rollout": "bring a release to more and more devices; halts by itself on harm",
+    "mirror": "keep a second copy of a repository in an object store (S3)",
     "fleet": "show what the devices of a repository report, and steer a rollout",
     "send": "send a capsule or update in numbered blocks over MQTT",
+    "status": "say what a board's store holds; a look costs no boot",
+    "confirm": "use a board's model on trial from now on",
+    "rollback": "let a board go back to the model before",
     "flash-capsule": "write a capsule region directly, or prepare a larger one",
     "pull": "let a board without network pull its next model over the serial line",
     "compile": "make a network's program for a board from an ONNX or TFLite file",
     "contribute": "measure what training each part of a network is worth, and choose for an arena",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
+    "teach": "teach a board in front of you, in the terminal or as a page",
+    "record": "keep labelled windows of a board's sensor, as CSV and npy",
+    "playground": "play with the device package in the browser, without a board",
     "profile": "measure a board, for plans: operators and page store",
     "doctor": "check this computer, and a board, and say what to do about it",
     "demo": "show the main job on real recordings: a new user, training on the board, pictures",
@@ -47,7 +55,10 @@ COMMANDS = {
     "completion": "print what completes verbs and options in a shell",
 }
 # Verbs that talk or run until they are ended, or whose output is another program's.
-_WITHOUT_RESULT = ("run", "repl", "emulate", "serve", "completion", "demo", "bench")
+_WITHOUT_RESULT = (
+    *("run", "repl", "emulate", "serve", "completion", "demo", "bench"),
+    *("teach", "record", "playground", "rollout", "mirror"),
+)
 EXIT_INTERRUPTED = 130
 
 

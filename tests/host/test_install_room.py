@@ -16,8 +16,8 @@ from harness.errors import naming
 USES = {
     "nrf52840": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
     "esp32": "from acclimate.svm import SVM\nprint(SVM().fit([[0], [4]], [0, 1]).predict([3]))",
-    "samd21": "from acclimate.svm import SmallSVM\n"
-    "m = SmallSVM(arena=bytearray(400))\n"
+    "samd21": "from acclimate.svm import SVM\n"
+    "m = SVM(small=True, arena=bytearray(400))\n"
     "m.fit(bytearray(b'\\x00\\x04'), bytearray(b'\\x00\\x01'))\n"
     "print(m.predict(bytearray(b'\\x03')))",
 }
@@ -74,7 +74,10 @@ def test_extras_come_when_they_are_asked_for(desktop):
     assert "pager.mpy" not in install(desktop).copied
     assert install(desktop, extras=["pager"]).copied == ["pager.mpy"]
     with pytest.raises(
-        Refused, check=naming("teapot", "pager, mqtt, small, drift, float32, fixed")
+        Refused,
+        check=naming(
+            "teapot", "pager, mqtt, small, drift, kinds, labels, online, probability, float32"
+        ),
     ):
         install(desktop, extras=["teapot"])
 

@@ -5,4 +5,6 @@ from acclimate import __version__
 
 VERSION = __version__
 NATIVE = {}
-BUILT_IN = ("_codec", "_net_all", "_svm", "_svm_linear")
+# native module -> the one that has what it does
+BUILT_IN = {name: name for name in ("_codec", "_net_all", "_svm", "_svm_linear")}
+BUILT_IN["_net_rare"] = "_net_all"

@@ -93,6 +93,8 @@ def imports_at_head(name, arch=None):
 def closure(names=None, sources=(), arch=None):
     """Return (files, native modules) needed for the named ones and for source files.
 
+    What comes with an extra is not needed: who has it says so.
+
     :param names: files or modules of the package such as ``["svm"]``; None means all of it.
     :param sources: files outside the package whose imports count too.
     :param arch: of the board, which decides what a file is.
@@ -123,6 +125,7 @@ def closure(names=None, sources=(), arch=None):
         done.add(unit)
         for module in units[unit]:
             found, loaded = references(merge.modules()[module])
+            found = found - merge.extras() if module not in merge.extras() else found
             todo |= {unit_of[other] for other in found if other in unit_of}
             native |= loaded
     return sorted(done | faces), sorted(native)
