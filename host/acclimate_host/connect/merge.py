@@ -46,10 +46,18 @@ _TOGETHER = {
     "features": ("features",),
     "loop": ("loop",),
     "drift": ("drift",),
+    "energy": ("_loop_state", "energy"),
     "reservoir": ("reservoir",),
     "acceptance": ("acceptance",),
-    "net": ("net", "net.layer", "net.network", "net.float32", "net.diagnosis"),
-    "_net_python": ("net.interpreter", "net.training"),
+    "net": (
+        "net",
+        "net.layer",
+        "net.network",
+        "net.float32",
+        "net.diagnosis",
+        "net.targets",
+    ),
+    "_net_python": ("net.interpreter", "net.training", "net.rare"),
     "store": ("store", "store.capsule", "store.journal", "store.slots", "store.core"),
     "_store_update": (
         "store.rangecoder",
@@ -88,17 +96,23 @@ EXTRAS = {
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
     "small": ("svm.small", "svm.small_file", "svm.small_report"),
     "drift": ("drift",),
+    "energy": ("energy", "_loop_state"),
     "kinds": ("svm.single", "svm.oneclass", "svm.regression"),
     "labels": ("svm.labels",),
     "online": ("svm.online",),
     "probability": ("svm.probability",),
     "float32": (),
     "fixed": (),
+    "rare": (),
 }
 # Made by the installer.
 _INSTALLED = ("_manifest",)
 # Native modules that come with an extra only; without one pure Python does the same.
-EXTRA_NATIVES = {"float32": ("_net_f32", "_net_f32_train"), "fixed": ("_svm_q16",)}
+EXTRA_NATIVES = {
+    "float32": ("_net_f32", "_net_f32_train", "_net_f32_rare"),
+    "fixed": ("_svm_q16",),
+    "rare": ("_net_rare",),
+}
 
 
 @functools.lru_cache(maxsize=1)
