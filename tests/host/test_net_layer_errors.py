@@ -70,7 +70,6 @@ def test_layers_are_sorted_by_what_they_add_themselves():
     rows = layer_errors(network, samples)
     assert [row.own_db for row in rows] == sorted(row.own_db for row in rows)
     assert {row.layer for row in rows} == {"c0", "c1", "c2", "p", "fc"}
-    assert all(row.low == 0 or row.low < 1 for row in rows)
     with pytest.raises(GraphError, match="int8"):
         layer_errors(quantize(network, samples)[0], samples)
 
