@@ -8,12 +8,13 @@ set -euo pipefail
 declare -A groups=(
     [base]="python3-venv gcc libc6-dev xz-utils"
     [net]="nginx-light mosquitto"
-    [page]="chromium"
+    [page]="npm chromium clang-22 lld-22"
     [arm]="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
     [xtensa]="clang-22 libclang-rt-22-dev llvm-22 binutils-xtensa-lx106 picolibc-xtensa-lx106-elf qemu-user"
 )
 
 is_installed() {
+    [ "$1" != npm ] || ! command -v npm > /dev/null || return 0  # another Node.js brings its own
     dpkg-query -W -f '${Status}' "$1" 2> /dev/null | grep -q 'install ok installed'
 }
 
