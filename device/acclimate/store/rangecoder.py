@@ -20,20 +20,22 @@ except ImportError:
 
 _SETS = const(8)
 _UNARY = const(14)  # sizes above are escaped to 7 plain bits
-_PER_SET = const(16)  # zero?, sign, _UNARY
+_PER_SET = const(8)  # zero?, sign, and how much larger: the first six steps
+_LARGER = const(64)  # the other steps, which the sets share
+_OWN = const(6)
 # Where the other chances begin.
-_KIND = const(128)  # two for each kind that came before
-_SAME = const(134)  # the place where the last instruction ended? for each kind before
-_BACK = const(137)  # as far from the target as before the latest jump?
-_SIGN = const(138)  # of a jump
-_LOW = const(138)  # its 4 low bits: a tree, from 1 on
-_HIGH = const(154)  # the bits above them: how many
+_KIND = const(72)  # two for each kind that came before
+_SAME = const(78)  # the place where the last instruction ended? for each kind before
+_BACK = const(81)  # as far from the target as before the latest jump?
+_SIGN = const(82)  # of a jump
+_LOW = const(82)  # its 4 low bits: a tree, from 1 on
+_HIGH = const(98)  # the bits above them: how many
 _HIGH_MAX = const(12)
-_LENGTH = const(166)  # how many bits a length has, for each kind
+_LENGTH = const(110)  # how many bits a length has, for each kind
 _LENGTH_MAX = const(11)
-_TOP_HALF = const(199)  # of a plain byte: four trees of 15
-_LOW_HALF = const(259)
-_CHANCES = const(319)
+_TOP_HALF = const(143)  # of a plain byte: four trees of 15
+_LOW_HALF = const(203)
+_CHANCES = const(263)
 _HEAD_BYTES = const(56)  # no instruction's head takes more than this much input
 _NEED_BYTES = const(24)  # and no difference or plain byte more than this
 _COPY = const(1)
@@ -122,7 +124,9 @@ class Decoder:
             return 0
         negative = self._bit(base + 1)
         size = 1
-        while size <= _UNARY and self._bit(base + 1 + size):
+        while size <= _UNARY and self._bit(
+            base + 1 + size if size <= _OWN else _LARGER + size - 7
+        ):
             size += 1
         if size > _UNARY:
             size = 0

@@ -124,7 +124,8 @@ class Encoder:
             return
         self._bit(base + 1, difference < 0)
         for step in range(1, rc._UNARY + 1):
-            self._bit(base + 1 + step, size > step)
+            own = step <= rc._OWN
+            self._bit(base + 1 + step if own else rc._LARGER + step - 7, size > step)
             if size <= step:
                 return
         for shift in range(6, -1, -1):
