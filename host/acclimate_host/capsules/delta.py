@@ -9,7 +9,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from acclimate.store.rangecoder import COPY, DATA
+from acclimate.store.rangecoder import _COPY as COPY
+from acclimate.store.rangecoder import _DATA as DATA
 from acclimate_host.capsules.build import head_bytes, section_ranges
 from acclimate_host.capsules.layout import ENUMS, HEADER, LIMITS, UPDATE
 from acclimate_host.capsules.planning import Instruction, plans
