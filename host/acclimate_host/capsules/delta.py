@@ -116,7 +116,8 @@ def _code(base: bytes, target: bytes, head: int) -> bytes:
             first, last = old.get(type, (head, head + end - start))
             found = plans(base, target[start:end], (first, last - (end - start)))
             moved = [[_moved(step, start) for step in plan] for plan in found]
-            chosen += min(moved, key=lambda plan: len(_stream(base, target, plan, start)))
+            sizes = [len(_stream(base, target, plan, start)) for plan in moved]
+            chosen += moved[sizes.index(min(sizes))]
         at = end
     return min((_stream(base, target, chosen, head, lanes) for lanes in (False, True)), key=len)
 
