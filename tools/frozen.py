@@ -51,6 +51,7 @@ CAPSULES = (
     "store.operators",
     "store.rangecoder",
     "store.slots",
+    "store.waiting",
 )
 ONLINE = (
     "__init__",

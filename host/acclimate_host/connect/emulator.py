@@ -92,6 +92,10 @@ class Emulator:
         self._messages = None
         self._monitor = self._passed = None
 
+    def __repr__(self):
+        state = "running" if self.process and self.status() is None else "off"
+        return f"Emulator({self.name!r}, {state})"
+
     @property
     def kept(self):
         """The flash file that was named, or None."""
