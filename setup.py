@@ -2,8 +2,8 @@
 """What pyproject.toml cannot say: packages take files along that lie outside of them.
 
 The wheel has the board descriptions, the native modules that have been built and the page
-(`make wheel` builds all). The source distribution has what was built as well, in prebuilt/: it
-gives the same wheel on a computer without cross compilers and npm.
+(`make wheel` builds all). The source distribution has what was built as well, in prebuilt/, so
+that it gives the same wheel on a computer without cross compilers and npm.
 """
 
 from pathlib import Path

@@ -42,6 +42,7 @@ COMMANDS = {
     "flash-capsule": "write a capsule region directly, or prepare a larger one",
     "pull": "let a board without network pull its next model over the serial line",
     "compile": "make a network's program for a board from an ONNX or TFLite file",
+    "choose": "choose kernel, C, gamma and vectors of an SVM for a board, by users not seen",
     "contribute": "measure what training each part of a network is worth, and choose for an arena",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
