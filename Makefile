@@ -40,7 +40,7 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel playground clean
+.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel playground arduino clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
@@ -51,7 +51,8 @@ help:
 	@echo "make mutants [NAME=journal] [SEED=1]   small faults in the core: do the tests notice?"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make playground                 build the page that acclimate playground serves"
-	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
+	@echo "make wheel                      build source package and wheel with native modules, and the emulators' firmware"
+	@echo "make arduino                    write out/arduino/Acclimate, a library for the Arduino IDE"
 	@echo "make clean                      remove out/"
 
 # A demo needs no board; with none, what is not offered here is left out and named.
@@ -91,7 +92,7 @@ bench:
 	@$(MAKE) built out/stamps/bench
 	@mkdir -p out/bench
 	@$(PYTHON) -m bench.$(NAME)
-BENCHES = $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
+BENCHES = papers $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 
 lint: out/stamps/venv
 	@out/venv/bin/ruff check .
@@ -228,11 +229,17 @@ $(PAGE)/site/index.html: tools/playground.py $(PAGE)/micropython/micropython.mjs
 		$(wildcard host/acclimate_host/teach/*.py host/acclimate_host/teach/sensors/*.py)
 	@$(PYTHON) tools/playground.py $(PAGE)/micropython $(PAGE)/plans.json $(PAGE)/core.wasm $(@D)
 
-wheel: native $(if $(NPM),playground)
-	@rm -rf build out/dist
-	@$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist .
-	@rm -rf build
-	@ls out/dist/*.whl
+# Of the wheel's files none may be left of an earlier one in build/.
+wheel: native firmware $(if $(NPM),playground) $(if $(filter samd21,$(FIRMWARE)),out/firmware/samd21-learning/firmware.elf)
+	@rm -rf build emulators/build out/dist
+	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
+	@$(if $(FIRMWARE),$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators)
+	@rm -rf build emulators/build
+	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
+	@ls out/dist/*
+
+arduino: out/stamps/venv
+	@$(PYTHON) tools/arduino_library.py out/arduino
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
 

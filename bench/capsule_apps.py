@@ -140,7 +140,7 @@ from acclimate.store import CapsuleError
 from acclimate.store import Wanted
 from acclimate.store import Store
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, {pages} * qboard.PAGE_BYTES))
-store = Store(flash, Wanted(model=7, kind=2, key={key!r}), chunk_bytes={chunk})
+store = Store(flash, Wanted(model=7, kind=2, key={key!r}), chunk_bytes={chunk}, day_pages=0)
 T = qboard.ticks
 M = 0x3fffffff
 P = bytes(range(256))

@@ -32,7 +32,7 @@ from acclimate.store import Updater
 P = qboard.PAGE_BYTES
 channel = memoryview(qboard.Flash(qboard.RAW_START + {region} * P, {channel} * P))
 flash = BlockFlash(qboard.Flash(qboard.RAW_START, {region} * P))
-store = Store(flash, Wanted(model=7, kind=1, key={key!r}), chunk_bytes={chunk})
+store = Store(flash, Wanted(model=7, kind=1, key={key!r}), chunk_bytes={chunk}, day_pages=0)
 """
 _TRY = """
 def trial(a, b, free):

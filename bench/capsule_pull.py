@@ -76,7 +76,9 @@ def _board(name, blob, names):
     elf = built(*capsule_board.ELF[name]) if name in capsule_board.ELF else None
     source = Path(__file__).with_name("pull_replay.py")
     with open_board(name, elf=elf) as board:
-        program = package.compile_file(source, source.name, capsule_board.ARCH[name])
+        # In firmware the package lies as on the larger boards: a room in one file.
+        layout = "armv7emsp" if elf else capsule_board.ARCH[name]
+        program = package.compile_file(source, source.name, layout)
         board.put_bytes(program, "/pull_replay.mpy")
-        capsule_board.prepare(board, name, blob, names, ("client",))
+        capsule_board.prepare(board, name, blob, names, ("pull",))
         yield board

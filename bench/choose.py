@@ -14,7 +14,7 @@ import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
 
-from acclimate_host.model.network import with_loss
+from acclimate_host.model.losses import with_loss
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
 from acclimate_host.paths import built

@@ -14,7 +14,7 @@ def write(name, result):
     """Write out/bench/NAME.json and return its path."""
     path = built("bench", name + ".json")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=2) + "\n")
+    path.write_text(json.dumps(result, indent=2, default=lambda value: value.item()) + "\n")
     return path
 
 

@@ -154,7 +154,7 @@ def _dress_page(pages, at):
 def of_delta(data):
     form, data = (data[0] if data else 0), bytearray(data[1:])
     if form > 63 and len(data) >= 48:
-        data[:5] = b"AUPD\x01"
+        data[:5] = b"AUPD\x02"
         head = int.from_bytes(data[6:8], "little")
         body = data[48 + head :]
         data[8:12] = len(body).to_bytes(4, "little")

@@ -6,8 +6,16 @@ the wrong side, and 10 % wrong truths. At DRIFT the classes turn by a right angl
 for more and more samples (gradual), or change places (swapped).
 Accuracy is that against the right truth from DRIFT on, mean of
 six seeds. Detectors of river see the same answers in the same loop.
+
+`margin.M.P`: the ten users of `bench.personal` meet the product while P % of their truths are
+wrong; share right of their unseen windows at the end, with each margin of TrainOnDemand.
+`hvac.HEAT_KEEPS.NIGHTS`: mean minutes a morning too cold or too early in the houses of
+examples/hvac.py, by the rule and by what the controller learned.
 """
 
+import dataclasses
+import runpy
+import statistics
 import sys
 from array import array
 
@@ -17,12 +25,15 @@ import acclimate_host.twin.svm  # noqa: F401  trains with the C core
 from acclimate.drift import Adwin, PageHinkley
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
 from acclimate.svm import SVM
-from acclimate_host.paths import repository
+from acclimate_host.demo import protocol, watch
+from acclimate_host.paths import built, repository
 from bench import common
 
 LENGTH, DRIFT, RAMP, SEEDS = 3000, 1000, 500, 6
 WRONG = 0.1
 KINDS = ("abrupt", "gradual", "swapped", "none")
+HOUSES, NIGHTS = ((45, 1200), (60, 1200), (35, 1500), (120, 2400), (80, 800)), (18, 120)
+MARGINS, WRONG_PERCENT = (-1, 0, 1), (0, 10, 30, 50)
 TARGETS = [
     ("drift.abrupt.accuracy", ">=", 0.955),
     ("drift.abrupt.trainings", "<=", 6),
@@ -38,6 +49,16 @@ TARGETS = [
         (f"{name}.{kind}.trainings", None, None)
         for name in ("adwin", "river_page_hinkley", "river_adwin", "always")
         for kind in KINDS
+    ),
+    *(
+        (f"hvac.{heat}_{keeps}.{nights}.learns_minus_rule", "<=", 0)
+        for heat, keeps in HOUSES
+        for nights in NIGHTS
+    ),
+    *(
+        (f"margin.{m}.{percent}", None, None)
+        for m in MARGINS
+        for percent in (*WRONG_PERCENT, "mean")
     ),
 ]
 
@@ -105,7 +126,7 @@ def run(kind, seed, make):
         store.fill(array("b", x[k].tolist()), int(truth[k]))
     for _ in trainer.first_steps():
         pass
-    loop = Loop(IO(live), Feedback(4), store, trainer, drift=make(), rounds=5)
+    loop = Loop(IO(live), Feedback(4), store, trainer, drift=make())
     right = np.zeros(LENGTH, bool)
     for k in range(LENGTH):
         right[k] = loop.sense(array("b", x[k].tolist())) == truth[k]
@@ -114,8 +135,56 @@ def run(kind, seed, make):
     return float(right[DRIFT:].mean()), trainer.kept + trainer.discarded
 
 
-def main():
+def personal(found, margin, percent, settings=protocol.FULL):
+    """(share right of unseen windows, models kept): mean of the users, truths partly wrong."""
+    settings = dataclasses.replace(settings, margin=margin)
+    shares, kept = [], []
+    for user in sorted({w.subject for w in found}):
+        one = protocol.session(found, settings, user)
+        random = np.random.default_rng(user)
+        told = [
+            int(random.integers(len(settings.exercises)))
+            if random.random() * 100 < percent
+            else w.truth
+            for w in one.stream
+        ]
+        outcome = protocol.simulate(one, settings, SVM, told)
+        truths = [w.truth for w in one.unseen]
+        shares.append(statistics.mean(a == b for a, b in zip(truths, outcome.after, strict=True)))
+        kept.append(sum(event[1] == "kept" for event in outcome.events))
+    return statistics.mean(shares), statistics.mean(kept)
+
+
+def margins():
+    """{margin: {percent of wrong truths: share right, "kept": models kept, "mean"}}."""
+    found = protocol.windows(watch.load(built("data", "watch.npz")), protocol.FULL)
     result = {}
+    for margin in MARGINS:
+        cells = {percent: personal(found, margin, percent) for percent in WRONG_PERCENT}
+        result[margin] = {
+            **{str(percent): share for percent, (share, _) in cells.items()},
+            "mean": statistics.mean(share for share, _ in cells.values()),
+            "kept": statistics.mean(kept for _, kept in cells.values()),
+        }
+        print("margin", margin, result[margin], file=sys.stderr, flush=True)
+    return {str(margin): row for margin, row in result.items()}
+
+
+def houses():
+    """{house: {nights: {"rule": minutes, "learns": minutes, "never": minutes}}}."""
+    main = runpy.run_path(str(repository() / "examples" / "hvac.py"))["main"]
+    result = {}
+    for house in HOUSES:
+        row = result["%d_%d" % house] = {}
+        for nights in NIGHTS:
+            never, rule, learns = main(nights, house, show=False)
+            row[str(nights)] = {"never": never, "rule": rule, "learns": learns}
+            row[str(nights)]["learns_minus_rule"] = learns - rule
+    return result
+
+
+def main():
+    result = {"hvac": houses(), "margin": margins()}
     for name, make in detectors().items():
         result[name] = {}
         for kind in KINDS:

@@ -51,7 +51,7 @@ def imported(is_small):
     if is_small:
         from acclimate.pull import exchange as pull  # noqa: F401
     else:
-        from acclimate.pull import client  # noqa: F401
+        from acclimate.pull import Client  # noqa: F401
 
     gc.collect()
     return free - gc.mem_free()

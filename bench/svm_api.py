@@ -105,4 +105,8 @@ def measure(name="nrf52840", arch="armv7emsp"):
 if __name__ == "__main__":
     import json
 
-    print(json.dumps(measure(), indent=1))
+    from bench.common import write
+
+    result = measure()
+    print(json.dumps(result, indent=1))
+    print(write("svm_api", result))

@@ -86,7 +86,7 @@ class Case:
 
     @property
     def load(self):
-        return _SMALL if self.make.startswith("SmallSVM") else _SVM
+        return _SMALL if "small=True" in self.make else _SVM
 
 
 def _blobs(n, d, classes, kind):
@@ -151,11 +151,11 @@ def cases():
             "m0",
             "samd21",
             "armv6m",
-            "SmallSVM(arena=ARENA)",
+            "SVM(small=True, arena=ARENA)",
             x,
             y,
             "B",
-            then="from acclimate.svm import SmallSVM",
+            then="from acclimate.svm import SVM",
         ),
     ]
 

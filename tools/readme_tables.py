@@ -207,10 +207,10 @@ def svm_table(svm):
         "iris and digits keep 8 kernel rows, the next column 48 on the M4F and 28 on the M0. The "
         "prediction is from integer weights, without the call: through Python it takes "
         f"{svm['predict']['m4f_api']:,} with `SVM` and {svm['predict']['m0_api']:,} with "
-        "`SmallSVM`. The longest step of a training of "
+        "`SVM(small=True)`. The longest step of a training of "
         f"`SVM` on the M4F, imports and all, takes {steps['m4f_max_instructions']:,} instructions "
-        f"({steps['m4f_python_max_instructions']:,} in pure Python), of `SmallSVM` on the M0 "
-        f"{steps['m0_max_instructions']:,}.",
+        f"({steps['m4f_python_max_instructions']:,} in pure Python), of `SVM(small=True)` on the "
+        f"M0 {steps['m0_max_instructions']:,}.",
         "",
         f"At one instruction a cycle and the current in the chips' data sheets digits takes "
         f"{1e6 * energy['m4f']['digits_j']:.0f} µJ on the nRF52840 and "

@@ -30,7 +30,16 @@ as ``acclimate.svm.SVM``. All buffers are made at set-up; a sample allocates not
 
 from array import array
 
-_TICKETS = (1 << 30) - 1
+try:
+    from time import ticks_us
+except ImportError:
+    from time import monotonic_ns
+
+    def ticks_us():
+        return monotonic_ns() // 1000
+
+
+_WRAP = (1 << 30) - 1  # tickets and ticks start again from 0 after it
 _LIMITS = {
     "b": (-128, 127),
     "B": (0, 255),
@@ -128,7 +137,7 @@ class Feedback:
         self._labels[slot] = label
         self._old[slot] = 0
         ticket = self._tickets[slot] = self._issued
-        self._issued = (ticket + 1) & _TICKETS
+        self._issued = (ticket + 1) & _WRAP
         self.waiting += 1
         return ticket
 
@@ -143,7 +152,7 @@ class Feedback:
         """Place of the prediction that waits longest."""
         best = age = 0
         for slot in range(self.pending):
-            waited = (self._issued - self._tickets[slot]) & _TICKETS
+            waited = (self._issued - self._tickets[slot]) & _WRAP
             if waited > age:
                 best, age = slot, waited
         return best
@@ -156,9 +165,9 @@ class Feedback:
                     "truth: expected a waiting prediction, got none: call expect first"
                 )
             ticket = self._due
-            self._due = (ticket + 1) & _TICKETS
+            self._due = (ticket + 1) & _WRAP
         elif ticket == self._due != self._issued:
-            self._due = (ticket + 1) & _TICKETS
+            self._due = (ticket + 1) & _WRAP
         slot = self._slot_of(ticket) if ticket >= 0 else -1
         if slot < 0:
             self.dropped += 1
@@ -363,18 +372,25 @@ class TrainOnDemand:
     :param store: the `Stitcher`
     :param int enough: new samples that make a training worth while
     :param int margin: held-back samples by which the new model must be better, 0 or more;
-        -1 keeps it on a tie too
+        -1 keeps it on a tie too, which measures best (`make bench NAME=loop`)
     :param int least_held: held-back samples without which no training begins, 1 or more
+    :param budget: `acclimate.energy.EnergyBudget`, or any object with ``may_train()``,
+        asked before a training begins, and ``spend(us)``, told what each piece of it took;
+        None: no limit
+
+    `steps`, `spent_ms` and `longest_us` say what the latest training took: pieces, milliseconds,
+    microseconds of the longest piece.
     """
 
     IDLE, TRAINING, TESTING = 0, 1, 2
 
-    def __init__(self, live, spare, store, enough=16, margin=0, least_held=1):
+    def __init__(self, live, spare, store, enough=16, margin=-1, least_held=1, budget=None):
         self.live = live
         self.spare = spare
         self.enough = enough
         self.least_held = least_held
         self.margin = margin
+        self.budget = budget
         self._store = store
         self._X = [_zeros(store.typecode, len(store.X)) for _ in range(2)]
         self._y = [bytearray(store.capacity()) for _ in range(2)]
@@ -385,11 +401,15 @@ class TrainOnDemand:
         self.kept = self.discarded = 0
         self.old_right = self.new_right = self.tested = 0
         self.rows = self.steps = 0
+        self.spent_ms = self.longest_us = self._rest_us = 0
         self.reason = None
 
     def wanted(self):
-        """True when enough new samples have come and some are held back to test with."""
-        return self._store.new >= self.enough and self._store.held_count >= self.least_held
+        """True when enough new samples have come, some are held back to test with, and the
+        budget allows a training."""
+        if self._store.new < self.enough or self._store.held_count < self.least_held:
+            return False
+        return self.budget is None or self.budget.may_train()
 
     def first_steps(self):
         """Generator that fits the model in use on the store: how a product begins its life."""
@@ -403,20 +423,33 @@ class TrainOnDemand:
         self.rows = n = self._store.copy_into(self._X[side], self._y[side])
         X = memoryview(self._X[side])[: n * self._store.width]
         self._store.new = 0
-        self.steps = 0
+        self.steps = self.spent_ms = self.longest_us = self._rest_us = 0
         self.reason = None
         self.state = self.TRAINING
         self._steps = iter(self.spare.fit_steps(X, memoryview(self._y[side])[:n]))
 
     def idle(self):
         """One short piece of work: None, or "kept" or "discarded" when a training has ended."""
+        if self.state == self.IDLE and not self.wanted():
+            return None
+        begun = ticks_us()
+        verdict = self._piece()
+        took = (ticks_us() - begun) & _WRAP
+        self.longest_us = max(self.longest_us, took)
+        self._rest_us += took
+        self.spent_ms += self._rest_us // 1000
+        self._rest_us %= 1000
+        if self.budget is not None:
+            self.budget.spend(took)
+        return verdict
+
+    def _piece(self):
         try:
             if self.state == self.TRAINING:
                 return self._train()
             if self.state == self.TESTING:
                 return self._test()
-            if self.wanted():
-                self.start()
+            self.start()
         except (ValueError, MemoryError, OverflowError) as error:
             self.reason = error
             return self._end("discarded")
@@ -482,7 +515,7 @@ class Loop:
     """
 
     def __init__(
-        self, io, feedback, stitcher, trainer, target=1000, drift=None, on_drift=None, rounds=4
+        self, io, feedback, stitcher, trainer, target=1000, drift=None, on_drift=None, rounds=6
     ):
         self.io = io
         self.feedback = feedback
@@ -538,8 +571,23 @@ class Loop:
         self._left = self._rounds
         self._due = self.trainer.enough
 
-    def idle(self):
-        """One short piece of training, when there is any; call it whenever there is time."""
+    def idle(self, limit_us=0):
+        """Short pieces of training, when there is any; call it whenever there is time.
+
+        :param int limit_us: do pieces while another one as long as the longest so far would end
+            within so many microseconds; 0: one piece
+        :returns: "kept" or "discarded" when a training has ended, else None
+        """
+        trainer = self.trainer
+        begun = ticks_us()
+        verdict = self._piece()
+        while verdict is None and trainer.busy():
+            if ((ticks_us() - begun) & _WRAP) + trainer.longest_us > limit_us:
+                break
+            verdict = self._piece()
+        return verdict
+
+    def _piece(self):
         trainer = self.trainer
         if not trainer.busy() and not self._wanted():
             return None
@@ -554,6 +602,29 @@ class Loop:
                 self._drift.reset()
         return verdict
 
+    def state(self, buffer=None):
+        """The samples, what waits for its truth and what is held back, as bytes to be kept over a
+        reset: in the buffer, which has the right size, or in a new one.
+
+        A training that goes on is not in it; it begins again from the samples.
+        """
+        from acclimate import _loop_state
+
+        if buffer is None:
+            buffer = bytearray(_loop_state.size(self))
+        _loop_state.write(self, buffer)
+        return buffer
+
+    def restore(self, data):
+        """Take back what `state` gave to a loop of the same sizes.
+
+        :raises ValueError: it is of other sizes, or damaged; nothing has changed
+        """
+        from acclimate import _loop_state
+
+        self.trainer.cancel()
+        _loop_state.read(self, data)
+
     def _wanted(self):
         """True when a training is due."""
         if self._drift is not None and (not self._left or self.stitcher.new < self._due):
@@ -562,9 +633,9 @@ class Loop:
 
     def run_idle(self):
         """All the training that waits, to its end: the verdict, or None when there was none."""
-        verdict = self.idle()
+        verdict = self._piece()
         while verdict is None and self.trainer.busy():
-            verdict = self.idle()
+            verdict = self._piece()
         return verdict
 
 

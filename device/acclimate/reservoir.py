@@ -112,6 +112,17 @@ class Reservoir:
             value = self.rows[start + k]
             out[k] = value - 256 if signed and value > 127 else value
 
+    def draw(self, out):
+        """Copy a row drawn by chance to out, as `row` does; return its number.
+
+        :raises ValueError: where none is held
+        """
+        if not self.count:
+            raise ValueError("reservoir: it holds no row to draw")
+        place = self._draws.below(self.count)
+        self.row(place, out)
+        return place
+
     def refresh(self, predict, out):
         """Answer all rows anew: predict(out) returns prediction x 256 + confidence."""
         for i in range(self.count):

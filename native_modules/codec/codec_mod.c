@@ -92,22 +92,31 @@ static mp_obj_t mod_crc_update(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(crc_update_obj, 4, 4, mod_crc_update);
 
-static mp_obj_t mod_rc_reset(mp_obj_t s) {
-    rc_reset(state(s, sizeof(rc_state)));
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_1(rc_reset_obj, mod_rc_reset);
-
 static mp_obj_t mod_rc_start(mp_obj_t s, mp_obj_t input) {
     rc_start(state(s, sizeof(rc_state)), get(input, 4, MP_BUFFER_READ));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(rc_start_obj, mod_rc_start);
 
-/* state, input, base, out, place: array('i', [at, k, n, have]), of which at and k change */
+/* state, input, head: array('i', 5), whose first is the place in the input; out: the head, and
+ * the place after it in the last */
+static mp_obj_t mod_rc_head(mp_obj_t s, mp_obj_t input, mp_obj_t out) {
+    int32_t *head = state(out, 20);
+    uint32_t at = (uint32_t)head[0];
+    mp_buffer_info_t info;
+    mp_get_buffer_raise(input, &info, MP_BUFFER_READ);
+    if (at > info.len || info.len - at < RC_HEAD_BYTES) {
+        mp_raise_ValueError(MP_ERROR_TEXT("buffer too short"));
+    }
+    head[4] = (int32_t)(at + rc_head(state(s, sizeof(rc_state)), (uint8_t *)info.buf + at, head));
+    return mp_const_none;
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(rc_head_obj, mod_rc_head);
+
+/* state, input, base, out, place: array('i', [at, k, n, have, kind]), of which at and k change */
 static mp_obj_t mod_rc_block(size_t n_args, const mp_obj_t *args) {
     (void)n_args;
-    int32_t *place = state(args[4], 16);
+    int32_t *place = state(args[4], 20);
     for (uint32_t i = 0; i < 4; i++) {
         if (place[i] < 0) {
             mp_raise_ValueError(MP_ERROR_TEXT("count"));
@@ -116,7 +125,7 @@ static mp_obj_t mod_rc_block(size_t n_args, const mp_obj_t *args) {
     uint32_t at = place[0], n = place[2], have = place[3];
     place[1] = (int32_t)rc_block(state(args[0], sizeof(rc_state)),
         get(args[1], have, MP_BUFFER_READ), have, &at, get(args[2], n, MP_BUFFER_READ),
-        get(args[3], n, MP_BUFFER_RW), place[1], n);
+        get(args[3], n, MP_BUFFER_RW), place[1], n, place[4]);
     place[0] = (int32_t)at;
     return mp_const_none;
 }
@@ -133,8 +142,8 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *a
     mp_store_global(MP_QSTR_copy, MP_OBJ_FROM_PTR(&copy_obj));
     mp_store_global(MP_QSTR_common_prefix, MP_OBJ_FROM_PTR(&common_prefix_obj));
     mp_store_global(MP_QSTR_crc_update, MP_OBJ_FROM_PTR(&crc_update_obj));
-    mp_store_global(MP_QSTR_rc_reset, MP_OBJ_FROM_PTR(&rc_reset_obj));
     mp_store_global(MP_QSTR_rc_start, MP_OBJ_FROM_PTR(&rc_start_obj));
+    mp_store_global(MP_QSTR_rc_head, MP_OBJ_FROM_PTR(&rc_head_obj));
     mp_store_global(MP_QSTR_rc_block, MP_OBJ_FROM_PTR(&rc_block_obj));
     MP_DYNRUNTIME_INIT_EXIT
 }

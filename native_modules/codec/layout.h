@@ -111,5 +111,6 @@
 #define AC_SECTIONS_MAX 8
 #define AC_HEAD_MAX 128
 #define AC_FORMAT 1
+#define AC_UPDATE_FORMAT 2
 
 #endif

@@ -5,22 +5,6 @@
 
 #include "float_shared.h"
 
-/* e^x for x <= 0: 2^n times a polynomial of |f| <= ln 2 / 2; 0 below -87. */
-static float exponential_f32(float x) {
-    if (!(x > -87.0f)) {
-        return x == x ? 0.0f : x;
-    }
-    int32_t n = (int32_t)(x * 1.44269504f - 0.5f);
-    float f = x - (float)n * 0.693359375f + (float)n * 2.12194440e-4f;
-    float p = 1.0f + f * (1.0f + f * (0.5f + f * (0.166666667f + f * (0.0416666667f
-        + f * (0.00833333333f + f * 0.00138888889f)))));
-    union {
-        float real;
-        int32_t bits;
-    } two = { .bits = (n + 127) * (1 << 23) };
-    return p * two.real;
-}
-
 /* The label's share in 1/32768, or -1 where the loss is not finite. */
 int32_t net_softmax_loss_f32(const int8_t *x, uint32_t n, const uint16_t *table,
     uint32_t label, int8_t *g, int32_t *exponent, int32_t *work) {
@@ -137,10 +121,7 @@ int net_depthwise_gradient_f32(const net_gradient_args *a) {
 
 /* Move one parameter by its gradient; one that would not stay finite keeps its value. */
 static void move_f32(const net_update_rule *rule, float *w, uint32_t i, float gradient) {
-    union {
-        int32_t bits;
-        float real;
-    } rate = { .bits = rule->state->rate_mantissa };
+    net_bits_f32 rate = { .bits = rule->state->rate_mantissa };
     float step = rate.real * gradient, mu = (float)rule->momentum * 0.00390625f;
     if (rule->v) {
         float *v = F(rule->v) + i;

@@ -16,6 +16,10 @@
 #define net_slot net_slot_f32
 #define net_forward net_forward_f32
 #define net_train net_train_f32
+#define net_rare net_rare_f32
+#define net_squared_loss net_squared_loss_f32
+#define net_binary_loss net_binary_loss_f32
+#define net_weight_decay net_weight_decay_f32
 #define net_conv net_conv_f32
 #define net_depthwise net_depthwise_f32
 #define net_add net_add_f32
@@ -33,12 +37,16 @@
 
 #include "net_bounds.c"
 #include "net_read.c"
-#if !defined(NET_TRAIN)
+#if NET_HAS_FORWARD
 #include "float_forward.h"
 #include "net_forward.c"
 #endif
-#if !defined(NET_PREDICT)
+#if NET_HAS_TRAINING
 #include "float_training.h"
 #include "net_train.c"
+#endif
+#if NET_HAS_RARE
+#include "float_rare.h"
+#include "net_rare.c"
 #endif
 #include "net_run.c"

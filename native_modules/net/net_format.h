@@ -3,7 +3,7 @@
 #ifndef NET_FORMAT_H
 #define NET_FORMAT_H
 
-#define NET_FORMAT 4
+#define NET_FORMAT 5
 #define NET_P_MAGIC 0
 #define NET_P_FORMAT 4
 #define NET_P_DTYPE 5
@@ -103,11 +103,18 @@
 #define NET_OP_PAGE_IN 25
 #define NET_OP_PAGE_KEEP 27
 #define NET_OP_FREE 26
+#define NET_OP_SQUARED_LOSS 28
+#define NET_OP_BINARY_LOSS 29
+#define NET_OP_WEIGHT_DECAY 30
+#define NET_OP_RARE 28
 #define NET_OPT_PLAIN 0
 #define NET_OPT_MOMENTUM16 1
 #define NET_OPT_MOMENTUM8 2
 #define NET_OPT_ACCUMULATE 3
 #define NET_OPT_WIDE 4
+#define NET_NEEDS_ALL 1
+#define NET_NEEDS_RARE 2
+#define NET_NEEDS_TARGET 4
 #define NET_DONE 0
 #define NET_MORE 1
 #define NET_PAGE 2
@@ -118,6 +125,6 @@
 
 /* How many operands each opcode has. */
 #define NET_OPERANDS_MOST 22
-#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 5, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3 }
+#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 6, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3, 10, 9, 4 }
 
 #endif

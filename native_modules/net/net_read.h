@@ -4,6 +4,7 @@
 #define NET_READ_H
 
 #include "net.h"
+#include "net_has.h"
 #include "net_kernels.h"
 #include "net_layer.h"
 #include "net_order.h"
@@ -79,10 +80,20 @@ const int8_t *net_input(net_reader *r, uint32_t place, uint32_t bytes);
 int16_t *net_slot(net_reader *r, uint32_t slot);
 #endif
 
-/* Instructions up to the outputs, and after them; 0 where `op` is none of them. A module has one
- * of the two (NET_PREDICT, NET_TRAIN), or both. */
+/* Instructions up to the outputs, and after them; 0 where `op` is none of them. */
 int net_forward(net_reader *r, uint32_t op);
 int net_train(net_reader *r, uint32_t op);
+
+/* Section 4: the exponent of the outputs' gradient, but not so large that a step is long. */
+static inline int16_t net_bounded(net_reader *r, int32_t exponent, uint32_t most) {
+    uint32_t sum = (uint32_t)exponent + (uint32_t)r->state->rate_exponent + 128u - most;
+    int32_t over = (int32_t)sum;
+    if (NET_ELEMENT == 1 && over > 0 && r->state->rate_mantissa) {
+        r->state->rails++;
+        exponent -= over;
+    }
+    return (int16_t)exponent;
+}
 
 /* What lies at an operand that is 0 for none, else offset + 1. */
 void *net_optional(net_reader *r, uint32_t at, uint32_t bytes, uint32_t align);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Runs a program: the loop, and the instructions that move bytes. */
-#include "net_read.h"
+#include "net_rare.h"
 
 /* x y rows n xpitch ypitch */
 static void run_copy(net_reader *r) {
@@ -30,14 +30,20 @@ static int run_page(net_reader *r, uint32_t op) {
 
 /* Runs an instruction of one kernel, or says that another module has it. */
 static int run_kernel(net_reader *r, uint32_t op) {
-    int is_training = op >= NET_OP_LOSS && op <= NET_OP_MAX_POOL_GRADIENT;
-#if defined(NET_PREDICT)
-    int found = is_training ? NET_OTHER : net_forward(r, op);
-#elif defined(NET_TRAIN)
-    int found = is_training ? net_train(r, op) : NET_OTHER;
-#else
-    int found = is_training ? net_train(r, op) : net_forward(r, op);
+    int found = NET_OTHER;
+    if (op >= NET_OP_RARE) {
+#if NET_HAS_RARE
+        found = net_rare(r, op);
 #endif
+    } else if (op >= NET_OP_LOSS && op <= NET_OP_MAX_POOL_GRADIENT) {
+#if NET_HAS_TRAINING
+        found = net_train(r, op);
+#endif
+    } else {
+#if NET_HAS_FORWARD
+        found = net_forward(r, op);
+#endif
+    }
     if (!found) {
         r->fault = NET_BAD_CODE;
     }

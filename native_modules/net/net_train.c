@@ -13,7 +13,7 @@ static int8_t *tensor(net_reader *r, uint32_t at, uint32_t n) {
     return (int8_t *)net_arena(r, at, net_times(r, n, NET_ELEMENT), NET_ELEMENT);
 }
 
-/* x n g slot work */
+/* x n g slot work most */
 static void train_loss(net_reader *r, const uint32_t *v) {
     uint32_t n = v[1], label = (uint32_t)r->call->par[NET_LABEL];
     const uint16_t *table = net_constant(r, r->table, NET_ELEMENT == 4 ? 0 : 64, 4);
@@ -27,9 +27,10 @@ static void train_loss(net_reader *r, const uint32_t *v) {
     if (!r->fault) {
         int32_t exponent;
         r->state->share = net_softmax_loss(x, n, table, label, g, &exponent, work);
-        *slot = (int16_t)exponent;
+        *slot = net_bounded(r, exponent, v[5]);
 #if defined(NET_FLOAT)
         r->fault = r->state->share < 0 ? NET_NOT_FINITE : 0;
+        bound_f32(r->state, CF(x), F(g), n, 0.00390625f);
 #endif
     }
 }

@@ -15,7 +15,7 @@ def test_a_better_model_is_kept_and_used():
 
 
 def test_a_model_that_is_not_better_is_discarded_and_the_old_one_is_intact():
-    loop = make(spare=Useless())
+    loop = make(spare=Useless(), margin=0)
     old = loop.io.model
     feed(loop, DRIFTED)
     assert loop.run_idle() == "discarded"

@@ -38,5 +38,5 @@ def test_accuracy_and_confidence():
 def test_weights_go_to_another_net():
     first, second = net_checks.open_net(v), net_checks.open_net(v)
     first.train_step(v.INPUTS[0], v.LABELS[0])
-    second.load(bytes(first.weights()))
-    assert bytes(second.weights()) == bytes(first.weights()) != v.WEIGHTS
+    second.load(first.weights())
+    assert second.weights() == first.weights() != v.WEIGHTS

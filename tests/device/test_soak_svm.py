@@ -9,7 +9,6 @@ from net_vectors_mlp import INPUTS, PROGRAM, WEIGHTS
 
 from acclimate import _native
 from acclimate.net import Net
-from acclimate.svm import SmallSVM
 from acclimate.svm import parameters as p
 from acclimate.svm import small as svm_small
 
@@ -62,7 +61,7 @@ def test_a_small_machine_and_a_network():  # case: A10, A11
     if not svm_small.native or _native.load("net") is None:
         return "no native module here"
     X = bytearray([10, 1, 12, 2, 250, 200, 240, 220])
-    small = SmallSVM(arena=bytearray(200))
+    small = svm_small.SVM(arena=bytearray(200))
     small.fit(X[:8], bytes([0, 0, 1, 1]))
     row = X[:2]
     net, x = Net(bytearray(PROGRAM), WEIGHTS), INPUTS[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; SmallSVM is for 32 KB"}
+# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; small=True is for 32 KB"}
 """Native code predicts, decides and trains without the heap; NaN is refused on every path."""
 
 from array import array

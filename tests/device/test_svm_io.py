@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; SmallSVM is for 32 KB"}
+# NOT_ON = {"samd21": "SVM needs 40 KB of RAM; small=True is for 32 KB"}
 """A model survives its file bit for bit; a damaged file never becomes a model."""
 
 import os

@@ -13,7 +13,6 @@ ARENA = bytearray(1400)
 
 from small_rows import fill  # noqa: E402
 
-from acclimate.svm import SmallSVM  # noqa: E402
 from acclimate.svm import small as svm_small  # noqa: E402
 
 
@@ -21,10 +20,16 @@ def test_digits_sized_training_fits():  # case: K9
     if not svm_small.native:
         return "takes too long in Python"
     y = fill(X, N, D)
-    m = SmallSVM(arena=ARENA)
+    m = svm_small.SVM(arena=ARENA)
     assert m.bytes_needed(N) <= len(ARENA)
-    assert m.fit(X, y)
+    assert m.fit(X, y).converged
     row = bytearray(D)
     for i in range(N):
         row[:] = X[i * D : i * D + D]
         assert m.predict(row) == y[i]
+    m.arena = None
+    del globals()["ARENA"], globals()["X"]  # a file is written when training is over
+    before = m.decision(row)
+    m.save("svm_32k_test.svm")
+    other = svm_small.SVM.load("svm_32k_test.svm")
+    assert other.decision(row) == before and other.n_support == m.n_support

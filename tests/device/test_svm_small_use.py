@@ -4,7 +4,6 @@
 
 from small_rows import fill
 
-from acclimate.svm import SmallSVM
 from acclimate.svm import small as svm_small
 
 X = bytearray(160)
@@ -20,7 +19,7 @@ def test_predict_and_steps_do_not_allocate():
         return "no native module here"
     y = fill(X, 20, 8)
     part = X[:160]
-    m = SmallSVM(tol=0.0001, arena=ARENA)
+    m = svm_small.SVM(tol=0.0001, arena=ARENA)
     steps = m.fit_steps(part, y[:20], 1)
     next(steps)
     heap_lock()
@@ -37,14 +36,14 @@ def test_predict_and_steps_do_not_allocate():
 
 def test_short_arena_and_bad_labels_are_named():
     y = fill(X, 12, 8)[:12]
-    m = SmallSVM()
+    m = svm_small.SVM()
     need = m.bytes_needed(12)
     m.arena = bytearray(need - 1)
     for part, labels, kind, words in (
         (X[:96], y, MemoryError, (str(need), str(need - 1))),
         (X[:95], y, ValueError, ("X", "95")),
-        (X[:96], bytes(12), ValueError, ("y", "two labels")),
-        (X[:96], bytes(range(12)), ValueError, ("y", "two labels")),
+        (X[:96], bytes(12), ValueError, ("y", "2 classes")),
+        (X[:96], bytes(range(12)), ValueError, ("y", "2 classes")),
         (b"", b"", ValueError, ("X", "0")),
     ):
         try:
@@ -54,3 +53,33 @@ def test_short_arena_and_bad_labels_are_named():
                 assert word in str(e), str(e)
         else:
             raise AssertionError(words)
+
+
+def test_what_is_not_small_is_named():
+    for options, words in (
+        ({"C": 0}, ("C", "0")),
+        ({"tol": -1}, ("tol", "-1")),
+        ({"storage": "float32"}, ("storage", "uint8", "float32")),
+        ({"small": False}, ("small", "False")),
+    ):
+        try:
+            svm_small.SVM(**options)
+        except ValueError as e:
+            for word in words:
+                assert word in str(e), str(e)
+        else:
+            raise AssertionError(options)
+    m = svm_small.SVM()
+    for call in (lambda: m.predict(b"a"), lambda: m.save("x"), lambda: m.report(b"a", b"a")):
+        try:
+            call()
+        except ValueError as e:
+            assert "fitted" in str(e)
+        else:
+            raise AssertionError("not fitted")
+    try:
+        m.add(b"a", 1)
+    except AttributeError:
+        pass
+    else:
+        raise AssertionError("add")

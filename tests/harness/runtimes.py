@@ -59,6 +59,7 @@ WITH_FLOATS = (
     "test_svm_scaler",
     "test_svm_io",
     "test_svm_fixed",
+    "test_svm_kinds_bits",
     "test_svm_small_same",
     "test_loop",
     "test_loop_drift",

@@ -11,7 +11,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from acclimate.store.rangecoder import Decoder, NativeDecoder
+from acclimate.store.rangecoder import COPY, DATA, DIFF, Decoder, NativeDecoder
 from acclimate_host.capsules.rangecoder import Encoder
 from acclimate_host.twin import codec as twin_codec
 
@@ -45,25 +45,42 @@ def octets(core, draw):
     assert a == wanted
 
 
-def differences(core, draw):
-    """Code of real differences, or any bytes: both decoders give the same, whatever comes."""
-    n = draw.randrange(1, 120)
-    if draw.random() < 0.5:
-        spread = draw.choice((0.3, 2, 20, 80))
-        values = [max(-128, min(127, round(draw.gauss(0, spread)))) for _ in range(n)]
-        stream = Encoder().stream(values)
-    else:
-        values, stream = None, draw.randbytes(draw.randrange(4, 300))
-    size = len(stream) + draw.randrange(32, 60)  # what was read ahead, and NEED_BYTES
-    base, results = draw.randbytes(n), []
+def instructions(core, draw):
+    """Real instructions, or any bytes: both decoders give the same, whatever comes."""
+    n, base = draw.randrange(1, 120), draw.randbytes(200)
+    stream = draw.randbytes(draw.randrange(4, 300)) if draw.random() < 0.5 else _stream(draw)
+    size = len(stream) + draw.randrange(64, 90)  # what was read ahead, and HEAD_BYTES
+    results = []
     for decoder in (Decoder(size), NativeDecoder(core, size)):
         decoder.input[: len(stream)] = stream
         decoder.start()
-        out = bytearray(n)
-        results.append((decoder.block(base, out, 0, n, size), bytes(out), decoder.at))
+        found = []
+        while decoder.at <= len(stream) and len(found) < 40:
+            head = decoder.head()
+            kind, length, way = head[:3]
+            found.append((kind, length, way, head[3] if way == 1 else 0))
+            out = bytearray(n)
+            if kind != COPY:
+                done = decoder.block(base, out, 0, min(n, length), size, kind)
+                found.append((done, bytes(out)))
+            found.append(decoder.at)
+        results.append(found)
     assert results[0] == results[1]
-    if values is not None:
-        assert results[0][1] == bytes((b + v) & 255 for b, v in zip(base, values, strict=True))
+
+
+def _stream(draw):
+    encoder = Encoder(made=100, has_lanes=draw.random() < 0.5)
+    for _ in range(draw.randrange(1, 9)):
+        kind, n = draw.choice((COPY, DATA, DIFF)), draw.randrange(1, 80)
+        if kind == COPY:
+            encoder.copy(draw.randrange(1000), n)
+        elif kind == DATA:
+            encoder.data(draw.randbytes(n))
+        else:
+            spread = draw.choice((0.3, 2, 20, 80))
+            values = [max(-128, min(127, round(draw.gauss(0, spread)))) for _ in range(n)]
+            encoder.differences(draw.randrange(1000), values)
+    return encoder.finish()
 
 
 def main(library, seed, rounds=300):
@@ -71,7 +88,7 @@ def main(library, seed, rounds=300):
     for _ in range(int(rounds)):
         hashes(core, draw)
         octets(core, draw)
-        differences(core, draw)
+        instructions(core, draw)
     print("clean")
 
 

@@ -54,6 +54,8 @@ def scaled(value):
 class Step:
     """One network in training: `values` change from step to step."""
 
+    bounded = True  # section 4: the rate times the gradient of the outputs is kept short
+
     def __init__(self, step, network, rate, seed=1, optimizer="plain", momentum=230):
         self.graph, self.network = step.graph, network
         self.values = {k: v.astype(np.int64) for k, v in network.values.items()}
@@ -102,6 +104,60 @@ class Step:
         self.share = shares[self.label]
         g = np.array([s - 2**15 * (i == self.label) for i, s in enumerate(shares)])
         self._store(node.outputs[1], [g.reshape(-1, 1, 1)], -15)
+        self._bound(node)
+
+    def _distance(self, node, wanted, steps=1 / 4):
+        """Put factor * distance into the gradient of the outputs: (distances, real factor)."""
+        distances, factor = wanted
+        m, e = scaled(factor)
+        self._store(node.outputs[1], [(distances * m).reshape(-1, 1, 1)], e)
+        self._bound(node, steps)
+
+    def _bound(self, node, steps=1 / 4):
+        """The rate times the largest gradient of the outputs is at most so many of their steps."""
+        name, scale = node.outputs[1], self.network.graph[node.inputs[0]].scale
+        most = math.floor(math.log2(scale * steps)) - 22 - self.rate[1]
+        if self.bounded and self.rate[0] and self.exponents[name] > most:
+            self.exponents[name] = most
+            self.rails += 1
+
+    def _squared_loss(self, node):
+        y = self.network.graph[node.inputs[0]]
+        q = 16 * self.made[y.name].ravel()
+        if node.inputs[1] in self.made:  # gives back its input
+            x = self.network.graph[node.inputs[1]]
+            real = (self.made[x.name] - x.zero_point) * (x.scale / y.scale) + y.zero_point
+            real = 16 * real.transpose(1, 2, 0).ravel()
+        else:
+            real = 16 * (np.asarray(self.label, float).ravel() / y.scale + y.zero_point)
+        distances = q - np.floor(np.abs(real) + 0.5).astype(int) * np.sign(real).astype(int)
+        if node.inputs[1] in self.made:
+            distances = q - np.floor(real + 0.5).astype(int)
+        delta = node.attrs["delta"]
+        limit = 65535 if math.isinf(delta) else math.floor(16 * delta / y.scale + 0.5)
+        size = np.abs(distances)
+        over = np.maximum(size - limit, 0)
+        self.share = min(INT32, int((size**2 - over**2).sum()))
+        factor = node.attrs["factor"] / q.size * y.scale / 16
+        self._distance(node, (np.clip(distances, -limit, limit), factor), 2)
+
+    def _binary_loss(self, node):
+        y = self.network.graph[node.inputs[0]]
+        product, halved, distances = 32768, 0, []
+        for q, is_one in zip(self.made[y.name].ravel().tolist(), self.label, strict=True):
+            size = abs(q - y.zero_point)
+            high = math.floor(32768 * math.exp(-16 * (size >> 4) * y.scale) + 0.5)
+            low = math.floor(32768 * math.exp(-(size & 15) * y.scale) + 0.5)
+            whole = 32768 + ((high * low + 2**14) >> 15)
+            p = (2**30 + whole // 2) // whole
+            p = 32768 - p if q < y.zero_point else p
+            d = p - 32768 if is_one else p
+            distances.append(d)
+            product = max(1, product * max(1, 32768 - abs(d)) >> 15)
+            while product < 32768:
+                product, halved = 2 * product, min(32767, halved + 1)
+        self.share = halved << 16 | product
+        self._distance(node, (np.array(distances), 1 / len(distances) / 32768))
 
     def _store(self, name, blocks, exponent, join=None):
         found, s = stored(blocks)
@@ -279,7 +335,8 @@ class Step:
             if r[c] < 8:
                 self.dead += 1
                 continue
-            step = self._random(self.g[source][c].sum(), *self._factor(r[c], l_m * i_m >> 14, e))
+            factor = self._factor(r[c], l_m * i_m >> 14, e)
+            step = self._random(self.g[source][c].sum(), *factor)
             if self.optimizer not in ("plain", "wide"):
                 mu = 256 if self.optimizer == "accumulate" else self.momentum
                 state[c] = max(-INT32, min(INT32, int(even(state[c] * mu, 8)) + step))

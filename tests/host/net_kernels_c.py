@@ -30,6 +30,7 @@ SOURCES = (
     "depthwise_gradient_plain.c",
     "scatter.c",
     "sums.c",
+    "random_step.c",
     "update.c",
     "weights.c",
     "weights_fast.c",

@@ -126,6 +126,8 @@ def pool_gradient(attrs, shape, g, x=None):
 class Run:
     """One run of a Step or of a bare graph over `values`, which updates change."""
 
+    bounded = True  # the rate times the gradient of the outputs is kept short, as boards do
+
     def __init__(self, graph, values, step=None):
         self.graph, self.values = graph, values
         self.arena = Arena(step) if step is not None else None
@@ -234,6 +236,9 @@ class Run:
         shares = np.exp(shifted) / np.exp(shifted).sum()
         loss = -np.log(shares[int(label)])
         shares[int(label)] -= 1
+        if self.bounded:
+            most = max(1, np.abs(logits).max()) / 256
+            shares *= min(1, most / (RATE * np.abs(shares).max()))
         return (np.array(loss), shares.reshape(-1, 1, 1))
 
     def _keep(self, node, x):

@@ -14,7 +14,9 @@ from net_integers import Step
 
 from acclimate_host.compile.encode import encode
 from acclimate_host.model.build import Builder
+from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.losses import with_loss
 from acclimate_host.model.network import Network
 from acclimate_host.sparse.scheme import Scheme, full
 
@@ -55,10 +57,31 @@ def weights():
     return small(), Scheme(4, (("c0", 1), ("c1", 4), ("c2", 5), ("c3", 9))), "momentum16"
 
 
+def squared():
+    net = Builder("squared", (4, 2, 1))
+    graph = net.finish(net.dense("fc", net.conv("c0", net.x, 6), 3))
+    return graph, full(graph), "plain", ("huber", None, 0.5)
+
+
+def binary():
+    graph, scheme, optimizer, _ = squared()
+    return graph, scheme, optimizer, ("binary",)
+
+
+def same():
+    """An autoencoder."""
+    net = Builder("same", (8, 1, 1))
+    graph = net.finish(net.dense("fc", net.conv("c0", net.x, 3), 8))
+    return graph, full(graph), "wide", ("mse", "input")
+
+
 def vectors(case):
     """Return what a device test needs of one network."""
-    graph, scheme, optimizer = case()
+    graph, scheme, optimizer, *loss = case()
     network = values_for(graph, SEED)
+    if loss:
+        network = with_loss(network, *loss[0])
+        graph = network.graph
     step = step_of(graph, scheme)
     program, reference = (
         encode(step, network, optimizer),
@@ -66,7 +89,7 @@ def vectors(case):
     )
     random = np.random.default_rng(SEED)
     inputs = [sample(graph, random) for _ in range(STEPS)]
-    labels = [int(random.integers(3)) for _ in inputs]
+    labels = [label_of(loss[0] if loss else None, random) for _ in inputs]
     outputs = Int8Run(network)(np.stack(inputs))[network.output].reshape(STEPS, -1)
     shares = [reference(x, label) for x, label in zip(inputs, labels, strict=True)]
     values = {k: reference.values[k].astype(v.dtype) for k, v in network.values.items()}
@@ -82,6 +105,50 @@ def vectors(case):
         "TRAINED": encode(step, replace(network, values=values), optimizer).weights,
         "MOVED": reference.moved,
         "RAILS": reference.rails,
+    }
+
+
+def label_of(loss, random):
+    if loss is None:
+        return int(random.integers(3))
+    if loss == ("mse", "input"):
+        return None
+    if loss == ("binary",):
+        return tuple(random.integers(0, 2, 3).tolist())
+    return tuple(random.normal(0, 1, 3).round(2).tolist())
+
+
+def floating_loss(*loss):
+    """A float32 network with a loss: what a step does to the biases of its last layer."""
+    graph = squared()[0]
+    random = np.random.default_rng(SEED)
+    values = {
+        name: random.normal(0, 0.5, tensor.shape).astype(np.float32)
+        for name, tensor in graph.tensors.items()
+        if tensor.kind == "frozen"
+    }
+    network = with_loss(Network(graph, values), *loss)
+    program = encode(step_of(network.graph, Scheme(0)), network)
+    x = random.normal(0, 1, graph["x"].shape).astype(np.float32)
+    y = FloatRun(network).predict(x[None])[0]
+    target = np.array(label_of(loss, random), float)
+    if loss == ("binary",):
+        p = 1 / (1 + np.exp(-y))
+        value = -(target * np.log(p) + (1 - target) * np.log(1 - p)).mean()
+        gradient = (p - target) / 3
+    else:
+        value, gradient = ((y - target) ** 2).mean(), 2 * (y - target) / 3
+    bias = (values["fc.b"] - 0.1 * gradient).astype("<f4")
+    at, size = next((at, size) for name, at, size in program.parts if name == "fc.b")
+    return {
+        "PROGRAM": program.code,
+        "WEIGHTS": program.weights,
+        "RATE": 0.1,
+        "INPUT": np.ascontiguousarray(x.transpose(1, 2, 0)).tobytes(),
+        "TARGET": tuple(target.tolist()),
+        "LOSS": round(float(value), 6),
+        "BIAS_AT": at,
+        "BIAS": bias.tobytes()[:size],
     }
 
 
@@ -115,7 +182,8 @@ def _lines(value, indent):
 
 
 def text(case):
-    values = vectors(case) if case in (mlp, biases, pools, weights) else case()
+    whole = (mlp, biases, pools, weights, squared, binary, same)
+    values = vectors(case) if case in whole else case()
     lines = ["# SPDX-License-Identifier: MIT"]
     lines.append('"""Made by tests/host/net_vectors_source.py: a network and its results."""')
     for name, value in values.items():
@@ -136,6 +204,11 @@ CASES = {
     "biases": biases,
     "weights": weights,
     "pools": pools,
+    "squared": squared,
+    "binary": binary,
+    "same": same,
+    "float_binary": lambda: floating_loss("binary"),
+    "float_squared": lambda: floating_loss("mse"),
     "float": lambda: floating(small()),
     "float_pools": lambda: floating(pools()[0]),
 }

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Update containers: what they make, how small they are, and what is refused."""
 
+import functools
+
 import capsule_cases as cases
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acclimate.store import CapsuleError, Updater
-from acclimate.store.rangecoder import Decoder
+from acclimate.store.rangecoder import COPY, DATA, DIFF, HEAD_BYTES, Decoder
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import patch, smallest, update
 from acclimate_host.capsules.layout import UPDATE
@@ -17,6 +19,11 @@ from harness.errors import because
 
 BASE_WEIGHTS = cases.weights(700, 1)
 BASE = cases.capsule(1, BASE_WEIGHTS)
+
+
+@functools.cache
+def made(base, target):
+    return update(base, target)
 
 
 def fresh():
@@ -53,13 +60,13 @@ TARGETS = {
 @pytest.mark.parametrize("piece", [1, 37, 4000])
 def test_container_makes_the_target(name, piece):
     store = fresh()
-    apply(store, update(BASE, TARGETS[name]), piece)
+    apply(store, made(BASE, TARGETS[name]), piece)
     assert cases.active(cases.store(store.flash)) == TARGETS[name]
 
 
 @pytest.mark.case("E18")
 def test_tuned_weights_cost_much_less_than_the_capsule():
-    assert len(update(BASE, TARGETS["tuned"])) < 0.75 * len(TARGETS["tuned"])
+    assert len(made(BASE, TARGETS["tuned"])) < 0.75 * len(TARGETS["tuned"])
     assert smallest(BASE, TARGETS["tuned"]) != TARGETS["tuned"]
     assert smallest(BASE, TARGETS["other weights"]) == TARGETS["other weights"]
 
@@ -83,24 +90,66 @@ def test_forms_of_the_paper():
     assert len(one_range) < UPDATE.bytes + head_bytes(base) + 64
 
 
-@given(st.lists(st.integers(-128, 127), max_size=300), st.integers(0, 3))
-@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(-128, 127), min_size=1, max_size=300), st.integers(0, 3))
+@settings(max_examples=100, deadline=None)
 def test_differences_come_back_from_their_code(differences, shrink):
     differences = [int(d / 10**shrink) for d in differences]
-    stream = Encoder().stream(differences)
-    decoder = Decoder(len(stream) + 64)
-    decoder.input[: len(stream)] = stream
-    decoder.start()
+    encoder = Encoder()
+    encoder.differences(0, differences)
+    decoder, head = decoding(encoder.finish())
+    assert list(head[:3]) == [DIFF, len(differences), 0]
     for wanted in differences:
         before = decoder.at
         assert decoder.difference() == wanted
         assert decoder.at - before <= 23
 
 
+def decoding(stream):
+    decoder = Decoder(len(stream) + 128)
+    decoder.input[: len(stream)] = stream
+    decoder.start()
+    before = decoder.at
+    head = decoder.head()
+    assert decoder.at - before <= HEAD_BYTES
+    return decoder, head
+
+
+@given(st.integers(-(1 << 24), 1 << 24), st.integers(1, (1 << 21) - 1), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_heads_of_instructions_come_back(place, length, has_lanes):
+    encoder = Encoder(made=5, has_lanes=has_lanes)
+    encoder.copy(place, length)
+    _, head = decoding(encoder.finish())
+    way = 1 if place not in (0, 5) else 0 if place == 0 else 2
+    assert list(head[:3]) == [COPY, length, way]
+    assert way != 1 or head[3] == place
+
+
+def test_lengths_beyond_one_instruction_are_divided():
+    encoder = Encoder()
+    encoder.copy(0, (1 << 21) + 10)
+    decoder, head = decoding(encoder.finish())
+    assert head[1] == (1 << 21) - 1
+    head = decoder.head()
+    assert list(head[:3]) == [COPY, 11, 0]
+
+
+@pytest.mark.parametrize("has_lanes", [False, True])
+def test_plain_bytes_come_back_in_their_lanes(has_lanes):
+    encoder, text = Encoder(has_lanes=has_lanes), bytes(range(256)) * 2
+    encoder.copy(0, 3)
+    encoder.data(text)
+    decoder, _ = decoding(encoder.finish())
+    decoder.head()
+    out = bytearray(512)
+    assert decoder.block(b"", out, 0, 512, len(decoder.input), DATA) == 512
+    assert out == text
+
+
 @pytest.mark.case("E13")
 def test_every_flipped_bit_of_a_container_is_refused_and_the_base_stays():
     store = fresh()
-    container = update(BASE, TARGETS["tuned"])
+    container = made(BASE, TARGETS["tuned"])
     for at in range(len(container)):
         if at == 5:
             continue  # the form's name is for the reader
@@ -117,31 +166,35 @@ def crafted(code, target=None):
     import zlib
 
     target = target or TARGETS["tuned"]
-    good = update(BASE, target)
+    good = made(BASE, target)
     size = len(code).to_bytes(4, "little") + zlib.crc32(code).to_bytes(4, "little")
     return good[:8] + size + good[16 : 48 + head_bytes(target)] + code
 
 
-def three(value):
-    return value.to_bytes(3, "little")
+def coded(*steps):
+    """Return the stream of (method of Encoder, arguments)."""
+    encoder = Encoder(head_bytes(TARGETS["tuned"]))
+    for name, *arguments in steps:
+        getattr(encoder, name)(*arguments)
+    return encoder.finish()
+
+
+BODY = len(TARGETS["tuned"]) - head_bytes(TARGETS["tuned"])
 
 
 @pytest.mark.case("E12")
 @pytest.mark.parametrize(
     "code,reason",
     [
-        (b"\x00", "patch"),
-        (b"\x04", "patch"),
-        (b"\x01" + three(0) + three(0), "patch"),
-        (b"\x01" + three(10) + three(len(BASE) - 9), "patch"),
-        (b"\x01" + three(0xFFFFFF) + three(0), "oversized"),
-        (b"\x02" + three(0xFFFFFF), "oversized"),
-        (b"\x03" + three(5) + three(0xFFFFFF) + three(0), "patch"),
-        (b"\x03" + three(8) + three(200) + three(100) + bytes(100), "patch"),
-        (b"\x03" + three(8) + three(200) + three(30) + bytes(8), "truncated"),
-        (b"\x01" + three(100) + three(100), "truncated"),
-        (b"", "truncated"),
-        (b"\x01" + three(10), "truncated"),
+        (coded(("copy", len(BASE) - 9, 10)), "patch"),
+        (coded(("copy", -1, 10)), "patch"),
+        (coded(("differences", len(BASE) - 4, [0] * 5)), "patch"),
+        (coded(("copy", 0, 0xFFFFFF)), "oversized"),
+        (coded(("copy", 0, BODY + 1)), "oversized"),
+        (coded(("data", bytes(BODY + 1))), "oversized"),
+        (coded(("copy", 0, BODY)) + b"more", "patch"),
+        (coded(("copy", 0, BODY)), "integrity"),
+        (coded(("copy", 100, 50), ("copy", 120, BODY - 50)), "integrity"),
     ],
 )
 def test_crafted_instructions_are_refused_by_name(code, reason):
@@ -153,10 +206,20 @@ def test_crafted_instructions_are_refused_by_name(code, reason):
 
 
 @pytest.mark.case("E12")
+@pytest.mark.parametrize("kept", [0, 3, 40])
+def test_an_update_that_ends_early_is_truncated(kept):
+    store = fresh()
+    container = made(BASE, TARGETS["tuned"])
+    with pytest.raises(CapsuleError, check=because("truncated")):
+        apply(store, container[: 48 + head_bytes(BASE) + kept])
+    assert cases.active(store) == BASE
+
+
+@pytest.mark.case("E12")
 def test_bytes_after_the_last_instruction_are_refused():
     store = fresh()
     with pytest.raises(CapsuleError, check=because("oversized")):
-        apply(store, update(BASE, TARGETS["tuned"]) + b"\0")
+        apply(store, made(BASE, TARGETS["tuned"]) + b"\0")
     assert cases.active(store) == BASE
 
 
@@ -184,7 +247,7 @@ class Counts(NorFlash):
 @pytest.mark.parametrize("page", [64, 256])
 def test_update_that_a_reset_ended_goes_on_at_the_page_it_had_reached(name, page):
     pages = 2 + 2 * -(-1024 // page)
-    container, target = update(BASE, TARGETS[name]), TARGETS[name]
+    container, target = made(BASE, TARGETS[name]), TARGETS[name]
     for written in range(2 * page, len(target), 97):
         flash = Counts(pages * page, page)
         cases.store(flash).swap_capsule(BASE)

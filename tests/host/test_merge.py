@@ -96,7 +96,7 @@ def test_a_name_that_a_module_does_not_define_is_refused(room):
 def test_a_face_lists_only_what_is_in_other_files():
     faces = [node for node in ast.parse(TOGETHER.merged("svm")).body if merge._is_face(node)]
     names = ast.literal_eval(faces[0].value)
-    assert names == {"SmallSVM": "acclimate._svm_small"}
+    assert names == {"PassiveAggressive": "acclimate._svm_online"}
 
 
 def test_a_program_imports_from_the_files():

@@ -12,7 +12,7 @@ from acclimate_host import paths
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.build import Builder
 from acclimate_host.model.int8 import Int8Run
-from acclimate_host.model.network import with_loss
+from acclimate_host.model.losses import with_loss
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse import compare

@@ -90,7 +90,7 @@ def test_the_page_from_pytorch_leads_to_a_net_that_learns(torch_page, capsys, mo
     ]
     assert net.evaluate(samples) > 0.5
     with pytest.raises(ValueError, check=naming(3, "nan")):
-        net.quantize([0.0, 0.0, 0.0, float("nan")], x)
+        net.quantize([0.0, 0.0, 0.0, float("nan")] + [0.0] * (net.input_bytes - 4), x)
 
 
 @pytest.mark.parametrize("module", [build, factors, small])

@@ -11,7 +11,8 @@ from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import training_step
 from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.import_onnx import import_onnx
-from acclimate_host.model.network import as_bytes, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import as_bytes
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.contribution import trainable
 from acclimate_host.sparse.scheme import Scheme

@@ -14,7 +14,8 @@ from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_onnx import import_onnx
 from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.model.int8 import Int8Run
-from acclimate_host.model.network import as_bytes, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import as_bytes
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme, full
 from acclimate_host.twin import net as twin_net

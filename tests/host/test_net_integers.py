@@ -52,8 +52,7 @@ def net_class():
 
 def open_net(net_class, program, seed=1):
     net = net_class(bytearray(program.code), program.weights, seed=seed)
-    net._put(STATE.offset("rate_mantissa"), RATE[0])
-    net._put(STATE.offset("rate_exponent"), RATE[1] & 0xFFFFFFFF)
+    net.set_rate(*RATE)
     return net
 
 
@@ -221,7 +220,7 @@ def test_a_changed_format_has_another_number():
         line for line in program_format.c_header().splitlines(True) if "NET_FORMAT " not in line
     )
     found = program_format.FORMAT, hashlib.sha256(text.encode()).hexdigest()[:16]
-    assert found == (4, "dba4b4bc88cabc2d"), "raise FORMAT, then put both here"
+    assert found == (5, "3eb12a4aed55acce"), "raise FORMAT, then put both here"
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

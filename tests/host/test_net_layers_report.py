@@ -13,7 +13,8 @@ from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, inference_step
 from acclimate_host.model.build import Builder
 from acclimate_host.model.int8 import Int8Run
-from acclimate_host.model.network import Network, as_bytes, clamp_limits, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import Network, as_bytes, clamp_limits
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import full
 from acclimate_host.twin import net as twin_net

@@ -81,6 +81,8 @@ class Sided(net_reference.Run):
     the two differ.
     """
 
+    bounded = False
+
     def __init__(self, graph, values, sums, monkeypatch):
         self.sums, self.margins, clamp = sums, {}, net_reference.clamp
 
@@ -107,6 +109,7 @@ def test_a_step_goes_down_the_real_gradient(seed, monkeypatch):
     step = step_of(network.graph, full(network.graph))
     rate = scaled(RATE)
     reference = Step(step, network, rate, seed + 1, "wide")
+    reference.bounded = False  # what the direction is, not how far
     random, total, wanted = np.random.default_rng(seed), {}, {}
     for _ in range(6):
         x = random.integers(-100, 100, graph["x"].shape).astype(np.int8)

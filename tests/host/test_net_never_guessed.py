@@ -17,8 +17,8 @@ from acclimate_host.model.import_sklearn import import_mlp
 from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.model.importing import ModelImportError
 from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.losses import with_loss
 from acclimate_host.model.mlperf_tiny import network_graph
-from acclimate_host.model.network import with_loss
 from acclimate_host.model.seeded import seeded_network
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.scheme import Scheme

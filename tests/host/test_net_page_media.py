@@ -187,9 +187,7 @@ def gathered(program, kind, samples, pager=None):
     net._put(_GATHER, 0)
     for i, x in enumerate(samples):
         net.train_step(x, i % 2)
-    layout = program.layout
-    at = layout.offsets["state"]
-    size = program.field("kept_bytes")
+    at, size = program.field("state"), program.field("kept_bytes")
     assert bytes(net.weights()) == program.weights
     return bytes(net._arena[at : at + size])
 

@@ -17,7 +17,8 @@ from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_sklearn import import_mlp
 from acclimate_host.model.int8 import Int8Run, accuracy
-from acclimate_host.model.network import Network, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import Network
 from acclimate_host.model.quantize import quantize
 from harness.errors import naming
 

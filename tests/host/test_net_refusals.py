@@ -59,7 +59,7 @@ def core_with(tmp_path, old, new):
 @pytest.mark.parametrize(
     "old, new, where",
     [
-        ("#define NET_FORMAT 4\n", "#define NET_FORMAT 1\n", "open"),
+        ("#define NET_FORMAT 5\n", "#define NET_FORMAT 1\n", "open"),
         ("#define NET_OP_CONV 1\n", "#define NET_OP_CONV 30\n", "predict"),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_program_of_another_release_is_named(case):
     program, _, _ = case
     old = bytearray(program.code)
     old[4] = 1
-    assert refused(Net, bytes(old), program.weights) == "program: format 1; this release runs 4"
+    assert refused(Net, bytes(old), program.weights) == "program: format 1; this release runs 5"
 
 
 @pytest.mark.parametrize("has_binascii", [True, False])
@@ -115,7 +115,7 @@ def test_labels_inputs_and_arenas_out_of_range(case, native):
         assert "x: expected" in refused(net.train_step, wrong, 0)
     for rate in (-0.1, float("nan"), float("inf"), 1 << 41):
         assert "rate: expected" in refused(net.set_rate, rate)
-    for momentum in (-1, 257):
+    for momentum in (-1, 1.01, 230, 256, float("nan")):
         assert "momentum: expected" in refused(net.set_momentum, momentum)
     assert bytes(net._arena) == before
     short = bytearray(program.arena_bytes - 1)
@@ -133,6 +133,7 @@ def test_outputs_come_as_the_real_numbers_that_they_mean(case):
     wanted = network.real_output(np.frombuffer(bytes(net.outputs()), np.int8))
     assert net.real_outputs() == pytest.approx(wanted, rel=1e-6)
     assert net.best() == int(np.argmax(wanted))
+    net.set_rate(0.05)
     assert sum(1 for _ in net.train([(x, 0)], budget=0)) > 1  # as 1: it always goes on
 
 

@@ -92,23 +92,15 @@ def test_integer_storage_takes_integer_rows():
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda X, y: sklearn_svm.SVR().fit(X, y), "SVR"),
+        (lambda X, y: sklearn_svm.NuSVC().fit(X, y), "NuSVC"),
         (lambda X, y: sklearn_svm.SVC(kernel="sigmoid").fit(X, y), "sigmoid"),
-        (lambda X, y: sklearn_svm.LinearSVC().fit(X, y), "one against"),
-        (lambda X, y: sklearn_svm.SVC().fit(X, y + 0.5 > 1), "labels"),
-        (lambda X, y: sklearn_svm.SVC().fit(X, y + 300), "labels"),
+        (lambda X, y: sklearn_svm.SVC().fit(X, (y + 1) << 40), "labels"),
     ],
 )
 def test_other_models_are_refused_with_a_list_of_what_is_supported(make, words):
     X, y = load_iris(return_X_y=True)
-    try:
-        fitted = make(X, y)
-    except ValueError:
-        pytest.skip("scikit-learn refuses it already")
-    if words == "labels" and fitted.classes_.dtype == bool:
-        fitted.classes_ = np.array(["no", "yes"])
-    with pytest.raises(ModelImportError, match="expected"):
-        import_svm(fitted)
+    with pytest.raises(ModelImportError, check=naming("expected", words)):
+        import_svm(make(X, y))
 
 
 def test_an_unfitted_model_is_refused():

@@ -11,7 +11,8 @@ from acclimate_host.connect.install import install
 
 KB = 1024
 
-# Fill the heap to the end, then give back every other block: enough bytes, in small pieces.
+# Fill the heap to the end, then give back every other block: enough bytes, in small pieces. The
+# first blocks stay: they may lie beside what was free before.
 _PIECES = """
 import gc
 gc.collect()
@@ -19,7 +20,7 @@ _hold = []
 try:
     while True: _hold.append(bytearray(3000))
 except MemoryError: pass
-for _i in range({left} // 3000): _hold[2 * _i] = None
+for _i in range({left} // 3000): _hold[20 + 2 * _i] = None
 gc.collect()
 """
 

@@ -269,7 +269,7 @@ def test_predicting_leaves_eight_kilobytes_of_the_32_kb_board():
         install.install(board, ["svm.small"], yes=True)
         board.soft_reset()
         free = board.exec(
-            "import gc\nfrom acclimate.svm import SmallSVM\nm = SmallSVM()\n"
+            "import gc\nfrom acclimate.svm import SVM\nm = SVM(small=True)\n"
             "X = bytearray((0, 1, 2, 7, 8, 9))\nm.fit(X, bytes((3, 3, 3, 5, 5, 5)))\n"
             "print(m.predict(bytearray((8,))))\ngc.collect()\nprint(gc.mem_free())",
         ).split()

@@ -58,21 +58,23 @@ static void comparison(const uint8_t *data, size_t n) {
     free(b);
 }
 
-/* As device/acclimate/delta.py uses it: windows of input, blocks of output. */
-static void differences(const uint8_t *data, size_t n) {
+#define HEADS_MAX 64
+
+/* As device/acclimate/store/delta.py uses it: windows of input, blocks of output. */
+static void instructions(const uint8_t *data, size_t n) {
     if (n < 6) {
         return;
     }
-    uint32_t total = 1u + data[0], window = 28 + data[1] % 100;
+    uint32_t total = 1u + data[0], window = 60 + data[1] % 100;
     const uint8_t *code = data + 2;
     size_t have = n - 2, taken = 0, fill = 0;
-    uint8_t *input = malloc(window), *out = malloc(total), *base = malloc(total);
+    uint8_t *input = malloc(window), *out = calloc(total, 1), *base = malloc(total);
     for (uint32_t i = 0; i < total; i++) {
         base[i] = (uint8_t)(i * 7 + data[i % n]);
     }
     rc_state s;
-    rc_reset(&s);
-    uint32_t at = 0, k = 0;
+    int32_t heads[4 * HEADS_MAX] = {0}, wanted_heads[4 * HEADS_MAX] = {0};
+    uint32_t at = 0, k = 0, end = 0, count = 0;
     int started = 0;
     while (k < total) {
         memmove(input, input + at, fill - at);
@@ -87,15 +89,29 @@ static void differences(const uint8_t *data, size_t n) {
             at = 4;
             started = 1;
         }
-        uint32_t end = k + 64 < total ? k + 64 : total, next;
-        next = rc_block(&s, input, window, &at, base, out, k, end);
+        if (k == end) {
+            if (count == HEADS_MAX) {
+                break;
+            }
+            int32_t *head = heads + 4 * count++;
+            uint32_t used = rc_head(&s, input + at, head);
+            CHECK(used <= RC_HEAD_BYTES);
+            at += used;
+            if (head[0] != RC_COPY) {
+                end = k + ((uint32_t)head[1] < total - k ? (uint32_t)head[1] : total - k);
+            }
+            continue;
+        }
+        uint32_t kind = (uint32_t)heads[4 * (count - 1)], next;
+        next = rc_block(&s, input, window, &at, base, out, k, end, kind);
         CHECK(next >= k && next <= end && at <= window);
         CHECK(next > k || at > 0);
         k = next;
     }
-    uint8_t *wanted = malloc(total);
-    reference_differences(code, have, base, wanted, total);
+    uint8_t *wanted = calloc(total, 1);
+    reference_instructions(code, have, base, wanted, total, wanted_heads, HEADS_MAX);
     CHECK(!memcmp(out, wanted, total));
+    CHECK(!memcmp(heads, wanted_heads, sizeof(heads)));
     free(wanted);
     free(input);
     free(out);
@@ -119,7 +135,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    static void (*const functions[3])(const uint8_t *, size_t) = {sums, comparison, differences};
+    static void (*const functions[3])(const uint8_t *, size_t) = {sums, comparison, instructions};
     if (!n) {
         return 0;
     }

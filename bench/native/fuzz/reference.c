@@ -112,57 +112,126 @@ static int split(interval *v, uint64_t below) {
     return upper;
 }
 
+/* A chance is a 0's in 1/4096; it moves by a share that falls with its uses. */
 typedef struct {
-    uint32_t zero; /* chance of a 0 in 1/32768 */
+    uint32_t zero;
     int uses;
 } chance;
 
 static int bit(interval *v, chance *c) {
-    static const int last_use[] = {1, 4, 10, 22, 47};
-    int speed = 2;
-    for (int i = 0; i < 5; i++) {
-        speed += c->uses > last_use[i];
+    static const int speeds[16] = {2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6};
+    uint64_t below = (v->width >> 12) * c->zero;
+    uint64_t width = v->offset >= below ? v->width - below : below;
+    int one = v->offset >= below, speed = speeds[c->uses];
+    c->zero = one ? c->zero - (c->zero >> speed) : c->zero + ((4096 - c->zero) >> speed);
+    if (c->uses < 9) {
+        c->uses++;
+    } else if (c->uses < 15) {
+        c->uses += (width >> 12) % 4 == 0;
     }
-    int one = split(v, (v->width >> 15) * c->zero);
-    c->zero = one ? c->zero - (c->zero >> speed) : c->zero + ((32768 - c->zero) >> speed);
-    c->uses += c->uses < 48;
+    split(v, below);
     return one;
 }
 
-void reference_differences(const uint8_t *code, size_t have, const uint8_t *base, uint8_t *out,
-    size_t total) {
+static int even(interval *v) {
+    v->width &= ~1ull; /* both halves are the smaller one */
+    return split(v, v->width / 2);
+}
+
+typedef struct {
+    chance sets[8][16], kind[3][2], same[3], back, sign, low[16], high[12], length[3][11];
+    chance top[4][16], bottom[4][16];
+} chances;
+
+static uint32_t number(interval *v, chance *c, int most) {
+    int bits = 0;
+    while (bits < 20 && bit(v, &c[bits < most ? bits : most - 1])) {
+        bits++;
+    }
+    uint32_t value = 1;
+    for (int i = 0; i < bits; i++) {
+        value = value * 2 + even(v);
+    }
+    return value;
+}
+
+static int difference(interval *v, chances *all, int *near) {
     static const int limits[7] = {6, 16, 28, 40, 58, 88, 144};
-    chance chances[8][16];
-    for (int i = 0; i < 128; i++) {
-        chances[i / 16][i % 16] = (chance){16384, 0};
+    int set = 0, size = 0, negative = 0;
+    while (set < 7 && *near >= limits[set]) {
+        set++;
+    }
+    chance *c = all->sets[set];
+    if (bit(v, c)) {
+        negative = bit(v, c + 1);
+        size = 1;
+        while (size < 15 && bit(v, c + 1 + size)) {
+            size++;
+        }
+        if (size == 15) {
+            int more = 0;
+            for (int i = 0; i < 7; i++) {
+                more = more * 2 + even(v);
+            }
+            size += more;
+        }
+    }
+    *near = *near - *near / 4 + 16 * (size < 15 ? size : 15);
+    return negative ? -size : size;
+}
+
+static int half(interval *v, chance *tree) {
+    int node = 1;
+    for (int i = 0; i < 4; i++) {
+        node = node * 2 + bit(v, &tree[node]);
+    }
+    return node - 16;
+}
+
+static int32_t jump(interval *v, chances *all) {
+    int negative = bit(v, &all->sign), node = 1, low = 0;
+    for (int i = 0; i < 4; i++) {
+        int one = bit(v, &all->low[node]);
+        low += one << i;
+        node = node * 2 + one;
+    }
+    int32_t way = (int32_t)(16 * (number(v, all->high, 12) - 1)) + low;
+    return negative ? -way : way;
+}
+
+void reference_instructions(const uint8_t *code, size_t have, const uint8_t *base, uint8_t *out,
+    size_t total, int32_t *heads, size_t heads_max) {
+    chances all;
+    for (size_t i = 0; i < sizeof(all) / sizeof(chance); i++) {
+        ((chance *)&all)[i] = (chance){2048, 0};
     }
     interval v = {code, have, 0, 0, (1u << 30) - 1};
     for (int i = 0; i < 4; i++) {
         v.offset = v.offset << 8 | (i ? next(&v) : next(&v) & 63);
     }
-    int near = 0;
-    for (size_t k = 0; k < total; k++) {
-        int set = 0, size = 0, negative = 0;
-        while (set < 7 && near >= limits[set]) {
-            set++;
+    int near = 0, last = 0, has_lanes = even(&v);
+    size_t k = 0, lane = 0;
+    for (size_t i = 0; k < total && i < heads_max; i++) {
+        int kind = bit(&v, &all.kind[last][0]) ? bit(&v, &all.kind[last][1]) ? 3 : 1 : 2;
+        uint32_t length = number(&v, all.length[kind - 1], 11);
+        int32_t way = 0, far = 0;
+        if (kind != 2 && bit(&v, &all.same[last])) {
+            way = bit(&v, &all.back) ? 2 : 1;
+            far = way == 1 ? jump(&v, &all) : 0;
         }
-        chance *c = chances[set];
-        if (bit(&v, c)) {
-            negative = bit(&v, c + 1);
-            size = 1;
-            while (size < 15 && bit(&v, c + 1 + size)) {
-                size++;
-            }
-            if (size == 15) {
-                int more = 0;
-                for (int i = 0; i < 7; i++) {
-                    v.width &= ~1ull; /* both halves are the smaller one */
-                    more = more * 2 + split(&v, v.width / 2);
-                }
-                size += more;
+        last = kind - 1;
+        memcpy(heads + 4 * i, (int32_t[4]){kind, (int32_t)length, way, far}, 16);
+        for (uint32_t j = 0; j < length && (kind == 1 || k < total); j++, lane = (lane + 1) % 4) {
+            if (kind == 1) {
+                lane = (lane + length - 1) % 4;
+                j = length - 1;
+            } else if (kind == 2) {
+                int high = half(&v, all.top[has_lanes ? lane : 0]);
+                out[k++] = (uint8_t)(16 * high + half(&v, all.bottom[has_lanes ? lane : high / 4]));
+            } else {
+                out[k] = (uint8_t)(base[k] + difference(&v, &all, &near));
+                k++;
             }
         }
-        near = near - near / 4 + 16 * (size < 15 ? size : 15);
-        out[k] = (uint8_t)(base[k] + (negative ? -size : size));
     }
 }

@@ -8,7 +8,7 @@
 
 uint32_t reference_crc32(const uint8_t *data, size_t n); /* before the last inversion */
 void reference_sha256(const uint8_t *data, size_t n, uint8_t *digest);
-void reference_differences(const uint8_t *code, size_t have, const uint8_t *base, uint8_t *out,
-    size_t total);
+void reference_instructions(const uint8_t *code, size_t have, const uint8_t *base, uint8_t *out,
+    size_t total, int32_t *heads, size_t heads_max);
 
 #endif

@@ -41,10 +41,15 @@ class FloatNet(Net):
             raise NetError("float32: _net_f32_train is not installed: install again")
         self._trainer = _native.load("net_f32_train") or self._native
 
-    def set_rate(self, rate, exponent=0):
-        """Set the learning rate to rate * 2**exponent."""
-        if self._trainer is None and self._end > self._until:
-            self._load_trainer()
+    def _load_rare(self):
+        found = _native.load("net_f32_rare")
+        if found is None:
+            raise NetError("float32: _net_f32_rare is not installed: install again --with float32")
+        return found
+
+    def _put_rate(self, rate, exponent=0):
+        if not 0 <= rate < 1 << 40:
+            raise NetError("rate: expected a number from 0 to 2**40, got %s" % rate)
         struct.pack_into("<f", self._arena, self._state + _S_RATE_MANTISSA, rate * 2.0**exponent)
 
     def outputs(self):
@@ -76,8 +81,14 @@ class FloatNet(Net):
         return int(255 / total + 0.5) if total > 0 else 0
 
     def quantize(self, values, out):
-        """Store real values into a buffer of `input_bytes`."""
+        """Store real values into a buffer of `input_bytes`.
+
+        :raises NetError: where values or bytes are not as many as inputs, or are not finite
+        """
+        self._check_count(values, out, 4)
         for i, value in enumerate(values):
+            if not -3.5e38 < value < 3.5e38:
+                raise NetError("values: number %d is %s; expected a finite one" % (i, value))
             struct.pack_into("<f", out, 4 * i, value)
         return out
 

@@ -37,11 +37,12 @@ _OP_PAGE_OUT = const(24)
 _OP_PAGE_IN = const(25)
 _OP_PAGE_KEEP = const(27)
 _OP_FREE = const(26)
+_OP_RARE = const(28)
 _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
-_COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000005060d1307050d1303030203")
+_COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000006060d1307050d13030302030a0904")
 # program: end
 
 
@@ -56,6 +57,14 @@ def requantize(x, m, shift):
         mask = (1 << -shift) - 1
         x = (x >> -shift) + ((x & mask) > (mask >> 1) + (x < 0))
     return x
+
+
+def even(x, s):
+    """x / 2**s to the nearest, halves to even."""
+    if s == 0:
+        return x
+    down, rest, half = x >> s, x & (1 << s) - 1, 1 << (s - 1)
+    return down + (rest > half or (rest == half and down & 1 == 1))
 
 
 class Run:
@@ -257,6 +266,10 @@ class Run:
             for i in range(3):
                 self.par[6 + i] = v[i]
             return True
+        elif op >= _OP_RARE:
+            from acclimate.net.rare import rare
+
+            rare(self, op, v)
         elif op != _OP_FREE:
             from acclimate.net.training import train_step
 

@@ -5,6 +5,7 @@
     >>> net = Net(program, weights)             # bytes that the host compiled
     >>> net.predict(x)                          # x: input_bytes stored values (int8)
     3
+    >>> net.set_rate(0.02)
     >>> for done in net.train(samples):         # (x, label) pairs
     ...     pass
     >>> store.save(net.weights())               # what it learned, as a capsule of its own
@@ -29,9 +30,10 @@ except ImportError:
 
 
 # program: begin
-_FORMAT = const(4)
+_FORMAT = const(5)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
+_P_OPTIMIZER = const(6)
 _P_INPUT_ZERO = const(7)
 _P_ARENA_BYTES = const(8)
 _P_CONSTANTS = const(12)
@@ -62,7 +64,16 @@ _S_SHARE = const(20)
 _S_RAILS = const(24)
 _S_MOVED = const(28)
 _S_DEAD = const(32)
+_OPT_MOMENTUM16 = const(1)
+_OPT_MOMENTUM8 = const(2)
+_OPT_ACCUMULATE = const(3)
+_OP_LOSS = const(16)
+_OP_MAX_POOL_GRADIENT = const(23)
 _OP_PAGE_IN = const(25)
+_OP_RARE = const(28)
+_NEEDS_ALL = const(1)
+_NEEDS_RARE = const(2)
+_NEEDS_TARGET = const(4)
 _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
@@ -169,8 +180,11 @@ class Net:
         self._par, self._views = array("i", [0] * 9), {}
         self._until = _number(program, _P_FORWARD, 2)
         self._end = self._until + _number(program, _P_TRAINING, 2)
-        self._native = self._trainer = None
-        self._load(self._end > self._until, program[_P_NEEDS])
+        self._native = self._trainer = self._target = None
+        needs = program[_P_NEEDS]
+        self._load(self._end > self._until, needs & _NEEDS_ALL)
+        if needs & _NEEDS_RARE:
+            self._load_rare()  # here, so that no step has to
         self._state = _number(program, _P_STATE)
         self._output, self._classes = _number(program, _P_OUTPUT), _number(program, _P_OUTPUTS, 2)
         self.input_bytes = _number(program, _P_INPUT_BYTES)
@@ -178,6 +192,8 @@ class Net:
         self.input = self._arena[at - 1 : at - 1 + self.input_bytes] if at else None
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
+        self._kept_bytes = _number(program, _P_KEPT_BYTES)
+        self._group = 1
         if program[_P_DTYPE] != self._dtype:
             raise NetError("program: float32 runs in acclimate.net.float32.FloatNet, int8 in Net")
         status = self._native.run(program, self._arena, b"", self._par)
@@ -187,6 +203,10 @@ class Net:
                 "release: install again"
             )
         self.reset(weights, seed)
+        if needs & _NEEDS_TARGET:
+            from acclimate.net.targets import Target
+
+            self._target = Target(self)
 
     def _load(self, trains, needs):
         """Load the module that predicts; where one does all, a program that trains takes that."""
@@ -201,14 +221,36 @@ class Net:
         elif self._trainer is self._native:
             self._trainer = _interpreter()
 
+    def _load_rare(self):
+        """Return the module of the rarer instructions, None for pure Python."""
+        return _native.load("net_rare")
+
+    def _other(self):
+        """Return the module that has the instruction at which another one stopped."""
+        op = self._program[_P_BYTES + self._par[_AT]]
+        if op >= _OP_RARE:
+            rare = self._load_rare()
+            if rare is None:
+                self._par[_BUDGET] = 1  # behind it the native modules go on
+                rare = _interpreter()
+            return rare
+        if not _OP_LOSS <= op <= _OP_MAX_POOL_GRADIENT:
+            return self._native
+        if self._trainer is None or self._trainer is self._native:
+            self._load_trainer()
+        return self._trainer
+
     # ---- state -----------------------------------------------------------------------------
 
     def reset(self, weights, seed=1):
-        """Start from these weights with a clean state of optimizer, windows and draws."""
+        """Start from these weights with a clean state of optimizer, windows and draws.
+
+        The learning rate is to be set again, unless the weights bring it: `save`.
+        """
         arena, program, at = self._arena, self._program, self._state
-        for i in range(at, at + _number(program, _P_KEPT_BYTES)):
+        for i in range(at, at + self._kept_bytes):
             arena[i] = 0
-        self.load(weights)
+        self._schedule, self._steps, self._is_ready = None, 0, False
         self._put(_S_SEED, seed or 1)
         self._put(_S_MOMENTUM, 230)
         self._put(_S_MOVE, 1)
@@ -220,25 +262,40 @@ class Net:
             n, at = _operand(program, at)
             for i in range(n):
                 arena[to + i] = program[constants + start + i]
+        self.load(weights)
 
     def load(self, source):
-        """Take weights: what `weights` gave, a capsule's section, or those of a Store's model."""
+        """Take weights: what `weights` gave, a capsule's section, or those of a Store's model.
+
+        With the optimizer's state behind them training goes on as if it had not stopped.
+        """
         is_store = hasattr(source, "section")
         size = source.section(_SEC_WEIGHTS)[1] if is_store else len(source)
-        if size != self.weights_bytes:
+        view = self.weights(size > self.weights_bytes)
+        if size != len(view):
             raise NetError("weights: expected %d bytes, got %d" % (self.weights_bytes, size))
         if is_store:
-            source.readinto(_SEC_WEIGHTS, 0, self.weights())
+            source.readinto(_SEC_WEIGHTS, 0, view)
         elif size:
-            self.weights()[:] = source
+            view[:] = source
+        self._is_ready = self._is_ready or size > self.weights_bytes
 
-    def weights(self):
-        """Return what training changes, as a view of `weights_bytes` in the arena."""
-        return self._arena[self._weights_at : self._weights_at + self.weights_bytes]
+    def weights(self, optimizer=False):
+        """Return what training changes, as a view of `weights_bytes` in the arena.
 
-    def save(self, store):
-        """Save what was trained as a capsule of its own (acclimate.store); False: no change."""
-        return store.save(self.weights())
+        :param optimizer: with the state of optimizer, rate and draws behind it
+        """
+        until = self._weights_at + self.weights_bytes
+        if optimizer:
+            until = self._state + self._kept_bytes
+        return self._arena[self._weights_at : until]
+
+    def save(self, store, optimizer=False):
+        """Save what was trained as a capsule of its own (acclimate.store); False: no change.
+
+        :param optimizer: with its state: training goes on where it was after a restart
+        """
+        return store.save(self.weights(optimizer))
 
     def _put(self, field, value):
         at = self._state + field
@@ -263,19 +320,48 @@ class Net:
         """How many updates were left out since `reset` because their channel has no scale."""
         return self._get(_S_DEAD)
 
-    def set_rate(self, rate, exponent=None):
-        """Set the learning rate: a number, or rate * 2**exponent with both integers."""
+    def set_rate(self, rate, exponent=0):
+        """Set the learning rate: a number, or rate * 2**exponent with both integers.
+
+        :param rate: or a schedule: a function of how many steps are done, asked before each one
+
+        >>> net.set_rate(lambda step: 0.05 * 0.999**step)      # doctest: +SKIP
+        """
         if self._trainer is None and self._end > self._until:
             self._load_trainer()  # here, so that no step has to
-        mantissa, exponent = _mantissa(rate, exponent or 0)
+        self._schedule = rate if callable(rate) else None
+        if self._schedule is None:
+            self._put_rate(rate, exponent)
+        self._is_ready = True
+
+    def _put_rate(self, rate, exponent=0):
+        mantissa, exponent = _mantissa(rate, exponent)
         self._put(_S_RATE_MANTISSA, mantissa)
         self._put(_S_RATE_EXPONENT, exponent)
 
     def set_momentum(self, momentum):
-        """Set the momentum in 1/256, 0 to 256 (a program compiled with momentum)."""
-        if not 0 <= momentum <= 256:
-            raise NetError("momentum: expected 0 to 256 (in 1/256), got %s" % momentum)
-        self._put(_S_MOMENTUM, int(momentum))
+        """Set the momentum, 0 to 1; 0.9 where it is not set. Stored in 1/256.
+
+        :raises NetError: also for a program that was not compiled with momentum
+        """
+        if not 0 <= momentum <= 1:
+            raise NetError("momentum: expected 0 to 1, got %s" % momentum)
+        if not _OPT_MOMENTUM16 <= self._program[_P_OPTIMIZER] <= _OPT_MOMENTUM8:
+            raise NetError("momentum: compile the program with --optimizer momentum16")
+        self._put(_S_MOMENTUM, int(256 * momentum + 0.5))
+
+    def set_group(self, steps):
+        """Move weights once in so many training steps, by the sum of their gradients.
+
+        A group begins with the next step. Divide the rate by `steps` for their mean.
+
+        :raises NetError: for a program that was not compiled with --optimizer accumulate
+        """
+        if self._program[_P_OPTIMIZER] != _OPT_ACCUMULATE:
+            raise NetError("group: compile the program with --optimizer accumulate")
+        if not isinstance(steps, int) or steps < 1:
+            raise NetError("group: expected a whole number of steps from 1 on, got %s" % steps)
+        self._group, self._steps = steps, 0
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -306,9 +392,11 @@ class Net:
         scale, zero = self._scale(_P_OUTPUT_SCALE), _signed(self._program[_P_OUTPUT_ZERO])
         return [(_signed(byte) - zero) * scale for byte in self.outputs()]
 
-    def train_step(self, x, label):
+    def train_step(self, x, label=None):
         """Learn from one sample; return the share that `label` had, in 1/32768.
 
+        :param label: a class; with another loss than cross-entropy a number or 0 and 1 for each
+            output, and none where the target is the input. What returns is then no share: `loss`
         :raises NetError: when the loss is not finite; the weights are then as they were
         """
         self._begin_training(x, label)
@@ -316,23 +404,58 @@ class Net:
             pass
         return self._get(_S_SHARE)
 
-    def train(self, samples, budget=_ALL):
+    def loss(self):
+        """Return the loss of the latest training step as a real number."""
+        from acclimate.net.targets import loss
+
+        return loss(self)
+
+    def anomaly_score(self, x):
+        """Return how badly the network gives back its input: the mean squared error.
+
+        It is in real units, squared, and small for what the network has learned to give back.
+
+        :param x: one input, as `predict` takes it
+        :raises NetError: where outputs and inputs differ in number
+        """
+        from acclimate.net.targets import anomaly_score
+
+        return anomaly_score(self, x)
+
+    def train(self, samples, budget=_ALL, replay=None, old=1):
         """Learn from (x, label) pairs; yields how many are done, after each `budget` instructions.
 
         Leaving the loop early leaves weights that predict.
 
         :param budget: instructions (layers) from one yield to the next
+        :param replay: an acclimate.reservoir.Reservoir of `input_bytes` a row, against
+            forgetting: each sample is followed by `old` rows drawn from it by chance. What it
+            is to remember is offered to it before: ``replay.offer(x, label, 0)``
         """
-        done = 0
+        done, turns = 0, 1
+        if replay is not None:
+            if self._target is not None or replay.width != self.input_bytes:
+                raise NetError("replay: expected classes, and rows of %d bytes" % self.input_bytes)
+            turns, row = old + 1, bytearray(self.input_bytes)
         for x, label in samples:
-            self._begin_training(x, label)
-            while self._run(x, max(1, budget)):
-                yield done
+            for turn in range(turns):
+                given, known = x, label
+                if turn:
+                    if not replay.count:
+                        break
+                    given, known = row, replay.predictions[replay.draw(row)]
+                self._begin_training(given, known)
+                while self._run(given, max(1, budget)):
+                    yield done
             done += 1
             yield done
 
     def evaluate(self, samples):
-        """Return the share of (x, label) pairs that are predicted right."""
+        """Return the share of (x, label) pairs that are predicted right, or the mean loss."""
+        if self._target is not None:
+            from acclimate.net.targets import evaluate
+
+            return evaluate(self, samples)
         right = total = 0
         for x, label in samples:
             right += self.predict(x) == label
@@ -354,9 +477,19 @@ class Net:
     def _begin_training(self, x, label):
         if self._end == self._until:
             raise NetError("train: this program only predicts; compile a training step")
-        if not 0 <= label < self._classes:
+        if self._target is not None:
+            self._target.put(self, label)
+            label = 0
+        elif label is None or not 0 <= label < self._classes:
             raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
         self._begin(x, label, self._end, 1)
+        if not self._is_ready:
+            raise NetError("rate: not set: call set_rate first, for example with 0.02")
+        if self._schedule is not None:
+            self._put_rate(self._schedule(self._steps // self._group))
+        self._steps += 1
+        if self._group > 1:
+            self._put(_S_MOVE, self._steps % self._group == 0)
 
     def _begin(self, x, label, until, training):
         if len(x) != self.input_bytes:
@@ -371,15 +504,10 @@ class Net:
 
     def _run(self, x, budget):
         """Run up to `budget` instructions; return whether more are to come."""
-        native = self._native
         self._par[_BUDGET] = budget
-        status = native.run(self._program, self._arena, x, self._par)
-        while status == _OTHER:  # the module that trains, and back for a forward layer
-            if self._trainer is None or self._trainer is self._native:
-                self._load_trainer()
-                continue
-            native = self._trainer if native is self._native else self._native
-            status = native.run(self._program, self._arena, x, self._par)
+        status = self._native.run(self._program, self._arena, x, self._par)
+        while status == _OTHER:
+            status = self._other().run(self._program, self._arena, x, self._par)
         if status == _DONE:
             return False
         if status == _PAGE:
@@ -406,7 +534,11 @@ class Net:
             self._pager.page_out(par[_PAGE_NUMBER], view)
 
     def quantize(self, values, out):
-        """Store real values as the network reads them, into a buffer of `input_bytes`."""
+        """Store real values as the network reads them, into a buffer of `input_bytes`.
+
+        :raises NetError: where values or bytes are not as many as inputs, or are not finite
+        """
+        self._check_count(values, out, 1)
         scale, zero = self._scale(_P_INPUT_SCALE), _signed(self._program[_P_INPUT_ZERO])
         for i, value in enumerate(values):
             q = value / scale
@@ -415,6 +547,14 @@ class Net:
             q = (int(q + 0.5) if q >= 0 else -int(0.5 - q)) + zero
             out[i] = max(-128, min(127, q)) & 255
         return out
+
+    def _check_count(self, values, out, size):
+        count = self.input_bytes // size
+        if len(values) != count or len(out) != self.input_bytes:
+            raise NetError(
+                "values: expected %d into %d bytes, got %d into %d"
+                % (count, self.input_bytes, len(values), len(out))
+            )
 
     def _scale(self, at):
         from struct import unpack

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Loss, backward pass and updates of `interpreter`: sections 4 to 7 of docs/numerics.md."""
 
+from acclimate.net.interpreter import even
 from acclimate.net.layer import Layer, clamp, number, number_signed, put_number, signed
 
 try:
@@ -45,14 +46,6 @@ _OPT_ACCUMULATE = const(3)
 _OPT_WIDE = const(4)
 # program: end
 _MOST = 0x7FFFFFFF
-
-
-def even(x, s):
-    """x / 2**s to the nearest, halves to even."""
-    if s == 0:
-        return x
-    down, rest, half = x >> s, x & (1 << s) - 1, 1 << (s - 1)
-    return down + (rest > half or (rest == half and down & 1 == 1))
 
 
 class Block:
@@ -123,6 +116,16 @@ def _loss(run, v):
     put_number(run.arena, run.state + _S_SHARE, shares[label])
     shares[label] -= 32768
     _one_block(run, shares, v[2], v[3], -15)
+    _set_exponent(run, v[3], bounded(run, _exponent(run, v[3]), v[5]))
+
+
+def bounded(run, exponent, most):
+    """Section 4: the exponent of the outputs' gradient that keeps a step short."""
+    over = exponent + _state(run, _S_RATE_EXPONENT) - (most - 128)
+    if over <= 0 or not _state(run, _S_RATE_MANTISSA):
+        return exponent
+    _count(run, _S_RAILS, 1)
+    return exponent - over
 
 
 def _clamp(run, v):
@@ -243,6 +246,16 @@ def _draw(run):
     return x
 
 
+def random_step(run, a, factor):
+    """a * C * 2**E rounded at random."""
+    t, d, u = a * factor[0], -factor[1], _draw(run)
+    if d > 31:
+        t >>= min(d - 31, 63)
+        d = 31
+    t = t + (u >> (32 - d)) >> d if d > 0 else t << min(-d, 64)
+    return clamp(t, -_MOST, _MOST)
+
+
 class Rule:
     """P and E of section 6 for one update, with steps in 1 / 2**bits."""
 
@@ -277,15 +290,6 @@ class Rule:
             e += 1
         return value, e
 
-    def step(self, a, factor):
-        """a * C * 2**E rounded at random."""
-        t, d, u = a * factor[0], -factor[1], _draw(self.run)
-        if d > 31:
-            t >>= min(d - 31, 63)
-            d = 31
-        t = t + (u >> (32 - d)) >> d if d > 0 else t << min(-d, 64)
-        return clamp(t, -_MOST, _MOST)
-
     def moved(self, old, step, most):
         if step == 0:
             return old
@@ -306,7 +310,7 @@ def _biases(run, v):
         if factor is None:
             continue
         total = sum([signed(arena[v[1] + p * layer.cout + c]) for p in range(v[2])])
-        step = rule.step(total, factor)
+        step = random_step(run, total, factor)
         if v[4]:
             at = v[4] - 1 + 4 * c
             old = even(number_signed(arena, at) * rule.mu, 8)
@@ -335,7 +339,7 @@ def _weights(run, v):
             sums = [_weight_sum(run, layer, v, c, tap, i) for i in range(channels)]
             for i in range(channels):
                 _, where = layer.place(c, tap, i)
-                _move(rule, where, v[10] - 1, at, rule.step(sums[i], factor))
+                _move(rule, where, v[10] - 1, at, random_step(run, sums[i], factor))
                 at += 1
 
 

@@ -32,6 +32,8 @@ class Client:
     :param wait_s: pause before the second connection; it doubles each time.
     :param limit_s: how long a whole pull may take, pauses included.
     :param context: an SSLContext for https, where certificates are to be checked.
+    :param spread_s: a pull first waits a part of this that depends on the device's number, so
+        that devices that start together do not ask together.
     :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
     """
 
@@ -48,6 +50,7 @@ class Client:
         limit_s=3600,
         context=None,
         buffer_bytes=512,
+        spread_s=0,
     ):
         model = store.wanted.model if model is None else model
         self.store = store
@@ -62,6 +65,8 @@ class Client:
         self._limit_s = limit_s
         self._context = context
         self._buffer_bytes = buffer_bytes
+        # Bits of the number's product, as 1/1024 of the time.
+        self._first_s = spread_s * ((device * 40503 >> 3) & 1023) / 1024
         self._buffer = None
         self._fill_buffer()
 
@@ -74,6 +79,7 @@ class Client:
         """
         import time
 
+        time.sleep(self._first_s)
         pull = self._start(any_version)
         request = pull.request()
         while request:
@@ -90,6 +96,7 @@ class Client:
         """As ``pull``, but other tasks of asyncio go on meanwhile."""
         import asyncio
 
+        await asyncio.sleep(self._first_s)
         pull = self._start(any_version)
         request = pull.request()
         while request:

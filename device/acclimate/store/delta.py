@@ -14,7 +14,6 @@ erased and programmed again. Memory does not depend on the sizes of the capsules
 
 from acclimate import _buffers as octets
 from acclimate import _crc as crc
-from acclimate import _digest as digest
 from acclimate import _native
 from acclimate.store.capsule import CapsuleError, number
 
@@ -35,34 +34,34 @@ _U_BASE = const(16)
 _U_BYTES = const(48)
 _H_DIGEST = const(32)
 _HEAD_MAX = const(128)
-_FORMAT = const(1)
+_UPDATE_FORMAT = const(2)
 _OP_COPY = const(1)
 _OP_DATA = const(2)
 _OP_DIFF = const(3)
 # layout: end
-_ARGS = const(16)  # an instruction is collected where the base's digest was
 _BLOCK = const(64)
 _WINDOW = const(64)
+_INSTRUCTION = const(56)  # bytes of input that the head of an instruction may take
 
 
 class Updater:
     """One update of one Store."""
 
     def __init__(self, store, any_version=False):
-        self._decoder = _decoder()
+        self._decoder = None
         self._store = store
         self._any_version = any_version
         store.scratch()  # the target's header is collected in store.incoming
         self._pre = bytearray(_U_BYTES)
-        self._have = 0  # bytes of the headers that came, later of an instruction
+        self._have = 0  # bytes of the headers that came, later of the result
         self._need = _U_BYTES  # of the headers; 0 once they are taken
-        self._crc = bytearray(4)
+        self._crc = bytearray(8)  # what came has, and what it shall have
         self._block = bytearray(_BLOCK)  # of the base, then of the result
-        self._window = 0  # bytes in the decoder's input
+        self._window = 0  # bytes in the decoder's input that came
         self._op = 0
         self._at = 0  # in the base
+        self._back = 0  # how far it was ahead of the result before the latest jump
         self._left = 0  # bytes that the instruction still makes
-        self._coded = 0  # bytes of its code that have not come
         self._k = 0
         self._n = 0  # block in work: done, length
         self._stream = 0  # bytes of instructions that have not come
@@ -80,7 +79,7 @@ class Updater:
             i += 1
             if self._have == self._need:
                 self._head_is_here()
-        if i < n or self._op:
+        if not self._need:
             try:
                 self._instructions(data, i, n)
             except CapsuleError:
@@ -90,11 +89,11 @@ class Updater:
     def finish(self):
         """End the update: everything must have come, and the result have its SHA-256."""
         store = self._store
-        if self._need or self._stream or self._op or self._have:
+        if self._need or self._stream or self._op or self._have < store.slots.limit:
             store.cancel()
             raise CapsuleError("truncated", "the update ends early")
         crc.finish(self._crc)
-        if not digest.same_digest(self._pre, _U_CRC, self._crc, 4):
+        if octets.common_prefix(self._crc, 0, self._crc, 4, 4) != 4:
             store.cancel()
             raise CapsuleError("patch", "CRC-32 of the instructions differs")
         try:
@@ -108,7 +107,7 @@ class Updater:
         if self._need == _U_BYTES:
             if pre[0] != 65 or pre[1] != 85 or pre[2] != 80 or pre[3] != 68:
                 raise CapsuleError("magic", "an update begins with AUPD")
-            if pre[_U_FORMAT] != _FORMAT:
+            if pre[_U_FORMAT] != _UPDATE_FORMAT:
                 raise CapsuleError("format", "update of format %d" % pre[_U_FORMAT])
             head = pre[_U_HEAD] | pre[_U_HEAD + 1] << 8
             if not 0 < head <= _HEAD_MAX:
@@ -116,6 +115,11 @@ class Updater:
             self._need = _U_BYTES + head
             return
         self._check_base()
+        octets.copy(self._crc, 4, pre, _U_CRC, 4)
+        self._stream = number(pre, _U_SIZE)
+        self._pre = pre = None  # the decoder takes its place
+        self._decoder = _decoder()
+        self._decoder.at = -1
         n, target = self._need - _U_BYTES, store.incoming.bytes
         start = store.stage(target, n, self._any_version)
         if not start:
@@ -124,9 +128,9 @@ class Updater:
             octets.copy(self._block, 0, target, start, n - start)
             store.write(self._block, n - start)
         self._skip = max(0, start - n)
-        self._stream = number(pre, _U_SIZE)
+        self._have = n
         crc.start(self._crc)
-        self._need = self._have = 0
+        self._need = 0
 
     def _check_base(self):
         store = self._store
@@ -142,57 +146,66 @@ class Updater:
     def _instructions(self, data, i, n):
         if n - i > self._stream:
             raise CapsuleError("oversized", "bytes after the last instruction")
-        self._stream -= n - i
         crc.update(self._crc, data, i, n)
         while True:
-            if self._op == _OP_DIFF:
-                i = self._differences(data, i, n)
-            elif self._op == _OP_DATA:
-                i = self._plain(data, i, n)
-            elif i < n:
-                i = self._opcode(data, i)
-            if i == n and (not self._op or self._waits()):
+            before = i
+            i = self._load(data, i, n)
+            self._stream -= i - before
+            if not self._step():
+                if i < n:
+                    raise CapsuleError("oversized", "bytes after the last instruction")
                 return
 
-    def _waits(self):
-        return self._op == _OP_DATA or self._coded > 0
+    def _has(self, n):
+        """Tell whether n bytes of input are here, or all that there are."""
+        return self._window - max(0, self._decoder.at) >= n or not self._stream
 
-    def _opcode(self, data, i):
-        """Collect one instruction: code, 3 bytes length, [3 bytes place, [3 bytes coded]]."""
-        pre = self._pre
-        pre[_ARGS + self._have] = data[i]
-        self._have += 1
-        op = pre[_ARGS]
-        if not _OP_COPY <= op <= _OP_DIFF:
-            raise CapsuleError("patch", "instruction %d" % op)
-        if self._have == (7 if op == _OP_COPY else 4 if op == _OP_DATA else 10):
-            self._have = 0
-            self._begin(op)
-        return i + 1
+    def _step(self):
+        """Go on as far as the window reaches; False: it needs more, or all is made."""
+        decoder = self._decoder
+        if decoder.at < 0:
+            if not self._has(4):
+                return False
+            decoder.at = 0
+            decoder.start()
+        if not self._op:
+            if self._have >= self._store.slots.limit:
+                self._is_used_up()
+                return False
+            if not self._has(_INSTRUCTION):
+                return False
+            self._begin(decoder.head())
+            return True
+        if self._k == self._n and not self._next_block():
+            return True
+        k = self._k
+        have = self._window if self._stream else _WINDOW
+        self._k = decoder.block(self._block, self._block, k, self._n, have, self._op)
+        return self._k > k or not self._stream
 
-    def _begin(self, op):
+    def _is_used_up(self):
+        if self._stream or self._decoder.at < self._window:
+            raise CapsuleError("patch", "code is left over")
+
+    def _begin(self, args):
         store = self._store
-        self._left = self._three(1)
-        self._at = self._three(4)
-        if not self._left:
-            raise CapsuleError("patch", "an instruction of no bytes")
-        if store.slots.written - self._skip + self._left > store.slots.limit:
+        op, self._left = args[0], args[1]
+        if self._have + self._left > store.slots.limit:
             raise CapsuleError("oversized", "more than the header declares")
-        if op != _OP_DATA and self._at + self._left > store.head.total:
+        if args[2]:
+            now = self._at
+            self._at = now + args[3] if args[2] == 1 else self._have + self._back
+            self._back = now - self._have
+        if op != _OP_DATA and not 0 <= self._at <= store.head.total - self._left:
             raise CapsuleError("patch", "it reads beyond the base")
+        self._op, self._k, self._n = op, 0, 0
         if op == _OP_COPY:
-            self._copy()
-            return
-        self._op = op
-        if op == _OP_DIFF:
-            self._coded = self._three(7)
-            self._window = self._k = self._n = 0
-            self._decoder.at = -1
-
-    def _three(self, at):
-        at += _ARGS
-        pre = self._pre
-        return pre[at] | pre[at + 1] << 8 | pre[at + 2] << 16
+            while self._left:
+                n = min(_BLOCK, self._left)
+                if self._skip < n:
+                    self._read_base(n)
+                self._put(n)
+            self._op = 0
 
     def _read_base(self, n):
         """Fill the base block; its first n bytes are those at _at."""
@@ -205,6 +218,9 @@ class Updater:
 
     def _put(self, n):
         """Write the first n bytes of the block, but for what is in the flash already."""
+        self._left -= n
+        self._at += n
+        self._have += n
         known = min(self._skip, n)
         self._skip -= known
         if known == n:
@@ -213,79 +229,34 @@ class Updater:
             octets.copy(self._block, 0, self._block, known, n - known)
         self._store.write(self._block, n - known)
 
-    def _copy(self):
-        while self._left:
-            n = min(_BLOCK, self._left)
-            if self._skip < n:
-                self._read_base(n)
-            self._put(n)
-            self._at += n
-            self._left -= n
-
-    def _plain(self, data, i, n):
-        while i < n and self._left:
-            k = min(_BLOCK, n - i, self._left)
-            octets.copy(self._block, 0, data, i, k)
-            i += k
-            self._put(k)
-            self._left -= k
-        if not self._left:
-            self._op = 0
-        return i
-
-    def _differences(self, data, i, n):
-        """Decode while input lasts; return how far the data was taken."""
-        i = self._load(data, i, n)
-        decoder = self._decoder
-        if decoder.at < 0:
-            if self._coded and self._window < 4:
-                return i
-            decoder.at = 0
-            decoder.start()
-        while True:
-            if self._k == self._n:
-                if not self._next_block():
-                    return i
-            self._k = decoder.block(self._block, self._block, self._k, self._n, self._window)
-            if self._k < self._n:
-                if i == n and self._coded:
-                    return i
-                i = self._load(data, i, n)
-
     def _next_block(self):
-        """Write the block that is ready and read the next of the base; False after the last."""
+        """Write the block that is ready and begin the next one; False after the last."""
         if self._n:
             self._put(self._n)
-            self._left -= self._n
-            self._at += self._n
         self._k = 0
         self._n = min(_BLOCK, self._left)
         if not self._n:
-            if self._coded:
-                raise CapsuleError("patch", "code is left over")
             self._op = 0
             return False
-        self._read_base(self._n)
+        if self._op == _OP_DIFF:
+            self._read_base(self._n)
         return True
 
     def _load(self, data, i, n):
-        """Move the window down, fill it up; after the last coded byte with zeros."""
+        """Move the window down, fill it up; after the last byte of the stream with zeros."""
         window, at = self._decoder.input, self._decoder.at
         if at > 0:
-            self._window -= at
+            self._window = max(0, self._window - at)
             octets.copy(window, 0, window, at, self._window)
             self._decoder.at = 0
-        k = min(_WINDOW - self._window, self._coded, n - i)
+        k = min(_WINDOW - self._window, n - i)
         if k > 0:
             octets.copy(window, self._window, data, i, k)
             self._window += k
-            self._coded -= k
-            i += k
-        if not self._coded:
-            while self._window < _WINDOW:
-                window[self._window] = 0
-                self._window += 1
-        return i
+        if k == self._stream:
+            for end in range(self._window, _WINDOW):
+                window[end] = 0
+        return i + k
 
 
 def _decoder():

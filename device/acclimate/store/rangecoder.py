@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Adaptive binary range decoder for differences of int8 weights. All numbers stay below 2**30.
+"""Adaptive binary range decoder of update instructions. All numbers stay below 2**30.
 
-A difference is coded as: is it zero, its sign, then its size less one in unary, each bit with
-a probability that adapts; how large the neighbours before it were chooses among eight sets.
-The C core of the native module `_codec` does the same, bit for bit.
+One stream holds everything: what comes next (copy, plain bytes or differences), how long it is,
+where in the base it begins, and then the bytes or differences. Each bit has a chance that
+adapts. A difference is coded as: is it zero, its sign, then its size less one in unary; how
+large the neighbours before it were chooses among eight sets. The C core of the native module
+`_codec` does the same, bit for bit.
 """
 
 from array import array
@@ -19,42 +21,96 @@ except ImportError:
 SETS = const(8)
 UNARY = const(14)  # sizes above are escaped to 7 plain bits
 PER_SET = const(16)  # zero?, sign, UNARY
+# Where the other chances begin.
+KIND = const(128)  # two for each kind that came before
+SAME = const(134)  # the place where the last instruction ended? for each kind before
+BACK = const(137)  # as far from the target as before the latest jump?
+SIGN = const(138)  # of a jump
+LOW = const(138)  # its 4 low bits: a tree, from 1 on
+HIGH = const(154)  # the bits above them: how many
+HIGH_MAX = const(12)
+LENGTH = const(166)  # how many bits a length has, for each kind
+LENGTH_MAX = const(11)
+TOP_HALF = const(199)  # of a plain byte: four trees of 15
+LOW_HALF = const(259)
+CHANCES = const(319)
+HEAD_BYTES = const(56)  # no instruction's head takes more than this much input
+NEED_BYTES = const(24)  # and no difference or plain byte more than this
+COPY = const(1)
+DATA = const(2)
+DIFF = const(3)
 _TOP = const(1 << 22)
-NEED_BYTES = const(24)  # no difference takes more than this much input
+_BITS_MAX = const(20)  # of a length or jump, after its first
+
+# How fast a chance moves, by its count of uses; from _RARE on a use counts by chance.
+RATE = b"\2\2\3\3\3\4\4\4\4\5\5\5\5\6\6\6"
+RARE = const(9)
 
 
 class Decoder:
     """Decode from a byte buffer that the caller keeps filled.
 
-    ``at`` is the next byte of ``input``; zeros follow the end of a stream.
+    ``at`` is the next byte of ``input``; zeros follow the end of a stream. A chance is kept as
+    its twelve bits above four that count its uses.
     """
 
     def __init__(self, input_bytes):
         self.input = bytearray(input_bytes)
         self.at = 0
-        self._p = array("H", [0] * (SETS * PER_SET))
-        self._n = bytearray(SETS * PER_SET)
-        self.reset()
-
-    def reset(self):
-        """Forget all statistics: a new model."""
-        for i in range(len(self._p)):
-            self._p[i] = 16384
-            self._n[i] = 0
+        self._chance = array("H", bytearray(2 * CHANCES))
+        for i in range(CHANCES):  # a list of them would not fit the smallest board
+            self._chance[i] = 2048 << 4
         self._near = 0
+        self._last = 0  # kind of the instruction before, from 0
+        self._lane = 0  # place in the target modulo 4
+        self._has_lanes = 0
+        self._head = array("i", (0, 0, 0, 0))
 
     def start(self):
-        """Take the first 4 bytes of a stream."""
+        """Take the first 4 bytes of the stream."""
         a, i = self.input, self.at
         self._code = (a[i] & 63) << 24 | a[i + 1] << 16 | a[i + 2] << 8 | a[i + 3]
         self._range = (1 << 30) - 1
         self.at = i + 4
+        self._has_lanes = self._plain()
 
-    def block(self, base, out, k, n, have):
-        """Put base + difference into out[k:n] while input lasts; return the next k."""
+    def head(self):
+        """Return the next instruction as an array: kind, length, is it a jump?, how far.
+
+        It is the same array each time. The third is 0: goes on where the last one ended in the
+        base, 1: a jump, 2: back to the distance before the latest jump.
+        """
+        out = self._head
+        last = self._last
+        kind = DATA
+        if self._bit(KIND + 2 * last):
+            kind = DIFF if self._bit(KIND + 2 * last + 1) else COPY
+        self._last = kind - 1
+        out[0] = kind
+        out[1] = length = self._number(LENGTH + LENGTH_MAX * (kind - 1), LENGTH_MAX)
+        out[2] = 0
+        if kind != DATA and self._bit(SAME + last):
+            out[2] = 2
+            if not self._bit(BACK):
+                out[2] = 1
+                out[3] = self._jump()
+        if kind == COPY:
+            self._lane = self._lane + length & 3
+        return out
+
+    def block(self, base, out, k, n, have, kind):
+        """Put plain bytes, or base + difference, into out[k:n] while input lasts.
+
+        Returns the next k.
+        """
+        start = k
         while k < n and self.at + NEED_BYTES <= have:
-            out[k] = base[k] + self.difference() & 255
+            if kind == DATA:
+                out[k] = self._byte(self._lane + k - start)
+            else:
+                out[k] = base[k] + self.difference() & 255
             k += 1
+        self._lane = self._lane + k - start & 3
         return k
 
     def difference(self):
@@ -76,21 +132,54 @@ class Decoder:
         self._near = near - (near >> 2) + (min(size, 15) << 4)
         return -size if negative else size
 
+    def _byte(self, lane):
+        lane = (lane & 3) * 15
+        high = self._half(TOP_HALF + (lane if self._has_lanes else 0))
+        return high << 4 | self._half(LOW_HALF + (lane if self._has_lanes else (high >> 2) * 15))
+
+    def _half(self, chances):
+        at = 1
+        while at < 16:
+            at = at << 1 | self._bit(chances + at - 1)
+        return at & 15
+
+    def _jump(self):
+        negative = self._bit(SIGN)
+        at = 1
+        low = 0
+        for i in range(4):
+            bit = self._bit(LOW + at)
+            low |= bit << i
+            at = at << 1 | bit
+        way = (self._number(HIGH, HIGH_MAX) - 1 << 4) + low
+        return -way if negative else way
+
+    def _number(self, chances, most):
+        """A number from 1 on: how many bits follow its first in unary, then those bits."""
+        bits = 0
+        while bits < _BITS_MAX and self._bit(chances + min(bits, most - 1)):
+            bits += 1
+        value = 1
+        for _ in range(bits):
+            value = value << 1 | self._plain()
+        return value
+
     def _bit(self, index):
-        p = self._p[index]
-        n = self._n[index]
-        bound = (self._range >> 15) * p
+        chance = self._chance[index]
+        p, n = chance >> 4, chance & 15
+        bound = (self._range >> 12) * p
         if self._code < bound:
             self._range = bound
-            self._p[index] = p + (32768 - p >> RATE[n])
+            p += 4096 - p >> RATE[n]
             bit = 0
         else:
             self._code -= bound
             self._range -= bound
-            self._p[index] = p - (p >> RATE[n])
+            p -= p >> RATE[n]
             bit = 1
-        if n < len(RATE) - 1:
-            self._n[index] = n + 1
+        if n < RARE or (n < 15 and not self._range >> 12 & 3):
+            n += 1
+        self._chance[index] = p << 4 | n
         while self._range < _TOP:
             self._shift()
         return bit
@@ -111,10 +200,6 @@ class Decoder:
         self.at += 1
 
 
-# How fast the n-th use of a probability moves it.
-RATE = b"\2\2\3\3\3\4\4\4\4\4\4" + b"\5" * 12 + b"\6" * 25 + b"\7"
-
-
 def set_of(near):
     """Return the set for what came before: 0 (all zero) to 7 (large)."""
     k = 0
@@ -132,17 +217,24 @@ class NativeDecoder:
         self.at = 0
         self._core = core
         self._state = bytearray(core.RC_BYTES)
-        self._place = array("i", (0, 0, 0, 0))
-        core.rc_reset(self._state)
+        self._place = array("i", (0, 0, 0, 0, 0))
 
     def start(self):
-        """Take the first 4 bytes of a stream, which are at the front of ``input``."""
+        """Take the first 4 bytes of the stream, which are at the front of ``input``."""
         self._core.rc_start(self._state, self.input)
         self.at = 4
 
-    def block(self, base, out, k, n, have):
+    def head(self):
+        """As `Decoder.head`, in the array that blocks use as well."""
+        out = self._place
+        out[0] = self.at
+        self._core.rc_head(self._state, self.input, out)
+        self.at = out[4]
+        return out
+
+    def block(self, base, out, k, n, have, kind):
         place = self._place
-        place[0], place[1], place[2], place[3] = self.at, k, n, have
+        place[0], place[1], place[2], place[3], place[4] = self.at, k, n, have, kind
         self._core.rc_block(self._state, self.input, base, out, place)
         self.at = place[0]
         return place[1]

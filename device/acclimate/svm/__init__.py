@@ -15,6 +15,18 @@ from acclimate import _face
 
 _NAMES = {
     "SVM": "acclimate.svm.machine",
-    "SmallSVM": "acclimate.svm.small",
+    "PassiveAggressive": "acclimate.svm.online",
 }
-__getattr__ = _face("acclimate.svm", _NAMES)
+_load_name = _face("acclimate.svm", _NAMES)
+
+
+def __getattr__(name):
+    """A public name at its first use; where the large machine is not installed, `SVM` is small."""
+    try:
+        return _load_name(name)
+    except ImportError:
+        if name != "SVM":
+            raise
+        from acclimate.svm.small import SVM as found
+
+        return found

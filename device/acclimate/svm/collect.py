@@ -89,7 +89,7 @@ def trouble(job, status):
         )
     if alone:
         return "gamma: %d rows are support vectors that know only themselves: lower gamma" % n
-    return _imprecise(job, square, top / one)
+    return imprecise(job, square, top / one)
 
 
 def _alone(job):
@@ -108,8 +108,13 @@ def _alone(job):
     return others < _ALONE * own
 
 
-def _imprecise(job, square, top):
-    """Text when errors of kernel values, times the coefficients, decide as much as the rows."""
+def imprecise(job, square, top, share=1.0):
+    """Text when errors of kernel values, times the coefficients, decide as much as the rows.
+
+    :param square: sum of the squared coefficients
+    :param top: largest answer
+    :param share: of the error that is bearable where a label is asked for
+    """
     par = job.par
     if not job.fixed:
         unit = job.word(_LARGEST) * _FLOAT_STEP
@@ -118,7 +123,7 @@ def _imprecise(job, square, top):
     else:
         unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
     error = square**0.5 * unit
-    if error <= (_IMPRECISE_POWER if job.kind == POLY else _IMPRECISE) * top:
+    if error <= (_IMPRECISE_POWER if job.kind == POLY else _IMPRECISE) * top * share:
         return None
     return "C: answers may be off by %.2g of %.2g: lower C, use scale=True%s" % (
         error,
@@ -166,6 +171,7 @@ def compact_pieces(model):
         rows = array("h", (new[r] if r >= 0 else ~new[~r] for r in pair.rows))
         small.pairs.append(Pair(rows, pair.beta, pair.bias, pair.par, pair.w))
         yield
+    small.answer, small.sigmoids = model.answer, model.sigmoids
     small.n_iter, small.gap = model.n_iter, model.gap
     small.converged, small.n_support = model.converged, model.n_support
     return small

@@ -30,6 +30,16 @@ def storage_code(name):
         ) from None
 
 
+def plain_labels(y):
+    """False when `y` has labels that no byte holds: texts, or numbers outside 0..254."""
+    if isinstance(y, (bytes, bytearray)) or not len(y):
+        return True
+    try:
+        return 0 <= min(y) and max(y) < 255
+    except TypeError:
+        return False
+
+
 def classes_of(y):
     """Sorted distinct labels of `y` as bytes (labels: whole numbers 0..254), in pieces."""
     if isinstance(y, (bytes, bytearray)) and len(y) and max(y) < 255:
@@ -39,8 +49,8 @@ def classes_of(y):
     seen = bytearray(255)
     for i in range(len(y)):
         v = y[i]
-        if not (0 <= v < 255) or v != int(v):
-            raise ValueError("y[%d]: expected a label 0..254, got %s" % (i, v))
+        if isinstance(v, str) or not (0 <= v < 255) or v != int(v):
+            raise ValueError("y[%d]: expected a label 0..254, got %s (--with labels)" % (i, v))
         seen[int(v)] = 1
         if not (i + 1) % PIECE:
             yield
@@ -249,14 +259,16 @@ def _centre(low, high, whole, code, floats):
     return Centre(code, middle, shift)
 
 
-def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True):
+def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True, classes=None):
     """Check everything, in pieces; (buffer, code, shift, n, d, classes, scaler, warning).
 
     Nothing is changed when an exception leaves. `floats` tells whether a float32 store is
-    welcome (a board with an FPU, or the pure Python path), `centre` whether rows may be moved.
+    welcome (a board with an FPU, or the pure Python path), `centre` whether rows may be moved,
+    `classes` the labels where `y` holds none.
     """
     n, d, flat = shape_of(X, y)
-    classes = yield from classes_of(y)
+    if classes is None:
+        classes = yield from classes_of(y)
     code = None if storage is None else storage_code(storage)
     lo, hi, whole, spans = yield from scan(X, n, d, flat)
     if scale:

@@ -9,7 +9,7 @@ import os
 import struct
 from array import array
 
-from acclimate.svm.model import CODES, Model, Pair
+from acclimate.svm.model import CODES, Model, Pair, missing
 from acclimate.svm.parameters import PAR_COUNT
 
 MAGIC = b"ACSV"
@@ -105,6 +105,10 @@ def _sections(m, model):
         if count:
             yield pair.rows
             yield pair.beta
+    if model.answer is not None:
+        yield from model.answer.sections(m)
+    if model.sigmoids is not None:
+        yield from model.sigmoids.sections()
 
 
 def _write(m, model, stream):
@@ -282,7 +286,7 @@ def _read(stream, f):
 
         scaler = read(reader, d, code, shift)
     model = Model(classes, d, kind, code, shift, scaler is not None, bool(f[10] & FIXED))
-    if n:
+    if n or kind:  # a machine that answers the same for every row has none
         model.x = reader.get(code, n * d)
         if code == "f":
             _finite(model.x)
@@ -293,11 +297,35 @@ def _read(stream, f):
     # Checking makes garbage; between the pairs it would cut a small heap into pieces.
     for pair in model.pairs:
         _check_pair(pair, f)
-    if reader.left:
-        raise ValueError("model file: expected no more data, got %d bytes" % reader.left)
     model.gap, model.n_iter, model.n_support = f[15], f[16], f[17]
     model.converged = bool(f[10] & CONVERGED_FLAG)
-    return model, scaler, labels
+    return model, scaler, labels, reader
+
+
+def _part(m, model, reader):
+    """One part behind the pairs: what the model has beside its decision functions."""
+    tag, more, low, high = reader.get("B", 4)
+    data = reader.get("B", low | high << 8)
+    if tag < 4:
+        if len(data) & 3:
+            raise ValueError("model file: expected whole numbers of 4 bytes, got %d" % len(data))
+        data = _finite(struct.unpack("<%df" % (len(data) // 4), data))
+    extra = "probability" if tag == 3 else "labels" if tag in (4, 5) else "kinds"
+    try:
+        if tag == 3:
+            from acclimate.svm.probability import Sigmoids
+
+            model.sigmoids = Sigmoids.read(data, more, len(model.pairs))
+        elif tag in (4, 5):
+            from acclimate.svm.labels import Labels
+
+            model.answer = Labels.read(tag, data, model.classes)
+        else:
+            from acclimate.svm.single import read
+
+            model.answer = read(m, model, tag, data)
+    except ImportError:
+        raise missing(extra) from None
 
 
 def _open(path):
@@ -317,11 +345,15 @@ def load(cls, path):
     """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
     stream = path if hasattr(path, "seek") else _open(path)
     try:
-        f = check(stream, path)
-        model, scaler, labels = _read(stream, f)
+        return _load(cls, stream, path)
     finally:
         if stream is not path:
             stream.close()
+
+
+def _load(cls, stream, path):
+    f = check(stream, path)
+    model, scaler, labels, reader = _read(stream, f)
     m = cls(
         ("linear", "poly", "rbf")[model.kind],
         C=f[12],
@@ -332,6 +364,8 @@ def load(cls, path):
         scale=hasattr(scaler, "divisor"),
         state="fixed" if model.fixed else "float",
     )
+    while reader.left:
+        _part(m, model, reader)
     m._take(model, scaler)
     if labels is not None:
         from acclimate.svm.incremental import samples_of

@@ -10,8 +10,8 @@ Training then goes on from the former coefficients, whose balance the solver rep
 
 from array import array
 
-from acclimate.svm.data import check_row, storage_code
-from acclimate.svm.model import uses_fixed
+from acclimate.svm.data import check_row, plain_labels, storage_code
+from acclimate.svm.model import missing, uses_fixed
 from acclimate.svm.parameters import store_into
 from acclimate.svm.train import Job
 
@@ -30,6 +30,7 @@ class Samples:
         self.shift = shift
         self.scaled = scaled
         self.seed = 1
+        self.answer = None  # what numbers labels that are given otherwise
         self.wrong = wrong  # 1 for rows that the last training answers wrong, or None
 
     def put(self, at, row, label):
@@ -59,9 +60,11 @@ class Samples:
 
 def samples_of(model, labels, wrong=None):
     """Samples that share the store of `model`."""
-    return Samples(
+    made = Samples(
         model.x, bytearray(labels), model.d, model.code, model.shift, model.scaled, wrong
     )
+    made.answer = model.answer
+    return made
 
 
 def _coefficients(model):
@@ -145,7 +148,7 @@ def _silence(model, at):
     return out
 
 
-def first_sample(m, row, label):
+def first_sample(m, row):
     """Begin a store from the first sample of a model that was never fitted.
 
     Where that lies far from 0, rows are stored as differences from it.
@@ -169,22 +172,31 @@ def first_sample(m, row, label):
 
 
 def _checked(m, row, label):
-    """(samples, row in the units of the scaler) for a sample that may be learned."""
+    """(samples, row in the units of the scaler, label's number) of a sample to be learned."""
     if m.budget < 2:
         raise ValueError("budget: expected at least 2 for add(), got %s" % (m.budget,))
-    if not 0 <= label < 255 or label != int(label):
-        raise ValueError("label: expected 0..254, got %s" % (label,))
     samples = m.samples
     if samples is None:
-        samples = first_sample(m, row, label)
+        samples = first_sample(m, row)
+        if not plain_labels((label,)):
+            try:
+                from acclimate.svm.labels import Labels
+            except ImportError:
+                raise missing("labels") from None
+            samples.answer = Labels([label])
     if len(row) != samples.d:
         raise ValueError("row: expected %d features, got %d" % (samples.d, len(row)))
-    return samples, row if m.scaler is None else m.scaler.row(row)
+    row = row if m.scaler is None else m.scaler.row(row)
+    if samples.answer is not None:
+        return samples, row, samples.answer.number(label)
+    if not plain_labels((label,)) or label != int(label):
+        raise ValueError("label: expected 0..254, got %s" % (label,))
+    return samples, row, int(label)
 
 
 def add_pieces(m, row, label, steps=None):
     """Learn `row` with `label` in pieces; see `SVM.add_steps`."""
-    samples, row = _checked(m, row, label)
+    samples, row, label = _checked(m, row, label)
     model = m._model
     known = {}
     if model is not None:
@@ -206,7 +218,7 @@ def add_pieces(m, row, label, steps=None):
             silenced = _silence(model, at)
     learned = False
     try:
-        samples.put(at, row, int(label))
+        samples.put(at, row, label)
         if len(set(samples.labels)) > 1:
             yield from _train(m, samples, known, steps)
             samples.wrong = m.samples.wrong
@@ -232,7 +244,7 @@ def _train(m, samples, known, steps):
         classes,
         m.scaler,
     )
-    job = Job(m, data, samples.labels, known)
+    job = Job(m, data, samples.labels, known, samples.answer)
     yield
     yield from job.run(steps)
     yield from m._publish(job)

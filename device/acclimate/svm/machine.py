@@ -18,7 +18,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.svm.model import core_for, uses_fixed
+from acclimate.svm.model import core_for, missing, uses_fixed
 
 _KERNELS = ("linear", "poly", "rbf")
 
@@ -31,6 +31,25 @@ def _positive(name, value, least=0.0):
     except TypeError:
         pass
     raise ValueError("%s: expected a number > %s, got %s" % (name, least, value))
+
+
+def _small(kernel, state, storage, scale, budget, kind):
+    """State and storage of ``SVM(small=True)``, which has no choice of the rest."""
+    given = kernel, state or "fixed", storage or "uint8", scale, budget, kind
+    if given[:2] != ("linear", "fixed") or given[2] not in ("uint8", "int8") or any(given[3:]):
+        raise ValueError(
+            "small: expected kernel linear, state fixed, storage uint8 or int8, got %s" % (given,)
+        )
+    return given[1:3]
+
+
+def _kind(m, kind):
+    """What `SVM(kind=...)` does differently; a file of its own."""
+    try:
+        from acclimate.svm.single import kind_of
+    except ImportError:
+        raise missing("kinds") from None
+    return kind_of(m, kind)
 
 
 class SVM:
@@ -52,7 +71,14 @@ class SVM:
     :param int budget: most samples kept for `add`; 0: samples are not kept
     :param str state: ``"float"`` or ``"fixed"`` solver numbers; None: float32 where the native
         module has it (a board with an FPU) or none is loaded, fixed point otherwise
+    :param bool small: linear, two classes, rows of bytes, fixed point: what a board of 32 KB
+        trains, with the same numbers and the same file
+    :param str kind: None: tells labels apart; ``"one-class"``: tells rows like those of `fit`
+        (1) from others (-1); ``"regression"``: answers a number (epsilon-SVR)
+    :param float nu: one-class: largest share of the rows of `fit` that is called others, 0..1
+    :param float epsilon: regression: errors below it cost nothing, >= 0, in units of the targets
     :raises ValueError: names the argument, what was expected and what came
+    :raises ImportError: a kind whose file is not installed
     """
 
     def __init__(
@@ -71,7 +97,13 @@ class SVM:
         scale=False,
         budget=0,
         state=None,
+        small=False,
+        kind=None,
+        nu=0.1,
+        epsilon=0.1,
     ):
+        if small:
+            state, storage = _small(kernel, state, storage, scale, budget, kind)
         if kernel not in _KERNELS:
             raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
         if state not in (None, "float", "fixed"):
@@ -100,24 +132,31 @@ class SVM:
         self.arena = arena
         self.budget = budget
         self.state = state
+        self.kind = self._kind = kind
+        self.nu = nu
+        self.epsilon = epsilon
+        if kind is not None:
+            self._kind = _kind(self, kind)
         self.scaler = None
         self.samples = None
         self._scale = scale
         self._model = None
         self._job = None
-        self._native = self._said = None
+        self._native = self._call = self._said = None
         self.warning = None
         self.n_iter = self.n_support = 0
         self.gap = 0.0
         self.converged = False
 
-    def fit(self, X: "list | ReadableBuffer", y: "list | ReadableBuffer") -> "SVM":
+    def fit(self, X: "list | ReadableBuffer", y: "list | ReadableBuffer | None" = None) -> "SVM":
         """Train to the end and return the model.
 
         :param X: list of rows, or a flat buffer of ``len(y)`` rows (``bytearray``,
             ``array`` of ``"b"``, ``"B"``, ``"h"``, ``"f"``); such a buffer is used in place and
             must then stay as it is while the model lives
-        :param y: labels, whole numbers 0..254, at least two different ones
+        :param y: labels, at least two different ones: whole numbers 0..254, or (extra
+            ``labels``) other whole numbers or texts; regression: numbers; one-class: None, or
+            how many rows a flat buffer holds
         :raises ValueError: bad data, naming the row; the model is as before
         :raises MemoryError: the arena is too small, naming needed and given bytes
         """
@@ -125,7 +164,7 @@ class SVM:
             pass
         return self
 
-    def fit_steps(self, X, y, steps=None):
+    def fit_steps(self, X, y=None, steps=None):
         """Generator that trains in short pieces of work and yields how many solver steps it
         has offered so far (a small integer; while a pair of classes trains on native code
         nothing is allocated).
@@ -142,7 +181,8 @@ class SVM:
         yield 0
         core_for(uses_fixed(self.state))  # loads the solver in Python where none is native
         yield 0
-        for found in start_pieces(self, X, y):
+        start = start_pieces if self._kind is None else self._kind.start
+        for found in start(self, X, y):
             job = found
             yield 0
         self._job = job
@@ -171,9 +211,15 @@ class SVM:
         model.settle()
         self._model = model
         self.scaler = scaler
-        if self._native is not None:
+        if self._call is not None:
             del self.predict
-        self._native = call = model.native_call(self._predict, scaler)
+        call = model.native_call(self._predict, scaler)
+        self._native = None
+        if model.answer is None:
+            self._native = call
+        else:
+            call = model.answer.bind(self, call or self._predict)
+        self._call = call
         if call is not None:
             self.predict = call  # found before the method below: a row is one native call
         self.n_iter = model.n_iter
@@ -190,8 +236,12 @@ class SVM:
         return self._model
 
     def predict(self, row: "list | ReadableBuffer") -> int:
-        """Label of one row of `d` numbers. Does not allocate on the native path."""
-        return self._predict(row)
+        """Label of one row of `d` numbers. Does not allocate on the native path.
+
+        One-class: 1 for a row like those of `fit`, -1 for others. Regression: a number.
+        """
+        self._ready()
+        return (self._call or self._predict)(row)
 
     def _predict(self, row):
         return self._ready().predict(row if self.scaler is None else self.scaler.row(row))
@@ -220,11 +270,13 @@ class SVM:
 
         Two classes: above or equal 0 means the higher label, as in scikit-learn. More: one value
         for each pair (0, 1), (0, 2), ..., (1, 2), ...; above 0 is a vote for the first.
+        One-class: above 0 inside what `fit` saw. Regression: the answer of `predict`.
 
         :param out: ``array("f")`` that takes the values; without it a new one is made
         """
         model = self._ready()
-        return model.decision(row if self.scaler is None else self.scaler.row(row), out)
+        value = model.decision(row if self.scaler is None else self.scaler.row(row), out)
+        return value if self._kind is None else self._kind.decision(model, value)
 
     def evaluate(self, X, y):
         """Share of the rows of `X` (as in `fit`) whose label is predicted right, 0..1."""
@@ -237,6 +289,42 @@ class SVM:
         from acclimate.svm.metrics import report
 
         return report(self, X, y)
+
+    def calibrate(self, X, y=None, share=0.01):
+        """Learn from held-back rows what a decision value means, in memory that does not grow.
+
+        Two and more classes: `predict_proba` can be asked then (extra ``probability``).
+        One-class: `threshold` is set so that `share` of these rows are called others.
+
+        :param X, y: rows that `fit` has not seen, as for `fit`
+        :raises ValueError: a pair of labels of which the rows show one only
+        """
+        for _ in self.calibrate_steps(X, y, share):
+            pass
+        return self
+
+    def calibrate_steps(self, X, y=None, share=0.01):
+        """The same in short pieces of work; until its end the machine is as before."""
+        self._ready()
+        if self._kind is not None:
+            return self._kind.calibrate(self, X, y, share)
+        try:
+            from acclimate.svm.probability import calibrate_pieces
+        except ImportError:
+            raise missing("probability") from None
+        return calibrate_pieces(self, X, y)
+
+    def predict_proba(self, row, out: "WriteableBuffer | None" = None):
+        """Probabilities of the labels, in rising order of labels, after `calibrate`.
+
+        :param out: ``array("f")`` that takes them; without it a new one is made
+        :raises ValueError: a machine that was not calibrated since it was fitted
+        """
+        try:
+            from acclimate.svm.probability import probabilities
+        except ImportError:
+            raise missing("probability") from None
+        return probabilities(self, row, out)
 
     def kernel(self, a, b):
         """Kernel value of two rows, with the parameters of this model."""
@@ -289,11 +377,14 @@ class SVM:
 
     def __repr__(self):
         text = "SVM(%s, C=%g)" % (self.kernel_name, self.C)
+        if self.kind:
+            text = text[:-1] + ", %s)" % self.kind
         m = self._model
         if m is None:
             return text + (": not fitted" if self._job is None else ": training")
-        return text + ": %d classes, %d features, %d support vectors, %d steps, %s" % (
-            len(m.classes),
+        classes = "" if self.kind else "%d classes, " % len(m.classes)
+        return text + ": %s%d features, %d support vectors, %d steps, %s" % (
+            classes,
             m.d,
             m.n_support,
             m.n_iter,

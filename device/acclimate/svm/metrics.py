@@ -15,7 +15,9 @@ def _rows(m, X, y):
 
 
 def evaluate(m, X, y):
-    """Share of right predictions, 0..1."""
+    """Share of right predictions, 0..1; of a regression the share of variance explained."""
+    if m.kind == "regression":
+        return m._kind.evaluate(m, _rows(m, X, y))
     right = 0
     for row, label in _rows(m, X, y):
         right += m.predict(row) == label
@@ -23,7 +25,9 @@ def evaluate(m, X, y):
 
 
 def report(m, X, y):
-    """One line per label: rows, recall."""
+    """One line per label: rows, recall; of a regression its errors."""
+    if m.kind == "regression":
+        return m._kind.report(m, _rows(m, X, y))
     rows = {}
     right = {}
     for row, label in _rows(m, X, y):
@@ -31,7 +35,7 @@ def report(m, X, y):
         right[label] = right.get(label, 0) + (m.predict(row) == label)
     lines = ["label  rows  recall"]
     for label in sorted(rows):
-        lines.append("%5d %5d  %.3f" % (label, rows[label], right[label] / rows[label]))
+        lines.append("%5s %5d  %.3f" % (label, rows[label], right[label] / rows[label]))
     return "\n".join(lines)
 
 

@@ -15,6 +15,11 @@ LINEAR, POLY, RBF = 0, 1, 2
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
 
 
+def missing(extra):
+    """The error of what needs a file that a plain install leaves out."""
+    return ImportError("%s: a file is missing: acclimate install --with %s" % (extra, extra))
+
+
 def _native_core():
     """The native solver module, or None."""
     return load("svm")
@@ -125,6 +130,8 @@ class Model:
         self.fixed = fixed
         self.x = None
         self.pairs = []
+        self.answer = None  # what makes an answer of a class number or value, where it is no label
+        self.sigmoids = None  # what makes probabilities of decision values, after calibrate()
         self.n_iter = self.n_support = 0
         self.gap = 0.0
         self.converged = False

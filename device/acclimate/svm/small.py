@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The linear two-class machine for boards with 32 KB of RAM: 5 KB of code in all.
+"""``SVM(small=True)`` for boards with 32 KB of RAM: what `SVM` is where only this file is.
 
-    >>> from acclimate.svm.small import SmallSVM
-    >>> m = SmallSVM(C=1.0)
-    >>> m.fit(bytearray((0, 1, 2, 7, 8, 9)), bytes((3, 3, 3, 5, 5, 5)))
+    >>> from acclimate.svm.small import SVM
+    >>> m = SVM(C=1.0)
+    >>> m.fit(bytearray((0, 1, 2, 7, 8, 9)), bytes((3, 3, 3, 5, 5, 5))).converged
     True
     >>> m.predict(bytearray((8,)))
     5
 
-Same numbers as ``SVM(state="fixed")``, whose checks of single values, other kernels, files and
-scaling it leaves out: samples are flat buffers of bytes, which cannot hold a NaN.
+Linear, two classes, fixed point, flat buffers of bytes, which cannot hold a NaN. The numbers, the
+file and the errors are those of the large machine's ``SVM(small=True)``; files and reports are
+imported when they are first used.
 """
 
 from array import array
@@ -38,82 +39,98 @@ else:
     _value = array("i", (0,))
 
 
-class SmallSVM:
+class SVM:
     """Linear machine over bytes, in fixed point.
 
     :param float C: penalty of an error, > 0
     :param float tol: optimality gap at which training ends, > 0
     :param int max_iter: cap on solver steps
-    :param str items: type code of the samples: ``"b"`` or ``"B"``
-    :param arena: ``bytearray`` for the solver state; native code only
+    :param str storage: ``"uint8"`` or ``"int8"``
+    :param arena: ``bytearray`` of at least `bytes_needed` bytes; native code only
+    :param bool small: True: this machine; there is no other in this file
     """
 
-    def __init__(self, C=1.0, tol=1e-3, max_iter=10000, items="B", arena=None):
-        if not C > 0 or not tol > 0 or not max_iter > 0:
-            raise ValueError("C, tol, max_iter: expected > 0, got %s, %s, %s" % (C, tol, max_iter))
-        if items not in ("b", "B"):
-            raise ValueError("items: expected 'b' or 'B', got %r" % (items,))
-        self.xtype = 1 if items == "B" else 0
-        scale = 0
-        while C * 2.0**scale < 1 << 29:
-            scale += 1
-        while C * 2.0**scale >= 1 << 30:
-            scale -= 1
-        c = int(C * 2.0**scale)
-        eps = max(1, min(1 << 29, -int(-tol * 65536 // 1)))
-        self.par = array(
-            "i", (0, self.xtype, 0, 3, c, c, scale, eps, 0, 0, 0, 0, max_iter, 0, 0, 0)
-        )
+    def __init__(self, C=1.0, tol=1e-3, max_iter=10000, storage="uint8", arena=None, small=True):
+        for name, value in (("C", C), ("tol", tol), ("max_iter", max_iter)):
+            if not value > 0:
+                raise ValueError("%s: expected a number > 0, got %s" % (name, value))
+        if storage not in ("uint8", "int8") or not small:
+            raise ValueError(
+                "storage, small: expected uint8 or int8, and True, got %s, %s" % (storage, small)
+            )
+        self.C = C
+        self.tol = tol
+        self.max_iter = int(max_iter)
+        self.xtype = 1 if storage == "uint8" else 0
         self.arena = arena
-        self.w = None
-        self.n_iter = self.gap_q16 = self.n_support = 0
+        self.w = self.labels = self.warning = None
+        self.n_iter = self.n_support = 0
+        self.gap = 0.0
+        self.converged = False
 
-    def bytes_needed(self, n, slots=2):
-        """Bytes of solver state for `n` samples; `slots=n` holds the whole kernel matrix."""
+    def _parameters(self, d):
+        scale = 0
+        while self.C * 2.0**scale < 1 << 29:
+            scale += 1
+        while self.C * 2.0**scale >= 1 << 30:
+            scale -= 1
+        c = int(self.C * 2.0**scale)
+        eps = max(1, min(1 << 29, -int(-self.tol * 65536 // 1)))
+        return array(
+            "i", (d, self.xtype, 0, 3, c, c, scale, eps, 0, 0, 0, 0, self.max_iter, 0, 0, 0)
+        )
+
+    @staticmethod
+    def bytes_needed(n, d=1, gram=False):
+        """Bytes of `arena` for `n` samples; `gram`: with the whole kernel matrix."""
+        slots = n if gram else 2
         if not native:
             return 4 * solver.work_words(n, False, slots)
         half = (n + 1) // 2
         return 4 * (8 + 2 * n + half + slots * (half + 1))
 
     def fit(self, X, y):
-        """Train to the end; True when converged."""
+        """Train to the end and return the machine."""
         for _ in self.fit_steps(X, y):
             pass
-        return self.converged
+        return self
 
     def fit_steps(self, X, y, steps=0):
         """Generator: check, then `steps` solver steps at a time (0: few enough to take under
-        50 ms in native code); yields the status.
+        50 ms in native code); yields how many it has offered. The model changes at the end.
         """
         n = len(y)
         d = len(X) // n if n else 0
         low = min(y) if n else 0
         high = max(y) if n else 0
-        if not d or d * n != len(X):
-            raise ValueError("X: expected a multiple of %d items, got %d" % (n, len(X)))
+        if not d or d * n != len(X) or isinstance(X, list):
+            raise ValueError("X: expected a flat buffer, a multiple of %d, got %d" % (n, len(X)))
         if low == high or any(low < v < high for v in y):
-            raise ValueError("y: expected two labels, got %d..%d" % (low, high))
+            raise ValueError("y: expected 2 classes, got %d..%d" % (low, high))
         need = self.bytes_needed(n)
         work = self.arena
         if work is not None and len(work) < need:
             raise MemoryError("arena: expected at least %d bytes, got %d" % (need, len(work)))
         if work is None or not native:  # Python sees words in an array only
             work = array("i", bytes(need))
-        steps = steps if steps > 0 else max(1, 60000 // (n * (d + 8)))
+        steps = steps if steps and steps > 0 else max(1, 60000 // (n * (d + 8)))
         rows = array("h", (r if y[r] == low else ~r for r in range(n)))
-        par = array("i", self.par)
-        par[0] = d
+        par = self._parameters(d)
         status = _call(work, X, rows, par)
+        done = 0
         while status == 0:
             status = _call(work, X, rows, par, steps)
-            yield status
+            done += steps
+            yield done
         if status < 0 or status == 3:
-            raise ValueError("fit: expected numbers inside the solver's range, status %d" % status)
+            raise ValueError("C, X: too large for fixed point: smaller C, status %d" % status)
         w = array("i", bytes(8 + 4 * ((d + 1) // 2)))
         _call(work, X, rows, par, None, w)
         head = work if isinstance(work, array) else array("i", bytes(work[:20]))
-        self.n_iter, self.gap_q16, self.n_support = head[1], head[2], head[4]
+        self.n_iter, self.n_support, self.bias = head[1], head[4], head[3]
+        self.gap = head[2] / 65536
         self.converged = status == 1
+        self.warning = None if status != 4 else "max_iter: stopped: lower C or raise max_iter"
         self.labels = bytes((low, high))
         self.d = d
         self.w = w
@@ -128,6 +145,33 @@ class SmallSVM:
         return -value / (1 << shift) if shift >= 0 else -value << -shift
 
     def _decide(self, row):
-        if self.w is None or len(row) != self.d:
-            raise ValueError("row: expected a fitted machine and its width, got %d" % len(row))
+        if self.w is None:
+            raise ValueError("SVM: expected a fitted model, got none: call fit first")
+        if len(row) != self.d:
+            raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
         return _call(self.w, row, self.xtype)
+
+    def save(self, path):
+        """Write the fitted machine to a file; the old one stays until the new one is whole."""
+        from acclimate.svm.small_file import save
+
+        save(self, path)
+
+    def evaluate(self, X, y):
+        """Share of the rows of a flat buffer whose label is predicted right, 0..1."""
+        from acclimate.svm.small_report import evaluate
+
+        return evaluate(self, X, y)
+
+    def report(self, X, y):
+        """Text with rows and recall of each label."""
+        from acclimate.svm.small_report import report
+
+        return report(self, X, y)
+
+    @staticmethod
+    def load(path):
+        """Read a machine from a file; `ValueError` when it is damaged or another kind of SVM."""
+        from acclimate.svm.small_file import load
+
+        return load(SVM, path)

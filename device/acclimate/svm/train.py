@@ -13,7 +13,7 @@ from acclimate.svm.collect import (
     trouble,
     unreached,
 )
-from acclimate.svm.data import check_budget, prepare_pieces
+from acclimate.svm.data import check_budget, plain_labels, prepare_pieces
 from acclimate.svm.model import CODES, LINEAR, RBF, Model, core_for, uses_fixed
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
@@ -41,12 +41,12 @@ def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
     return 4 * core_for(fixed).work_words(most, not fixed, most if gram else 2)
 
 
-def _costs(m, counts, classes):
-    """C of each class, from `class_weight`."""
+def _costs(m, counts, classes, names):
+    """C of each class, from `class_weight`; `names` are the labels as given, where not numbers."""
     w = m.class_weight
     out = []
     for i in range(len(classes)):
-        c = classes[i]
+        c = classes[i] if names is None else names[classes[i]]
         f = 1.0
         if w == "balanced":
             f = sum(counts) / (len(classes) * counts[i])
@@ -55,7 +55,7 @@ def _costs(m, counts, classes):
         elif w is not None:
             raise ValueError("class_weight: expected a dict, 'balanced' or None, got %r" % (w,))
         if not (f > 0 and f - f == 0):
-            raise ValueError("class_weight[%d]: expected a number > 0, got %s" % (c, f))
+            raise ValueError("class_weight[%s]: expected a number > 0, got %s" % (c, f))
         out.append(m.C * f)
     return out
 
@@ -73,11 +73,13 @@ def _spare_bytes():
 class Job:
     """One training: the pairs that are done, and the solver state of the present one."""
 
-    def __init__(self, m, data, y, warm=None):
+    def __init__(self, m, data, y, warm=None, answer=None):
         x, code, shift, n, d, classes, scaler = data[:7]
         if n > 32767:
             raise ValueError("X: expected at most 32767 rows, got %d" % n)
         self.m = m
+        self.tol = m.tol
+        self.answer = answer  # what the model makes of its decision values; None: labels 0..254
         self.x = x
         self.y = y
         self.n = n
@@ -95,7 +97,7 @@ class Job:
             self.counts = [bytes(y).count(bytes((c,))) for c in classes]
         else:
             self.counts = [sum(1 for v in y if v == c) for c in classes]
-        self.costs = _costs(m, self.counts, classes)
+        self.costs = _costs(m, self.counts, classes, getattr(answer, "values", None))
         self.gamma = 1.0
         if self.kind == LINEAR:
             for i in range(len(self.costs)):
@@ -234,7 +236,7 @@ class Job:
             kind,
             self.costs[i],
             self.costs[j],
-            m.tol,
+            self.tol,
             m.max_iter,
             self.gamma,
             m.coef0,
@@ -308,11 +310,15 @@ class Job:
             if status == P.CONVERGED and self._drifted(again):
                 again += 1
                 self.n_iter += int(self.word(P.N_ITER))
-                self.par[P.WARM] = 1
-                status = yield from self._solver("start", self.work, self.x, self.rows, self.par)
+                status = yield from self._start_again()
                 yield
             if status != P.RUNNING:
                 return status
+
+    def _start_again(self):
+        """Compute the gradient anew from the coefficients; the solver's status."""
+        self.par[P.WARM] = 1
+        return (yield from self._solver("start", self.work, self.x, self.rows, self.par))
 
     def _drifted(self, again):
         """True when float32 updates of the gradient may have lost more than the tolerance: it is
@@ -321,7 +327,7 @@ class Job:
             return False
         steps = self.word(P.N_ITER)
         size = max(self.par[P.C_POS], self.par[P.C_NEG]) * self.word(_LARGEST)
-        return steps > (0 if not again else 1) and size * steps**0.5 * _FLOAT_STEP > self.m.tol
+        return steps > (0 if not again else 1) and size * steps**0.5 * _FLOAT_STEP > self.tol
 
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
@@ -344,6 +350,7 @@ class Job:
     def model(self):
         """The model as far as training has come; training may go on afterwards."""
         out = Model(*self.shape)
+        out.answer = self.answer
         out.x = self.x if self.kind != LINEAR or self.m.budget else None
         out.pairs = list(self.pairs)
         k = len(out.classes)
@@ -373,15 +380,34 @@ class Job:
         return model
 
 
-def start_pieces(m, X, y):
-    """Check the data in pieces; the last thing yielded is a job that has not touched the model."""
+def start_pieces(m, X, y, make=None, classes=None, centre=True):
+    """Check the data in pieces; the last thing yielded is a job that has not touched the model.
+
+    :param make: called with `m`, the data and `y` for the job; None: one that tells labels apart
+    :param bytes classes: of the job, where `y` are no labels; None: those of `y`
+    :param bool centre: whether a linear kernel's rows may be moved
+    """
+    answer = None
+    if classes is None and not plain_labels(y):
+        try:
+            from acclimate.svm.labels import encode_pieces
+
+            answer, y = yield from encode_pieces(y)
+        except ImportError:
+            pass  # refused below, with the label
     data = yield from prepare_pieces(
-        X, y, m.storage, m._scale, not uses_fixed(m.state), m.kernel_name != "poly"
+        X,
+        y,
+        m.storage,
+        m._scale,
+        not uses_fixed(m.state),
+        centre and m.kernel_name != "poly",
+        classes,
     )
     yield
     if m.budget:
         check_budget(m, data[3])
-    job = Job(m, data, y)
+    job = Job(m, data, y, None, answer) if make is None else make(m, data, y)
     job.in_place = job.x is X
     if data[7]:
         job.notes.append(data[7])

@@ -6,20 +6,17 @@ target, so authenticity covers what the device reconstructs (see docs/capsules.m
 """
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from acclimate.store.rangecoder import COPY, DATA
 from acclimate_host.capsules.build import head_bytes, section_ranges
-from acclimate_host.capsules.layout import ENUMS, HEADER, UPDATE
+from acclimate_host.capsules.layout import ENUMS, HEADER, LIMITS, UPDATE
+from acclimate_host.capsules.planning import Instruction, plans
 from acclimate_host.capsules.rangecoder import Encoder
 from acclimate_host.errors import Refused
 
-OPS = ENUMS["Instructions"][1]
 FORMS = ENUMS["Forms"][1]
-_MIN_MATCH = 16
-_STEP = 8
-_LENGTH_MAX = (1 << 24) - 1
-_Instruction = tuple[str, int, bytes]  # op, place in the base, bytes of the target
 
 
 def update(base: bytes, target: bytes, form: str | None = None) -> bytes:
@@ -28,14 +25,11 @@ def update(base: bytes, target: bytes, form: str | None = None) -> bytes:
     :param form: name in FORMS, for the reader's information; found out without one.
     """
     head = head_bytes(target)
-    encoder = Encoder()
-    code = bytearray()
-    for op, at, piece in _plan(base, target, head):
-        code += _encode(op, at, piece, base, encoder)
+    code = _code(base, target, head)
     digest_at = HEADER.offset("digest")
     fields = (
         b"AUPD",
-        bytes([1, FORMS[form or _form(base, target)]]),
+        bytes([LIMITS["UPDATE_FORMAT"], FORMS[form or _form(base, target)]]),
         head.to_bytes(2, "little"),
         len(code).to_bytes(4, "little"),
         zlib.crc32(code).to_bytes(4, "little"),
@@ -109,78 +103,42 @@ def _form(base: bytes, target: bytes) -> str:
     return "OPERATORS" if differ == {3} else "DELTA"
 
 
-def _plan(base: bytes, target: bytes, at: int) -> Iterator[_Instruction]:
-    """Yield (op, place in base, bytes of the target) that make target from byte `at` on."""
-    ranges = {t: (a, b) for t, a, b in section_ranges(base)}
+def _code(base: bytes, target: bytes, head: int) -> bytes:
+    """Return the shortest stream found of what makes the target from byte `head` on."""
+    old = {type: (start, end) for type, start, end in section_ranges(base)}
+    chosen: list[Instruction] = []
+    at = head
     for type, start, end in section_ranges(target):
         if start > at:
-            yield "DATA", 0, target[at:start]
-        old = ranges.get(type)
-        if old and old[1] - old[0] == end - start:
-            yield from _aligned(base, target, old[0], start, end)
-        else:
-            yield from _moved(base, target, start, end)
+            chosen.append(Instruction(DATA, at, start, 0))
+        if end > start:
+            first, last = old.get(type, (head, head + end - start))
+            found = plans(base, target[start:end], (first, last - (end - start)))
+            chosen += min(
+                ([_moved(step, start) for step in plan] for plan in found),
+                key=lambda plan: len(_stream(base, target, plan, start)),
+            )
         at = end
+    return min((_stream(base, target, chosen, head, lanes) for lanes in (False, True)), key=len)
 
 
-def _aligned(base: bytes, target: bytes, old: int, start: int, end: int) -> Iterator[_Instruction]:
-    """Sections of the same length: copy long equal runs, code differences elsewhere."""
-    shift, at, same = old - start, start, start
-    while same < end:
-        if base[same + shift] != target[same]:
-            same += 1
-            continue
-        run = same
-        while run < end and base[run + shift] == target[run]:
-            run += 1
-        if run - same >= 64 or (same == start and run == end):
-            if same > at:
-                yield "DIFF", at + shift, target[at:same]
-            yield "COPY", same + shift, target[same:run]
-            at = run
-        same = run
-    if end > at:
-        yield "DIFF", at + shift, target[at:end]
+def _moved(step: Instruction, start: int) -> Instruction:
+    """Return an instruction of a section as one of the capsule."""
+    return Instruction(step.kind, step.start + start, step.end + start, step.shift - start)
 
 
-def _moved(base: bytes, target: bytes, start: int, end: int) -> Iterator[_Instruction]:
-    """Sections that grew or shrank: copy what the base has anywhere, send the rest."""
-    places: dict[bytes, int] = {}
-    for at in range(0, len(base) - _MIN_MATCH, _STEP):
-        places.setdefault(bytes(base[at : at + _MIN_MATCH]), at)
-    at = literal = start
-    while at < end:
-        found = places.get(bytes(target[at : at + _MIN_MATCH])) if at + _MIN_MATCH <= end else None
-        if found is None:
-            at += 1
-            continue
-        while at > literal and found and base[found - 1] == target[at - 1]:
-            at, found = at - 1, found - 1
-        n = 0
-        while at + n < end and found + n < len(base) and base[found + n] == target[at + n]:
-            n += 1
-        if at > literal:
-            yield "DATA", 0, target[literal:at]
-        yield "COPY", found, target[at : at + n]
-        at += n
-        literal = at
-    if end > literal:
-        yield "DATA", 0, target[literal:end]
-
-
-def _encode(op: str, at: int, piece: bytes, base: bytes, encoder: Encoder) -> bytes:
-    if len(piece) > _LENGTH_MAX:
-        raise Refused(f"a section of {len(piece)} bytes: at most {_LENGTH_MAX}")
-    code = bytes([OPS[op]]) + len(piece).to_bytes(3, "little")
-    if op == "DATA":
-        return code + piece
-    code += at.to_bytes(3, "little")
-    if op == "COPY":
-        return code
-    pairs = zip(piece, base[at : at + len(piece)], strict=True)
-    before = encoder.state()
-    stream = encoder.stream((new - old + 128) % 256 - 128 for new, old in pairs)
-    if len(stream) + 6 >= len(piece):  # nothing in common with the base
-        encoder.restore(before)
-        return _encode("DATA", 0, piece, base, encoder)
-    return code + len(stream).to_bytes(3, "little") + stream
+def _stream(
+    base: bytes, target: bytes, plan: list[Instruction], made: int, has_lanes: bool = False
+) -> bytes:
+    encoder = Encoder(made, has_lanes)
+    for step in plan:
+        piece, at = target[step.start : step.end], step.start + step.shift
+        if step.kind == DATA:
+            encoder.data(piece)
+        elif step.kind == COPY:
+            encoder.copy(at, len(piece))
+        else:
+            old = base[at : at + len(piece)]
+            pairs = zip(piece, old, strict=True)
+            encoder.differences(at, ((new - byte + 128) % 256 - 128 for new, byte in pairs))
+    return encoder.finish()

@@ -84,7 +84,7 @@ UPDATE = Record(
     "U",
     (
         Field("magic", 4, "`AUPD`"),
-        Field("format", 1, "version of this table: 1"),
+        Field("format", 1, "version of this table: 2"),
         Field("form", 1, "see Forms"),
         Field("head", 2, "bytes of the target's header and section table, which follow"),
         Field("size", 4, "bytes of the instructions after them"),
@@ -161,6 +161,7 @@ LIMITS = {
     "SECTIONS_MAX": SECTIONS_MAX,
     "HEAD_MAX": HEADER.bytes + SECTIONS_MAX * SECTION.bytes,
     "FORMAT": 1,
+    "UPDATE_FORMAT": 2,
 }
 
 

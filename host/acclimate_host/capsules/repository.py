@@ -17,6 +17,7 @@ from pathlib import Path
 
 from acclimate_host.capsules import delta
 from acclimate_host.capsules.build import Capsule, read
+from acclimate_host.capsules.history import History
 from acclimate_host.capsules.layout import ENTRIES_MAX, TAG_BYTES
 from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, is_signed, object_name, unpack
 from acclimate_host.errors import Refused
@@ -105,7 +106,9 @@ class Repository:
             base is damaged, or not signed with the repository's key.
         """
         with self._alone():
-            return self._publish(capsule, cohort, percent, bases)
+            made = self._publish(capsule, cohort, percent, bases)
+            History(self.folder, made.model, cohort).add(made)
+            return made
 
     def _publish(
         self, capsule: bytes, cohort: str, percent: int, bases: Iterable[bytes]

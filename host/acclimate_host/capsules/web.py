@@ -2,19 +2,26 @@
 """The repository as a web application (ASGI): static files with ETags, ranges and caching."""
 
 import socket
+from pathlib import Path
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from acclimate_host.capsules.fleet_state import fleet_state
 from acclimate_host.capsules.layout import REPORT
+from acclimate_host.capsules.repository import Repository
 from acclimate_host.errors import AcclimateError, Refused
 
+# Nothing from elsewhere; style and script stand in the page itself.
+_PAGE_POLICY = (
+    "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+)
 _IMMUTABLE = "public, max-age=31536000, immutable"
 
 
@@ -57,10 +64,26 @@ def _taker(reports):
     return take
 
 
-def application(folder, reports=None):
+def _dashboard(folder, reports):
+    """Return the routes of the fleet's page and of the JSON that it shows."""
+    page = Path(__file__).resolve().parents[1] / "data" / "dashboard.html"
+    headers = {"Content-Security-Policy": _PAGE_POLICY, "Cache-Control": "no-store"}
+
+    async def show(request):
+        return FileResponse(page, headers=headers)
+
+    async def state(request):
+        found = await run_in_threadpool(fleet_state, Repository(folder), reports)
+        return JSONResponse(found, headers={"Cache-Control": "no-store"})
+
+    return [Route("/fleet", show), Route("/fleet.json", state)]
+
+
+def application(folder, reports=None, dashboard=False):
     """Return the ASGI application of a repository's folder.
 
     :param reports: a Reports, which takes what devices post to ``/reports``.
+    :param dashboard: also show the fleet at ``/fleet``.
     """
     routes = [
         Mount("/objects", _Objects(directory=f"{folder}/objects")),
@@ -68,10 +91,12 @@ def application(folder, reports=None):
     ]
     if reports is not None:
         routes.append(Route("/reports", _taker(reports), methods=["POST"]))
+    if dashboard:
+        routes += _dashboard(folder, reports)
     return Starlette(routes=routes)
 
 
-def serve(folder, host="127.0.0.1", port=8000, reports=None):
+def serve(folder, host="127.0.0.1", port=8000, reports=None, dashboard=False):
     """Serve until interrupted; the address is printed once it answers."""
     try:
         listener = socket.create_server((host, port))
@@ -79,6 +104,8 @@ def serve(folder, host="127.0.0.1", port=8000, reports=None):
         raise AcclimateError(f"{host}:{port}: {error.strerror}") from None
     at = listener.getsockname()
     print(f"serving {folder} at http://{at[0]}:{at[1]}", flush=True)
-    app = application(folder, reports)
+    if dashboard:
+        print(f"the fleet is at http://{at[0]}:{at[1]}/fleet", flush=True)
+    app = application(folder, reports, dashboard)
     config = uvicorn.Config(app, log_level="warning", access_log=False)
     uvicorn.Server(config).run(sockets=[listener])

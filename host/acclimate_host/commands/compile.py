@@ -10,7 +10,7 @@ from acclimate_host.compile.cost_model import CORES
 from acclimate_host.compile.program_format import OPTIMIZERS
 from acclimate_host.compile.step import Options
 from acclimate_host.errors import AcclimateError
-from acclimate_host.model.network import LOSSES, SOFTMAX_NOTE, with_loss
+from acclimate_host.model.losses import LOSSES, SOFTMAX_NOTE, with_loss
 from acclimate_host.model.zoo import convolutions
 from acclimate_host.poet.inputs import amount, cost_table
 from acclimate_host.sparse.permute import channels_by_size
@@ -31,6 +31,17 @@ def add_arguments(parser):
         "--loss",
         choices=LOSSES,
         help="what training lowers; taken from the file where its output is a softmax",
+    )
+    parser.add_argument(
+        "--target",
+        choices=["input"],
+        help="an autoencoder: it learns to give back its input (mse or huber)",
+    )
+    parser.add_argument(
+        "--delta", type=float, default=1.0, help="from which error on huber is linear (1)"
+    )
+    parser.add_argument(
+        "--weight-decay", type=float, default=0.0, metavar="D", help="such as 0.0005 (0)"
     )
     parser.add_argument(
         "--biases",
@@ -79,7 +90,9 @@ def run(args):
         scheme = Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
         if scheme.channels:
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
-        network = with_loss(network, _loss(args, network))
+        network = with_loss(
+            network, _loss(args, network), args.target, args.delta, args.weight_decay
+        )
     options = Options(input_in_arena=args.input_in_arena)
     try:
         found = choose(network, scheme, ram, args.optimizer, args.core, options)
@@ -101,8 +114,9 @@ def _loss(args, network):
     """Return the loss that was asked for, or that the file has: never a guess."""
     if args.loss is None and SOFTMAX_NOTE not in network.notes:
         raise AcclimateError(
-            f"{args.model}: no softmax in the file says what its outputs are; --loss "
-            "cross-entropy where they are classes, --predict-only without training"
+            f"{args.model}: no softmax in the file says what its outputs are: --loss "
+            "cross-entropy for classes, binary for labels, mse or huber for numbers; or "
+            "--predict-only"
         )
     return args.loss or "cross-entropy"
 

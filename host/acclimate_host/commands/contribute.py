@@ -15,7 +15,7 @@ import numpy as np
 from acclimate_host.commands import progress, table, write_text
 from acclimate_host.commands.model_files import array, imported, labelled, stored
 from acclimate_host.errors import AcclimateError
-from acclimate_host.model.network import with_loss
+from acclimate_host.model.losses import with_loss
 from acclimate_host.poet import pulp_solver
 from acclimate_host.sparse import compare
 from acclimate_host.sparse.choose import Memory, smallest

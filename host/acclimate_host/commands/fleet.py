@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from acclimate.pull.manifest import in_rollout
+from acclimate_host.capsules.fleet_state import fleet_state
 from acclimate_host.capsules.reports import Reports
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.server import read_key
@@ -16,6 +17,9 @@ from acclimate_host.errors import AcclimateError, Refused
 def add_arguments(parser):
     parser.add_argument("folder", help="the repository")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--sums", action="store_true", help="count devices by version and state, list none"
+    )
     parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
     parser.add_argument("--model", type=int, metavar="ID", help="only this model")
     parser.add_argument(
@@ -39,6 +43,9 @@ def run(args):
         if args.model is None:
             raise AcclimateError("--forget: name the model with --model ID")
         Reports(Path(args.folder, "reports")).forget(args.model, args.forget)
+    if args.sums:
+        _show_sums(args, fleet_state(repository))
+        return
     reports = [
         {**report, "offered": offered(repository, report, args.cohort)}
         for report in Reports(Path(args.folder, "reports")).all()
@@ -60,6 +67,16 @@ def run(args):
     table([_row(report) for report in reports], _HEADS)
     there = sum(report["version"] == report["offered"] for report in reports)
     print(f"\n{there} of {len(reports)} devices use what they are offered")
+
+
+def _show_sums(args, state):
+    if args.json:
+        print(json.dumps(state, indent=1))
+        return
+    rows = [row for row in state["devices"] if args.model in (None, row["model"])]
+    heads = ["model", "version", "state", "outcome", "devices"]
+    table([[str(row[head]) for head in heads] for row in rows], heads)
+    print(f"\n{state['total']} devices have reported")
 
 
 def offered(repository, report, cohort="all"):

@@ -4,7 +4,9 @@
 import sys
 
 from acclimate_host.commands import add_board_arguments, open_chosen, progress
-from acclimate_host.connect.install import install, install_drive
+from acclimate_host.connect import merge
+from acclimate_host.connect.drive import install_drive
+from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError
 
 
@@ -19,7 +21,7 @@ def add_arguments(parser):
         dest="extras",
         metavar="NAMES",
         default="",
-        help="beside the default set: pager,mqtt,small,drift,float32,fixed",
+        help="beside the default set: " + ",".join(merge.EXTRAS),
     )
     parser.add_argument("--pure", action="store_true", help="leave native modules out")
     parser.add_argument(

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """``acclimate publish FOLDER CAPSULE``: offer a signed capsule, and updates where smaller."""
 
+from acclimate_host.capsules.build import read
+from acclimate_host.capsules.history import KEPT, History
+from acclimate_host.capsules.layout import ENTRIES_MAX
 from acclimate_host.capsules.manifest import WHOLE
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.server import read_key
 from acclimate_host.commands import read_bytes
+from acclimate_host.errors import AcclimateError
 
 
 def add_arguments(parser):
@@ -18,6 +22,13 @@ def add_arguments(parser):
         "--percent", type=int, default=100, help="share of the devices (%(default)s)"
     )
     parser.add_argument(
+        "--deltas",
+        type=int,
+        default=KEPT,
+        metavar="N",
+        help="make updates from so many releases before this one, 0 to 7 (%(default)s)",
+    )
+    parser.add_argument(
         "--base",
         action="append",
         default=[],
@@ -29,7 +40,11 @@ def add_arguments(parser):
 def run(args):
     files = [read_bytes(path) for path in (args.capsule, *args.base)]
     key = read_key(args.key) if args.key else None
-    made = Repository(args.folder, key).publish(files[0], args.cohort, args.percent, files[1:])
+    if not 0 <= args.deltas <= ENTRIES_MAX - 1:
+        raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
+    history = History(args.folder, read(files[0]).model, args.cohort)
+    bases = [*files[1:], *history.capsules(args.deltas)]
+    made = Repository(args.folder, key).publish(files[0], args.cohort, args.percent, bases)
     print(f"model {made.model}, version {made.version}, for {made.percent} % of {args.cohort}")
     for entry in made.entries:
         what = "whole" if entry.base == WHOLE else "update of " + entry.base.hex()[:12]

@@ -27,6 +27,9 @@ def add_arguments(parser):
     parser.add_argument(
         "--no-reports", action="store_true", help="take no reports of devices at all"
     )
+    parser.add_argument(
+        "--dashboard", action="store_true", help="show the fleet and its rollouts at /fleet"
+    )
 
 
 def run(args):
@@ -45,4 +48,4 @@ def run(args):
         reports = Reports(Path(args.folder, "reports"), key)
     elif not args.no_reports:
         print("no reports are taken: --key FILE or --unsigned-reports", file=sys.stderr)
-    serve(args.folder, args.host, args.port, reports)
+    serve(args.folder, args.host, args.port, reports, args.dashboard)

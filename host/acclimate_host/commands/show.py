@@ -14,7 +14,7 @@ from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model import mlperf_tiny, text, zoo
-from acclimate_host.model.network import with_loss
+from acclimate_host.model.losses import with_loss
 from acclimate_host.model.seeded import seeded_network
 from acclimate_host.plots.graph import graph_picture
 from acclimate_host.poet.inputs import amount

@@ -92,6 +92,11 @@ def exponentials(scale):
     return np.floor(32768 * np.exp(-steps * scale) + 0.5).astype("<u2").tobytes()
 
 
+def float_bits(value):
+    """Return a number as the bits of a float32."""
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
 class Blob:
     """Bytes of the weights section; what is added twice lies there once."""
 
@@ -119,6 +124,15 @@ def add_rule(graph, node, a, b, blob):
     values.update(zero_a=a.zero_point, zero_b=b.zero_point, zero_y=y.zero_point)
     values["low"], values["high"] = clamp_limits(graph, node)
     return blob.add(pack_record(ADD, values))
+
+
+def target_table(x, y):
+    """Return the table by which stored inputs are targets of outputs, in 1/16 of their steps."""
+    steps = (np.arange(-128, 128) - x.zero_point) * (x.scale / y.scale) + y.zero_point
+    parts = np.floor(16 * steps + 0.5)
+    if np.abs(parts).max() > 32767:
+        raise GraphError(f"{y.name}: its range is below 1/16 of the input's, which it gives back")
+    return parts.astype("<i2").tobytes()
 
 
 def matrix(weight, groups, depthwise):

@@ -11,6 +11,7 @@ from .blob import (
     layer_values,
     matrix,
     pack_record,
+    target_table,
     training_values,
 )
 from .program_format import LAYER
@@ -94,6 +95,10 @@ class Constants:
                 kind = "<f4" if self.is_float else "i1"
                 data = np.ascontiguousarray(value.transpose(1, 2, 0)).astype(kind).tobytes()
                 self.windows.append((self.placement.at(name), self.blob.add(data), len(data)))
+
+    def target_table(self, x, y):
+        """Return the offset of the table that makes stored inputs the targets of outputs."""
+        return self.blob.add(target_table(x, y))
 
     def rule(self, node, a, b):
         """Return the offset of the record of an addition."""

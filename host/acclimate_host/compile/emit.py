@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Turns the nodes of a step into instructions; one method for each operator."""
 
+import math
 from dataclasses import dataclass
 
 from ..model.graph import GraphError
+from ..model.losses import huber_limit
 from ..model.network import clamp_limits
+from .blob import float_bits, mantissa
 from .patches import convs_of, patch_regions
 from .pools import average_shift, pool_window
 from .program_format import code
 from .storage import aligned
+
+# Steps of an output that rate times gradient is at most: a step of an ordinary rate.
+BOUND_STEPS = 0.25
+SQUARED_BOUND_STEPS = 2
 
 
 def number(value):
@@ -93,6 +100,9 @@ class _NoValues:
 
     def rule(self, node, a, b):
         return 0
+
+    def target_table(self, x, y):
+        return 4
 
 
 class _Emitter:
@@ -344,7 +354,50 @@ class _Emitter:
             self.at(gradient),
             self.slot(gradient),
             self.work()[0] - 1,
+            self._most(logits),
         )
+
+    def _loss(self, node):
+        """The operands that all losses begin with."""
+        logits, gradient = node.inputs[0], node.outputs[1]
+        place, elements = self.place(logits), self.graph[logits].elements
+        return place, elements, self.at(gradient), self.slot(gradient)
+
+    def _most(self, logits, steps=BOUND_STEPS):
+        """The bound of section 4, raised by 128."""
+        if self.placement.is_float:
+            return int(steps / BOUND_STEPS)
+        return math.floor(math.log2(steps * self.forward[logits].scale)) - 22 + 128
+
+    def _factor(self, factor):
+        """A factor as two operands: of float32 its bits."""
+        if self.placement.is_float:
+            return float_bits(factor), 128
+        m, e = mantissa(factor)
+        return m, e + 128
+
+    def _squared_loss(self, node):
+        logits, target = node.inputs
+        y, attrs = self.forward[logits], node.attrs
+        factor, delta = attrs["factor"] / y.elements, attrs["delta"]
+        table, limit = 0, float_bits(delta)
+        if not self.placement.is_float:
+            factor *= y.scale / 16
+            limit = huber_limit(y, delta)
+            if self.graph[target].kind == "input":
+                table = self.constants.target_table(self.forward[target], y) // 4
+        factors = self._factor(factor)
+        place, most = self.place(target), self._most(logits, SQUARED_BOUND_STEPS)
+        self.write("SQUARED_LOSS", *self._loss(node), place, table, limit, *factors, most)
+
+    def _binary_loss(self, node):
+        logits, target = node.inputs
+        y = self.forward[logits]
+        zero, factors = y.zero_point + 128, self._factor(1 / y.elements / 32768)
+        if self.placement.is_float:
+            factors = self._factor(1 / y.elements)
+        place, most = self.place(target), self._most(logits)
+        self.write("BINARY_LOSS", *self._loss(node), place, zero, *factors, most)
 
     def _clamp_gradient(self, node):
         g, mask = node.inputs
@@ -431,6 +484,11 @@ class _Emitter:
             self.placement.optimizer_state(node.writes[0]),
             *self.work(),
         )
+        if self.placement.decay:
+            _, _, size = self.placement.part(node.writes[0])
+            count = size // self.placement.element_bytes
+            factor = self._factor(self.placement.decay)
+            self.write("WEIGHT_DECAY", self.at(node.writes[0]), count, *factor)
 
 
 class Regions:

@@ -6,17 +6,17 @@ program.code, program.weights        # bytes; sections of a capsule: program and
 """
 
 import math
-import struct
 import zlib
 from dataclasses import dataclass
 
 from ..model.graph import GraphError
+from ..model.losses import TARGET_LOSSES
 from .arena import Layout
-from .blob import exponentials, pack_record
+from .blob import exponentials, float_bits, pack_record
 from .constants import Constants
 from .emit import number, write_nodes
 from .placement import Placement
-from .program_format import FORMAT, HEADER, OPTIMIZERS
+from .program_format import FORMAT, HEADER, NEEDS, OPTIMIZERS, is_rare
 from .scheduled import ScheduledPlacement, ScheduledStep
 from .storage import aligned
 
@@ -85,7 +85,15 @@ def _program(placement, constants, code):
     return Program(head + body, bytes(constants.trained), layout.size_bytes, layout, parts)
 
 
-def _needs_more(placement):
+def _needs(placement):
+    """Return the bits that say what of the device package the program needs."""
+    ops = [node.op for node in placement.graph.nodes]
+    rare = placement.decay > 0 or any(map(is_rare, ops))
+    needs = NEEDS["ALL"] * _needs_all(placement) | NEEDS["RARE"] * rare
+    return needs | NEEDS["TARGET"] * any(op in TARGET_LOSSES for op in ops)
+
+
+def _needs_all(placement):
     """Say whether training needs what the smallest modules leave out."""
     nodes = [node for node in placement.graph.nodes if node.op == "weight_update"]
     layers = [placement.layers[node.attrs["layer"]] for node in nodes]
@@ -116,19 +124,15 @@ def _header(placement, constants, code, body_bytes):
         "output": placement.at(y.name),
         "outputs": y.elements,
         "slots": code.slots,
-        "state": offsets["state"],
+        "state": placement.state_at,
         "kept_bytes": placement.kept_bytes,
         "table": table,
         "forward": code.forward,
         "training": len(code.bytes) - code.forward,
         "windows": len(constants.windows),
         "output_zero": y.zero_point & 255,
-        "needs": int(_needs_more(placement)),
+        "needs": _needs(placement),
     }
-    values["input_scale"] = _float_bits(1.0 if placement.is_float else x.scale)
-    values["output_scale"] = _float_bits(1.0 if placement.is_float else y.scale)
+    values["input_scale"] = float_bits(1.0 if placement.is_float else x.scale)
+    values["output_scale"] = float_bits(1.0 if placement.is_float else y.scale)
     return values
-
-
-def _float_bits(value):
-    return struct.unpack("<I", struct.pack("<f", value))[0]

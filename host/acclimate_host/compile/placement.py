@@ -30,6 +30,8 @@ class Placement:
         self.element_bytes = 4 if self.is_float else 1
         self.graph = _as_float(step.graph) if self.is_float else step.graph
         self.taken, self._with_input = step.taken, step.input_in_arena
+        losses = [node for node in self.graph.nodes if node.phase == "loss"]
+        self.decay = losses[0].attrs.get("decay", 0.0) if losses else 0.0
         self.layers = {
             node.attrs["layer"]: LayerShape(network.graph, node)
             for node in network.graph.nodes
@@ -89,7 +91,14 @@ class Placement:
     def optimizer_state(self, name):
         """Return the operand for a trained tensor's state: 0 for none, else offset + 1."""
         part = _named(self._kept, name)
-        return 0 if part is None else self.layout.offsets["state"] + part[1] + 1
+        return 0 if part is None else self.state_at + part[1] + 1
+
+    @property
+    def state_at(self):
+        """Arena offset of the state: behind what training changes, so that both are saved."""
+        if self.parts:
+            return self.layout.offsets["weights"] + self.weights_bytes
+        return self.layout.offsets["state"]
 
     def _trained_parts(self):
         """Return (name, offset, bytes) of the trained tensors, one behind the other."""
@@ -127,9 +136,8 @@ class Placement:
                 found.append(buffer)
         for i, areas in self._works.items():
             found += [Buffer(f"{name} {i}", aligned(size), i, i) for name, size in areas.items()]
-        found.append(Buffer("state", _end(self._kept), 0, end))
-        if self.parts:
-            found.append(Buffer("weights", _end(self.parts), 0, end))
+        name = "weights" if self.parts else "state"
+        found.append(Buffer(name, _end(self.parts) + _end(self._kept), 0, end))
         return found
 
     def _state_bytes(self, tensor):
@@ -184,7 +192,7 @@ def _as_float(graph):
     """Return the graph with float32 wherever the board computes."""
     tensors = {
         name: replace(t, dtype="float32")
-        if t.dtype in ("int8", "int32") and t.kind != "label"
+        if t.dtype in ("int8", "int16", "int32") and t.kind != "label"
         else t
         for name, t in graph.tensors.items()
     }

@@ -19,7 +19,7 @@ HEADER = Record(
     "P",
     (
         Field("magic", 4, "`ANET`"),
-        Field("format", 1, "version of this table: 4"),
+        Field("format", 1, "version of this table: 5"),
         Field("dtype", 1, "0 int8, 1 float32"),
         Field("optimizer", 1, "see Optimizers"),
         Field("input_zero", 1, "zero point of the input (int8)"),
@@ -39,7 +39,7 @@ HEADER = Record(
         Field("training", 2, "bytes of code after them, 0 for inference only"),
         Field("windows", 2, "entries of the table of windows behind the code"),
         Field("output_zero", 1, "zero point of the outputs (int8)"),
-        Field("needs", 1, "1: it trains more than biases and dense layers, or with an optimizer"),
+        Field("needs", 1, "bits: see Needs"),
         Field("input_scale", 4, "scale of the input (float32)"),
         Field("output_scale", 4, "scale of the outputs (float32)"),
         Field("input", 4, "arena offset + 1 of the input, 0 for the caller's buffer"),
@@ -144,7 +144,7 @@ OPS = (
     Op("LOOKUP", 10, "table x y n", "y = table[x + 128]"),
     Op("COPY", 11, "x y rows n xpitch ypitch", "n bytes of each row"),
     Op("KEEP", 12, "x y rows n xpitch ypitch", "COPY in training, nothing else"),
-    Op("LOSS", 16, "x n g slot work", "section 4"),
+    Op("LOSS", 16, "x n g slot work most", "section 4"),
     Op("CLAMP_GRADIENT", 17, "g mask y n slot slot", "section 5"),
     Op("INPUT_GRADIENT", 18, f"layer g y {WINDOW} slot slot work bytes", "section 5"),
     Op("AVERAGE_POOL_GRADIENT", 19, POOL_GRADIENT, "section 5, padding too; `x`: y"),
@@ -156,7 +156,13 @@ OPS = (
     Op("PAGE_IN", 25, "page at n", "stop: the caller reads a page into the arena"),
     Op("PAGE_KEEP", 27, "page at n", "PAGE_OUT in training, nothing else"),
     Op("FREE", 26, "at n", "nobody reads these bytes any more"),
+    # From here on rare: a module of its own has them.
+    Op("SQUARED_LOSS", 28, "x n g slot target table limit factor exponent most", "section 4"),
+    Op("BINARY_LOSS", 29, "x n g slot target zero factor exponent most", "section 4"),
+    Op("WEIGHT_DECAY", 30, "at n factor exponent", "section 6"),
 )
+FIRST_RARE = 28
+NEEDS = {"ALL": 1, "RARE": 2, "TARGET": 4}
 OPTIMIZERS = {"PLAIN": 0, "MOMENTUM16": 1, "MOMENTUM8": 2, "ACCUMULATE": 3, "WIDE": 4}
 STATUS = {
     "DONE": 0,
@@ -167,7 +173,12 @@ STATUS = {
     "BAD_PLACE": -2,
     "NOT_FINITE": -3,
 }
-FORMAT = 4
+FORMAT = 5
+
+
+def is_rare(node_op):
+    """Say whether the instruction of a node's operator is in the module of the rare ones."""
+    return any(op.name == node_op.upper() and op.code >= FIRST_RARE for op in OPS)
 
 
 def code(name):
@@ -186,7 +197,9 @@ def constants():
     named = {"FORMAT": FORMAT} | offsets(RECORDS)
     named.update({f"OP_{op.name}": op.code for op in OPS})
     named["COUNTS"] = operand_counts()
+    named["OP_RARE"] = FIRST_RARE
     named.update({f"OPT_{name}": value for name, value in OPTIMIZERS.items()})
+    named.update({f"NEEDS_{name}": value for name, value in NEEDS.items()})
     named.update(STATUS)
     return named
 
@@ -214,7 +227,11 @@ def tables():
     parts = record_tables(RECORDS)
     parts += ["### Instructions", "", "| code | name | operands | meaning |", "|---|---|---|---|"]
     parts += [f"| {op.code} | {op.name} | {op.operands} | {op.text} |" for op in OPS]
-    return "\n".join([*parts, "", f"Optimizers: {listed(OPTIMIZERS)}.", ""])
+    needs = (
+        "Needs: 1 trains more than biases and dense layers, or with an optimizer; 2 has "
+        f"instructions from {FIRST_RARE} on; 4 learns from targets, not from a class."
+    )
+    return "\n".join([*parts, "", f"Optimizers: {listed(OPTIMIZERS)}.", "", needs, ""])
 
 
 GENERATED = Generated(

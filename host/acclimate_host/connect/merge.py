@@ -38,14 +38,26 @@ _TOGETHER = {
     ),
     "_svm_more": ("svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
-    "_svm_small": ("svm.small",),
+    "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
+    "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "_svm_labels": ("svm.labels",),
+    "_svm_online": ("svm.online",),
+    "_svm_probability": ("svm.probability",),
     "features": ("features",),
     "loop": ("loop",),
     "drift": ("drift",),
+    "energy": ("_loop_state", "energy"),
     "reservoir": ("reservoir",),
     "acceptance": ("acceptance",),
-    "net": ("net", "net.layer", "net.network", "net.float32", "net.diagnosis"),
-    "_net_python": ("net.interpreter", "net.training"),
+    "net": (
+        "net",
+        "net.layer",
+        "net.network",
+        "net.float32",
+        "net.diagnosis",
+        "net.targets",
+    ),
+    "_net_python": ("net.interpreter", "net.training", "net.rare"),
     "store": ("store", "store.capsule", "store.journal", "store.slots", "store.core"),
     "_store_update": (
         "store.rangecoder",
@@ -82,15 +94,25 @@ _SMALL_ARCHS = ("armv6m",)
 EXTRAS = {
     "pager": ("pager",),
     "mqtt": ("pull.mqtt", "pull.blocks", "pull.serial", "pull.reports"),
-    "small": ("svm.small",),
+    "small": ("svm.small", "svm.small_file", "svm.small_report"),
     "drift": ("drift",),
+    "energy": ("energy", "_loop_state"),
+    "kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "labels": ("svm.labels",),
+    "online": ("svm.online",),
+    "probability": ("svm.probability",),
     "float32": (),
     "fixed": (),
+    "rare": (),
 }
 # Made by the installer.
 _INSTALLED = ("_manifest",)
 # Native modules that come with an extra only; without one pure Python does the same.
-EXTRA_NATIVES = {"float32": ("_net_f32", "_net_f32_train"), "fixed": ("_svm_q16",)}
+EXTRA_NATIVES = {
+    "float32": ("_net_f32", "_net_f32_train", "_net_f32_rare"),
+    "fixed": ("_svm_q16",),
+    "rare": ("_net_rare",),
+}
 
 
 @functools.lru_cache(maxsize=1)
@@ -138,7 +160,12 @@ def offered(room):
     for node in _tree(room).body:
         if _is_face(node):
             found |= {value.partition(".")[2] for value in ast.literal_eval(node.value).values()}
-    return found - {module for modules in EXTRAS.values() for module in modules}
+    return found - extras()
+
+
+def extras():
+    """Return the modules that come with an extra only."""
+    return {module for modules in EXTRAS.values() for module in modules}
 
 
 class Layout:

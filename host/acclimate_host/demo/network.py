@@ -16,7 +16,8 @@ from acclimate_host.capsules.delta import update
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, training_step
 from acclimate_host.demo.network_task import factory_network, user_task
-from acclimate_host.model.network import as_bytes, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import as_bytes
 from acclimate_host.model.quantize import quantize
 from acclimate_host.paths import built
 from acclimate_host.sparse.scheme import Scheme

@@ -154,8 +154,11 @@ class SessionResult:
     after: list = field(default_factory=list)
 
 
-def simulate(one, settings, model_class):
-    """Live through a session on the host, with the device's own code."""
+def simulate(one, settings, model_class, told=None):
+    """Live through a session on the host, with the device's own code.
+
+    told: what is said to be right for each window of the stream; None: what is right
+    """
     loop = build_loop(settings, model_class)
     for w, row in zip(one.factory, rows(one.factory, settings), strict=True):
         loop.stitcher.fill(row, w.truth)
@@ -169,9 +172,10 @@ def simulate(one, settings, model_class):
     unseen = rows(one.unseen, settings)
     out.before = [trainer.live.predict(row) for row in unseen]
     waiting = []
+    told = [w.truth for w in one.stream] if told is None else told
     for i, (w, row) in enumerate(zip(one.stream, rows(one.stream, settings), strict=True)):
         out.answers.append((w.truth, loop.sense(row)))
-        waiting.append(w.truth)
+        waiting.append(told[i])
         if len(waiting) > settings.pending:
             loop.observe(waiting.pop(0))
         verdict = loop.run_idle()

@@ -12,11 +12,12 @@ from ..errors import AcclimateError
 
 BITS = {"bit": 1, "int8": 8, "int16": 16, "int32": 32, "float32": 32}
 PHASES = ("forward", "loss", "backward", "update")
-# input and label: the caller's buffers; frozen: flash; trained and state (the windows of a
-# stream): RAM from step to step.
+# input and label: the caller's buffers; frozen: flash; target: RAM up to the loss; trained and
+# state (the windows of a stream): RAM from step to step.
 KINDS = (
     "input",
     "label",
+    "target",
     "frozen",
     "trained",
     "state",
@@ -25,7 +26,9 @@ KINDS = (
     "gradient",
     "loss",
 )
-IN_ARENA = ("trained", "state", "activation", "mask", "gradient", "loss")
+# Tensors of these kinds are made by no node.
+_GIVEN = ("input", "label", "target", "frozen", "trained")
+IN_ARENA = ("target", "trained", "state", "activation", "mask", "gradient", "loss")
 
 
 class GraphError(AcclimateError):
@@ -174,7 +177,7 @@ def check(graph):
 def _check_read(graph, name, made, written, where):
     if name not in graph.tensors:
         raise GraphError(f"{where}: reads {name}, which has no tensor")
-    if graph[name].kind not in ("input", "label", "frozen", "trained") and name not in made:
+    if graph[name].kind not in _GIVEN and name not in made:
         raise GraphError(f"{where}: reads {name} before it is made; move its producer up")
     if name in written:
         raise GraphError(f"{where}: reads {name} after its update; form the gradient first")

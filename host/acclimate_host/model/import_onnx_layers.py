@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .importing import FUNCTIONS, dilate, mean_layer, same_padding, table, with_room
-from .network import SOFTMAX_NOTE
+from .losses import SOFTMAX_NOTE
 from .onnx_file import Stored
 
 _FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hard_swish"}

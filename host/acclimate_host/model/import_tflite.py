@@ -24,7 +24,8 @@ from .importing import (
     same_padding,
     table,
 )
-from .network import SOFTMAX_NOTE, Network, check_values, with_scales
+from .losses import SOFTMAX_NOTE
+from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
 _LOOKUPS = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .graph import GraphError, Node, Tensor
+from .graph import GraphError
 
 
 @dataclass(frozen=True)
@@ -88,44 +88,6 @@ def check_values(network):
             raise GraphError(f"{name}: expected {wanted} {tensor.shape}, got {got}")
         if not np.isfinite(value).all():
             raise GraphError(f"{name}: expected finite numbers, got NaN or infinity")
-
-
-LOSSES = ("cross-entropy",)
-SOFTMAX_NOTE = "softmax at the output left out: outputs are its inputs"
-
-
-def with_loss(network, loss=None):
-    """Return the network with a loss behind its outputs, ready to be trained.
-
-    :param loss: "cross-entropy" (softmax, one class of all); None: the same, unless the network
-        has as many outputs as inputs and no softmax, as one that gives back its input has
-    :raises GraphError: for another loss, where the output comes from a table, through which no
-        gradient is formed, or is a single number
-    """
-    graph, logits = network.graph, network.output
-    if loss is not None and loss not in LOSSES:
-        raise GraphError(f"loss: expected one of {', '.join(LOSSES)}, got {loss!r}")
-    inputs, outputs = graph[network.input].elements, graph[logits].elements
-    if loss is None and inputs == outputs > 1 and SOFTMAX_NOTE not in network.notes:
-        raise GraphError(
-            f"{graph.name}: {outputs} outputs for {inputs} inputs, and no softmax: it may give "
-            "back its input, which no loss here learns; name cross-entropy if they are classes"
-        )
-    if any(node.phase == "loss" for node in graph.nodes):
-        return network
-    if graph[logits].elements < 2:
-        raise GraphError(f"{graph.name}: one output; a softmax needs two or more")
-    made = next((node.op for node in graph.nodes if logits in node.outputs), "no node")
-    if made not in ("conv", "dense", "add", "pool", "average_pool", "max_pool"):
-        raise GraphError(f"{graph.name}: its output is made by {made}; a loss needs a layer's")
-    label = Tensor("label", (1,), "int32", "label")
-    loss = Tensor("loss", (1,), "int32", "loss")
-    gradient = Tensor(logits + ".g", graph[logits].shape, "int8", "gradient")
-    node = Node("softmax_loss", (logits, "label"), ("loss", gradient.name), "loss")
-    trained = replace(graph, outputs=(logits, "loss")).with_nodes(
-        (*graph.nodes, node), (label, loss, gradient)
-    )
-    return replace(network, graph=trained)
 
 
 def as_bytes(samples):

@@ -8,9 +8,6 @@ what the processor and the channel still do. Nothing that the evaluator calls va
 - a tensor is freed only where something would fit then that does not fit now, or when nothing
   can read it any more;
 - without overlap a tensor is written right after it was first made, where that takes no RAM.
-
-With overlap, operators that take no time and need a workspace can be let in where the evaluator
-counts two at one instant: what is found has to be judged, and then "none" is still true.
 """
 
 import heapq

@@ -83,7 +83,7 @@ def planning_problem(model, table, style="chain", resident=False, dims=None):
 
 def _imported(path, table):
     from ..compile.scheduled import plain_step
-    from ..model.network import with_loss
+    from ..model.losses import with_loss
     from ..sparse.scheme import full
     from .step_graph import step_graph
 

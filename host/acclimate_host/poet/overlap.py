@@ -5,7 +5,8 @@ Steps start in the order of the plan, none before the one in front of it has sta
 waits for its processor or channel, for the tensors that it reads, and for every free step in
 front of it; a free step waits for the steps that still use its tensor. So whatever is in RAM
 when a step starts is at most what the plan, executed one step after the other, has there, plus
-the workspace of the operator that is still running.
+the workspace of the operator that is still running. Steps that take no time follow each other in
+the order of the plan within their instant.
 """
 
 
@@ -16,11 +17,11 @@ def overlapped(graph, plan):
     issued = barrier = 0.0
     ready, busy, born = {}, {}, {}
     events = []
-    for kind, name in plan:
+    for place, (kind, name) in enumerate(plan):
         node = nodes[name]
         if kind == "free":
             barrier = max(barrier, issued, busy[name])
-            _hold(events, born.pop(name), barrier, node.ram_bytes)
+            _hold(events, born.pop(name), (barrier, place), node.ram_bytes)
             continue
         unit = "compute" if kind == "compute" else "page"
         reads = {"compute": node.deps, "pageout": (name,), "pagein": ()}[kind]
@@ -35,25 +36,26 @@ def overlapped(graph, plan):
             ready["stored", name] = end
             continue
         ready[name] = busy[name] = end
-        born[name] = start
+        born[name] = start, place
         if kind == "compute":
-            _hold(events, start, end, node.workspace_bytes)
+            ended = (end, -1 if end > start else place)
+            _hold(events, born[name], ended, node.workspace_bytes)
     last = max(*clock.values(), barrier)
-    for name, start in born.items():
-        _hold(events, start, last, nodes[name].ram_bytes)
+    for name, since in born.items():
+        _hold(events, since, (last, len(plan)), nodes[name].ram_bytes)
     return last, graph.resident_bytes + _peak(events)
 
 
 def _hold(events, start, end, size):
-    """Bytes held from start to end; what takes no time is held for that instant."""
+    """Bytes held from one moment to another, each (time, place in the plan within it)."""
     if size:
         events.append((start, 1, size))
-        events.append((end, 0 if end > start else 2, -size))
+        events.append((end, 2, -size))
 
 
 def _peak(events):
     used = most = 0
-    for _, _, change in sorted(events):
+    for *_, change in sorted(events):
         used += change
         most = max(most, used)
     return most

@@ -288,7 +288,7 @@ class Search:
         if found is None and self.plan is None:
             self._refuse()
         if found is not None and not self.offer(found[1]):
-            return  # with overlap, operators that take no time
+            return  # the evaluator has the last word
         if found is None or found[0] >= self.verdict.energy * (1 - 1e-12):
             self.bound = self.verdict.energy
             self.solver = "complete search"

@@ -56,11 +56,11 @@ def step_graph(step, network, profile, optimizer="plain"):
 
 
 def resident_bytes(placement):
-    """Bytes of weights, state and outputs."""
+    """Bytes of weights, state, targets and outputs."""
     sizes = {b.name: b.size_bytes for b in placement.buffers}
     always = ("weights", "state", placement.network.output)
-    windows = [t.name for t in placement.graph.tensors.values() if t.kind == "state"]
-    return sum(sizes.get(name, 0) for name in (*always, *windows))
+    given = [t.name for t in placement.graph.tensors.values() if t.kind in ("state", "target")]
+    return sum(sizes.get(name, 0) for name in (*always, *given))
 
 
 def _names(placement, position, node):

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acclimate.net import Net
+from acclimate.net import FloatNet, Net
 
 from ..compile.encode import encode
 from ..compile.step import Options, training_step
 from ..errors import AcclimateError
-from ..model.network import as_bytes, with_loss
+from ..model.losses import with_loss
+from ..model.network import as_bytes
 from ..twin import net as twin_net
 
 # Where a program runs on the host, arena size is no matter: a quick layout will do.
@@ -46,7 +47,8 @@ class Tuner:
         self.network, self.scheme = with_loss(network), scheme
         step = training_step(self.network.graph, scheme, Options(patch_grid=1), _QUICK_TRIES)
         self.program = encode(step, self.network, optimizer)
-        self.net = Net(self.program.code, self.program.weights)
+        kind = Net if self.network.quantized else FloatNet
+        self.net = kind(self.program.code, self.program.weights)
 
     def stored(self, x):
         """Return samples (count, channels, height, width) as a list of a board's inputs."""
@@ -68,16 +70,11 @@ class Tuner:
             for i in random.permutation(len(inputs)):
                 if done % 16 == 0:
                     net.set_rate(setting.rate * (1 - (1 - setting.last) * done / steps))
-                total += self.loss(net.train_step(inputs[i], int(labels[i])))
+                net.train_step(inputs[i], int(labels[i]))
+                total += net.loss()
                 done += 1
             losses.append(total / len(inputs))
         return losses
-
-    def loss(self, share):
-        """Return the loss that a step's result means: a share in 1/32768, or the loss itself."""
-        if self.network.quantized:
-            return -float(np.log(max(share, 1) / 32768))
-        return float(np.frombuffer(int(share).to_bytes(4, "little"), np.float32)[0])
 
     def accuracy(self, inputs, labels):
         """Return the share of samples that the network, as it is now, predicts right."""

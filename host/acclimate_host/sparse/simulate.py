@@ -11,7 +11,8 @@ import numpy as np
 from ..model.float_run import FloatRun
 from ..model.graph import GraphError, geometry
 from ..model.int8 import Int8Run
-from ..model.network import Network, with_loss
+from ..model.losses import with_loss
+from ..model.network import Network
 from ..model.slide import input_gradient, weight_gradient, windows
 
 STORES = ("stochastic", "nearest", "truncate")

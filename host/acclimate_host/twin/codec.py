@@ -3,6 +3,8 @@
 
 import ctypes
 
+from acclimate.store.rangecoder import CHANCES, HEAD_BYTES
+
 from . import library
 
 
@@ -18,9 +20,11 @@ class _RangeCoder(ctypes.Structure):
     _fields_ = [
         ("code", ctypes.c_uint32),
         ("range", ctypes.c_uint32),
-        ("near", ctypes.c_uint32),
-        ("p", ctypes.c_uint16 * 128),
-        ("n", ctypes.c_uint8 * 128),
+        ("near", ctypes.c_uint16),
+        ("last", ctypes.c_uint8),
+        ("lane", ctypes.c_uint8),
+        ("has_lanes", ctypes.c_uint8),
+        ("chance", ctypes.c_uint16 * CHANCES),
     ]
 
 
@@ -47,7 +51,7 @@ class Twin:
 
     def __init__(self, path):
         self._lib = ctypes.CDLL(str(path))
-        self._lib.rc_block.restype = ctypes.c_uint32
+        self._lib.rc_block.restype = self._lib.rc_head.restype = ctypes.c_uint32
 
     def sha_start(self, state):
         self._lib.sha256_start(_writable(state, self.SHA_BYTES))
@@ -79,15 +83,21 @@ class Twin:
             at = ctypes.byref(whole, start)
             self._lib.crc32_update(_writable(crc, 4), at, end - start)
 
-    def rc_reset(self, state):
-        self._lib.rc_reset(_writable(state, self.RC_BYTES))
-
     def rc_start(self, state, data):
         self._lib.rc_start(_writable(state, self.RC_BYTES), _readable(data, 4))
 
+    def rc_head(self, state, data, head):
+        at = head[0]
+        part = memoryview(data)[at:]
+        if at < 0 or len(part) < HEAD_BYTES:
+            raise ValueError("buffer too short")
+        out = (ctypes.c_int32 * 5).from_buffer(head)
+        kept = _writable(state, self.RC_BYTES)
+        head[4] = at + self._lib.rc_head(kept, _readable(part, HEAD_BYTES), out)
+
     def rc_block(self, state, data, base, out, place):
-        at, k, n, have = place
-        if min(place) < 0:
+        at, k, n, have, kind = place
+        if min(place[:4]) < 0:
             raise ValueError("count")
         after = ctypes.c_uint32(at)
         place[1] = self._lib.rc_block(
@@ -99,6 +109,7 @@ class Twin:
             _writable(out, n),
             k,
             n,
+            kind,
         )
         place[0] = after.value
 

@@ -69,7 +69,9 @@ def load(path=None):
 def register():
     """Let the device package of this process use the twin, when it is built."""
     library.register("net", load())
+    library.register("net_rare", load())
     library.register("net_f32", library.load(FloatTwin, "net"))
+    library.register("net_f32_rare", library.load(FloatTwin, "net"))
 
 
 register()

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""Epsilon-SVR: answers a number instead of a label.
+
+Each row takes part twice, once for errors above and once for errors below. Targets are moved by
+the middle of their range and divided by a power of two before they are learned, so that the
+numbers of the solver tell them apart wherever they lie.
+"""
+
+from array import array
+
+from acclimate.svm import parameters as P
+from acclimate.svm.collect import imprecise
+from acclimate.svm.parameters import F32_MAX, PIECE
+from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
+from acclimate.svm.train import start_pieces
+
+TAG = 2
+_NUMBER = 0.25  # a number is asked for to be right, where a label only needs a sign
+
+
+class RegressionJob(SingleJob):
+    """Targets in units of `slope`, from their middle `offset`."""
+
+    def __init__(self, m, data, y, low, high):
+        self.others = data[3]
+        self.given = y
+        slope = 1.0
+        span = high * 0.5 - low * 0.5
+        while slope < span:
+            slope *= 2
+        while slope * 0.5 >= span > 0 and slope > 2.0**-100:
+            slope *= 0.5
+        rounded = array("f", (low * 0.5 + high * 0.5,))
+        SingleJob.__init__(self, m, data, bytes(data[3]), None, Regression(slope, rounded[0]))
+        self.tol = m.tol / slope
+
+    def bounds(self, c):
+        return [c / self.answer.slope] * 2
+
+    def _rows_of(self, i, j):
+        yield
+        rows = array("h", range(self.n))
+        rows.extend(array("h", range(-1, -1 - self.n, -1)))
+        return rows
+
+    def targets(self):
+        slope, offset = self.answer.slope, self.answer.offset
+        wide = min(self.m.epsilon / slope, 4.0)  # beyond 2 no row counts
+        for part in (-wide, wide):
+            for z in self.given:
+                yield (z - offset) / slope + part
+
+    def too_coarse(self, square):
+        slope = self.answer.slope
+        return imprecise(self, square * slope * slope, slope, _NUMBER)
+
+    def _gap(self):
+        return SingleJob._gap(self) * self.answer.slope
+
+    def trouble(self):
+        if not self.word(P.N_SUPPORT):
+            return "epsilon: every target lies within it, one number is answered: lower epsilon"
+        return None
+
+
+class Regression:
+    """A fitted regression's answers: slope * value + offset."""
+
+    def __init__(self, slope, offset):
+        self.slope = slope
+        self.offset = offset
+        self._out = array("f", (0.0,))
+
+    @staticmethod
+    def check(m):
+        if not (m.epsilon >= 0 and m.epsilon - m.epsilon == 0):
+            raise ValueError("epsilon: expected a number >= 0, got %s" % (m.epsilon,))
+
+    @staticmethod
+    def start(m, X, y):
+        """Train on rows `X` and numbers `y`, one a row."""
+        low = high = None
+        for i in range(len(y or ())):
+            v = y[i]
+            if isinstance(v, str) or not -F32_MAX <= v <= F32_MAX:
+                raise ValueError("y[%d]: expected a finite number, got %s" % (i, v))
+            low = v if low is None or v < low else low
+            high = v if high is None or v > high else high
+            if not (i + 1) % PIECE:
+                yield
+        if low is None:
+            raise ValueError("y: expected a number for each row, got none")
+
+        def make(m, data, y):
+            return RegressionJob(m, data, y, low, high)
+
+        yield from start_pieces(m, X, y, make, CLASSES)
+
+    def bind(self, m, _call):
+        model = m._model
+
+        def predict(row):
+            return self.number(value_of(m, model, row, self._out))
+
+        return predict
+
+    def number(self, value):
+        """Answer for a value of the decision function, rounded to float32."""
+        self._out[0] = value * self.slope + self.offset
+        return self._out[0]
+
+    @staticmethod
+    def decision(model, value):
+        return changed(value, lambda v: model.answer.number(-v))
+
+    @staticmethod
+    def calibrate(_m, _X, _y, _share):
+        raise ValueError("calibrate: expected a machine that answers labels, got a regression")
+
+    @staticmethod
+    def evaluate(m, rows):
+        """Share of the variance of the targets that the answers explain (R2); 1 is best."""
+        return _Errors(m, rows).explained()
+
+    @staticmethod
+    def report(m, rows):
+        """Text with rows and errors, in units of the targets."""
+        found = _Errors(m, rows)
+        return "rows  mean error  root mean square  largest  R2\n%4d %11.4g %17.4g %8.4g  %.3f" % (
+            found.count,
+            found.size / found.count,
+            (found.square / found.count) ** 0.5,
+            found.largest,
+            found.explained(),
+        )
+
+    def sections(self, m):
+        return section(TAG, array("f", (m.epsilon, self.slope, self.offset)))
+
+    @staticmethod
+    def read(m, numbers):
+        """Answers and settings from the numbers of a model file."""
+        m.kind, m._kind = "regression", Regression
+        m.epsilon, slope, offset = numbers
+        if not (m.epsilon >= 0 and slope > 0):
+            raise ValueError("model file: expected epsilon >= 0 and slope > 0, got others")
+        return Regression(slope, offset)
+
+
+class _Errors:
+    """Sums over (row, target) pairs of a machine's errors, and the spread of the targets."""
+
+    def __init__(self, m, rows):
+        self.count = 0
+        self.size = self.square = self.largest = self.spread = mean = 0.0
+        for row, target in rows:
+            error = abs(m.predict(row) - target)
+            self.count += 1
+            self.size += error
+            self.square += error * error
+            self.largest = max(self.largest, error)
+            apart = target - mean
+            mean += apart / self.count
+            self.spread += apart * (target - mean)
+
+    def explained(self):
+        return 1.0 - self.square / self.spread if self.spread > 0 else 0.0

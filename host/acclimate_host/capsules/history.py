@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""What a repository has published: one line of JSON for each release, oldest first.
+
+    history/<model>-<cohort>.jsonl    version, object of the whole capsule, bytes, percent, time
+
+Bases for updates and the way back to the version before come from here, and `prune` keeps what
+they need.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from acclimate_host.capsules.manifest import WHOLE, Manifest, object_name, unpack
+from acclimate_host.errors import Refused
+from acclimate_host.paths import write_whole
+
+KEPT = 3  # releases before the newest one that updates are made from
+
+
+class History:
+    """The releases of one cohort of a model.
+
+    :param folder: of the repository. :param clock: gives seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        model: int,
+        cohort: str = "all",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / "history" / f"{model}-{cohort}.jsonl"
+        self._clock = clock
+
+    def add(self, manifest: Manifest) -> None:
+        """Note a release that was published."""
+        whole = next(entry for entry in manifest.entries if entry.base == WHOLE)
+        release = {
+            "version": manifest.version,
+            "object": whole.name,
+            "bytes": whole.size,
+            "percent": manifest.percent,
+            "at": int(self._clock()),
+        }
+        lines = [json.dumps(known) for known in (*self.releases(), release)]
+        write_whole(self.path, ("\n".join(lines) + "\n").encode())
+
+    def releases(self) -> list[dict[str, Any]]:
+        """Return the releases, oldest first.
+
+        :raises Refused: the file is damaged.
+        """
+        if not self.path.exists():
+            return []
+        try:
+            found = [json.loads(line) for line in self.path.read_text("utf-8").splitlines()]
+            assert all({"version", "object"} <= release.keys() for release in found)
+        except (ValueError, AssertionError, AttributeError):
+            raise Refused(f"{self.path}: damaged: expected a release as JSON a line") from None
+        return found
+
+    def capsules(self, count: int = KEPT) -> list[bytes]:
+        """Return the whole capsules of the latest releases, newest first; damaged ones not."""
+        found = []
+        for release in self.releases()[::-1][:count]:
+            data = read_object(self.folder, release["object"])
+            if data is not None:
+                found.append(data)
+        return found
+
+
+def read_object(folder: str | os.PathLike[str], name: str) -> bytes | None:
+    """Return an object of a repository, or None where it is gone or damaged."""
+    try:
+        data = Path(folder, "objects", name).read_bytes()
+    except OSError:
+        return None
+    return data if object_name(data) == name else None
+
+
+def prune(folder: str | os.PathLike[str], kept: int = KEPT) -> tuple[int, int]:
+    """Remove the objects that nobody needs; return (how many, their bytes).
+
+    Kept are those that a manifest names, and the whole capsules of the latest releases of each
+    cohort, the newest and `kept` before it.
+
+    :raises Refused: a manifest or a history cannot be read; nothing is removed then.
+    """
+    folder = Path(folder)
+    needed = set()
+    for path in folder.glob("models/*/*.man"):
+        needed |= {entry.name for entry in unpack(path.read_bytes()).entries}
+    for path in folder.glob("history/*.jsonl"):
+        model, _, cohort = path.stem.partition("-")
+        releases = History(folder, int(model), cohort).releases()
+        needed |= {release["object"] for release in releases[-kept - 1 :]}
+    count = size = 0
+    for path in (folder / "objects").iterdir():
+        if path.name not in needed:
+            size += path.stat().st_size
+            count += 1
+            path.unlink()
+    return count, size

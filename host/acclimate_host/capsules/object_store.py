@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""A second home of a repository in an object store, through its S3 interface.
+
+Devices pull from it as from any static server. What a manifest names is there before the
+manifest is, and what goes is removed after it, so a device sees the old state or the new one.
+Needs the extra "s3" (boto3).
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from acclimate_host.capsules.manifest import unpack
+from acclimate_host.errors import AcclimateError, Missing, Refused
+
+_NEVER_CHANGES = "public, max-age=31536000, immutable"
+_ASK_FIRST = "no-cache"
+_BINARY = "application/octet-stream"
+
+
+def mirror(
+    folder: str | os.PathLike[str], url: str, endpoint: str | None = None, prune: bool = False
+) -> dict[str, int]:
+    """Bring a bucket to the state of a repository; return counts: sent, kept, removed, bytes.
+
+    :param url: s3://BUCKET or s3://BUCKET/PREFIX. :param endpoint: of another store than AWS's.
+    :param prune: also remove what the repository no longer has, below the prefix.
+    :raises Refused: the folder is no repository, or a manifest names what is not there.
+    :raises AcclimateError: the store refuses, or cannot be reached.
+    """
+    bucket, prefix = _place(url)
+    files = _files(Path(folder))
+    client, errors = _client(endpoint)
+    counts = dict.fromkeys(("sent", "kept", "removed", "bytes"), 0)
+    try:
+        there = dict(_listed(client, bucket, prefix))
+        for name, path in files:
+            data = path.read_bytes()
+            if there.get(prefix + name) == hashlib.md5(data, usedforsecurity=False).hexdigest():
+                counts["kept"] += 1
+                continue
+            is_object = name.startswith("objects/")
+            client.put_object(
+                Bucket=bucket,
+                Key=prefix + name,
+                Body=data,
+                ContentType=_BINARY,
+                CacheControl=_NEVER_CHANGES if is_object else _ASK_FIRST,
+            )
+            counts["sent"] += 1
+            counts["bytes"] += len(data)
+        gone = there.keys() - {prefix + name for name, _ in files} if prune else ()
+        for key in sorted(gone):
+            client.delete_object(Bucket=bucket, Key=key)
+            counts["removed"] += 1
+    except errors as error:
+        raise AcclimateError(f"{url}: {error}") from None
+    return counts
+
+
+def _place(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    if parts.scheme != "s3" or not parts.netloc:
+        raise Refused(f"{url}: expected s3://BUCKET or s3://BUCKET/PREFIX")
+    prefix = parts.path.strip("/")
+    return parts.netloc, prefix + "/" if prefix else ""
+
+
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    """Return (name, path) of what devices may ask for, in the order to send it."""
+    if not (folder / "models").is_dir():
+        raise Refused(f"{folder}: no repository; acclimate publish makes one")
+    later = [path for path in sorted(folder.glob("models/**/*")) if path.is_file()]
+    for path in later:
+        if path.suffix != ".man":
+            continue
+        for entry in unpack(path.read_bytes()).entries:
+            if not (folder / "objects" / entry.name).exists():
+                raise Refused(f"{path}: objects/{entry.name} is not there")
+    first = [p for name in ("objects", "keys") for p in sorted(folder.glob(f"{name}/*"))]
+    # The manifests come last of all.
+    later.sort(key=lambda path: path.suffix == ".man")
+    paths = [path for path in (*first, *later) if not path.name.startswith(".")]
+    return [(path.relative_to(folder).as_posix(), path) for path in paths]
+
+
+def _listed(client: Any, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield (key, MD5) of what is below our folders of a bucket."""
+    for part in ("objects/", "models/", "keys/"):
+        pages = client.get_paginator("list_objects_v2")
+        for page in pages.paginate(Bucket=bucket, Prefix=prefix + part):
+            for found in page.get("Contents", ()):
+                yield found["Key"], found["ETag"].strip('"')
+
+
+def _client(endpoint: str | None) -> tuple[Any, tuple[type[Exception], ...]]:
+    try:
+        import boto3
+        from boto3.exceptions import Boto3Error
+        from botocore.exceptions import BotoCoreError, ClientError
+    except ImportError:
+        raise Missing("an object store needs boto3: pip install 'acclimate[s3]'") from None
+    return boto3.client("s3", endpoint_url=endpoint), (Boto3Error, BotoCoreError, ClientError)

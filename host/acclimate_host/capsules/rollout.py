@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MIT
+"""A release that goes to more and more devices, and halts by itself when they report harm.
+
+    rollout = Rollout(repository, 7, "all", reports)
+    rollout.start(capsule, stages=(1, 10, 50, 100), wait_s=86400)
+    rollout.step()         # now and then: looks at the reports, goes on, waits or halts
+
+The state is one file, rollouts/<model>-<cohort>.json, replaced in one step; what devices are
+offered is the manifest alone, so a rollout that nobody looks after stands still.
+"""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from acclimate.pull.manifest import in_rollout
+from acclimate_host.capsules.build import build, read
+from acclimate_host.capsules.history import KEPT, History, read_object
+from acclimate_host.capsules.reports import Reports
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.errors import Refused
+from acclimate_host.paths import write_whole
+
+STAGES = (1, 10, 50, 100)
+HARMS = ("refused", "rolled_back", "resets", "low_score")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a rollout halts.
+
+    :param harmed_percent: share of the devices that took the release, or refused it, above
+        which it halts. :param least: harmed devices that it takes to halt, however few took it.
+    :param resets: more resets on trial than this are harm.
+    :param score: a score of ``acceptance.accept`` below this is harm; None: no score is.
+    """
+
+    harmed_percent: float = 5.0
+    least: int = 3
+    resets: int = 1
+    score: int | None = None
+
+    def exceeded(self, harmed: int, took: int) -> bool:
+        """Tell whether a rollout halts that harmed so many devices of those that took it."""
+        return harmed >= self.least and harmed * 100 > self.harmed_percent * took
+
+
+def harm_of(report: dict[str, Any], version: int, limits: Limits) -> str:
+    """Return what a release did to the device of a report: one of HARMS, or ""."""
+    if report["version"] < version:
+        if report["floor"] >= version and report["state"] == "rolled back":
+            return "rolled_back"
+        return "refused" if report["outcome"] == "refused" else ""
+    if report["version"] > version:
+        return ""
+    if report.get("resets", 0) > limits.resets:
+        return "resets"
+    score = report.get("score")
+    return "low_score" if None not in (limits.score, score) and score < limits.score else ""
+
+
+class Rollout:
+    """The rollout of one cohort of a model.
+
+    :param clock: gives seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        model: int,
+        cohort: str = "all",
+        reports: Reports | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.repository = repository
+        self.model = model
+        self.cohort = cohort
+        self.path = repository.folder / "rollouts" / f"{model}-{cohort}.json"
+        self._reports = reports or Reports(repository.folder / "reports")
+        self._clock = clock
+
+    def state(self) -> dict[str, Any] | None:
+        """Return the state as a dictionary, or None before the first rollout."""
+        if not self.path.exists():
+            return None
+        try:
+            return json.loads(self.path.read_bytes())
+        except ValueError:
+            raise Refused(f"{self.path}: damaged: expected JSON") from None
+
+    def start(
+        self,
+        capsule: bytes,
+        stages: Iterable[int] = STAGES,
+        wait_s: float = 86400,
+        limits: Limits | None = None,
+        kept: int = KEPT,
+    ) -> dict[str, Any]:
+        """Publish a capsule for the first stage.
+
+        :param stages: rising percentages, the last one 100.
+        :param wait_s: how long a stage lasts, at least.
+        :param kept: releases before it that updates are made from.
+        :raises Refused: another rollout is not at its end, or ``publish`` refuses it.
+        """
+        shares = list(stages)
+        if not shares or sorted(set(shares)) != shares or shares[0] < 1 or shares[-1] != 100:
+            raise Refused(f"stages {shares}: expected rising percentages, 1 to 100 at the end")
+        old = self.state()
+        if old and old["state"] in ("running", "paused"):
+            raise Refused(f"version {old['version']} is {old['state']}: wait, or go back first")
+        history = self._history()
+        before = self.repository.manifest(self.model, self.cohort)
+        new = read(capsule)
+        if new.model != self.model:
+            raise Refused(f"capsule of model {new.model}: expected {self.model}")
+        self.repository.publish(capsule, self.cohort, shares[0], history.capsules(kept))
+        state = {
+            "model": self.model,
+            "cohort": self.cohort,
+            "version": new.version,
+            "before": before.version if before else None,
+            "stages": shares,
+            "wait_s": wait_s,
+            "limits": dataclasses.asdict(limits or Limits()),
+            "stage": 0,
+            "state": "running",
+            "history": old["history"] if old else [],
+        }
+        return self._note(state, f"version {new.version} for {shares[0]} %")
+
+    def step(self) -> dict[str, Any]:
+        """Look at the reports: halt, wait or go on; return the state with ``sums``."""
+        state = self._expected()
+        sums = self.sums(state)
+        if state["state"] == "running":
+            why = self._harm(state, sums)
+            waited = self._clock() - state["since"]
+            if why:
+                self._offer(0)
+                state["state"] = "halted"
+                state = self._note(state, "halted: " + why)
+            elif waited >= state["wait_s"]:
+                state = self._next(state)
+        return {**state, "sums": sums}
+
+    def pause(self) -> dict[str, Any]:
+        """Offer the release to nobody more until ``resume``."""
+        state = self._expected("running")
+        self._offer(0)
+        state["state"] = "paused"
+        return self._note(state, "paused")
+
+    def resume(self) -> dict[str, Any]:
+        """Go on after ``pause``, or after a halt that was looked into."""
+        state = self._expected("paused", "halted")
+        if state["state"] == "halted":
+            # What was harmed until now is known; only more of it halts again.
+            state["forgiven"] = sum(self.sums(state)[harm] for harm in HARMS)
+        share = state["stages"][state["stage"]]
+        self._offer(share)
+        state["state"] = "running"
+        return self._note(state, f"resumed at {share} %")
+
+    def back(self, key: Any = None) -> dict[str, Any]:
+        """Offer everybody the content of the version before, as a release of its own.
+
+        Devices take no version that is not above the highest they tried; so the capsule before
+        is signed once more, under the next number.
+
+        :param key: that capsules are signed with; None: the repository's.
+        """
+        state = self._expected()
+        if state["before"] is None:
+            raise Refused(f"version {state['version']} was the first: nothing to go back to")
+        history = self._history()
+        old = next((r for r in history.releases() if r["version"] == state["before"]), None)
+        data = read_object(self.repository.folder, old["object"]) if old else None
+        if data is None:
+            raise Refused(f"version {state['before']}: its capsule is not kept, or is damaged")
+        version = max(release["version"] for release in history.releases()) + 1
+        capsule = self._signed_again(data, version, key)
+        self.repository.publish(capsule, self.cohort, 100, history.capsules())
+        told = f"back: content of version {state['before']} as version {version}"
+        state.update(version=version, state="back", stages=[100], stage=0)
+        return self._note(state, told)
+
+    def sums(self, state: dict[str, Any] | None = None) -> dict[str, int]:
+        """Return counts of devices: offered, took, confirmed, each kind of harm, others."""
+        state = state or self._expected()
+        version, limits = state["version"], Limits(**state["limits"])
+        share = state["stages"][state["stage"]]
+        sums = dict.fromkeys(("devices", "offered", "took", "confirmed", *HARMS), 0)
+        for report in self._reports.all():
+            if report["model"] != self.model:
+                continue
+            sums["devices"] += 1
+            sums["offered"] += in_rollout(report["device"], version, share)
+            harm = harm_of(report, version, limits)
+            has = report["version"] == version
+            sums["took"] += has or harm in ("refused", "rolled_back")
+            sums["confirmed"] += has and report["state"] == "confirmed"
+            if harm:
+                sums[harm] += 1
+        return sums
+
+    def _harm(self, state: dict[str, Any], sums: dict[str, int]) -> str:
+        limits = Limits(**state["limits"])
+        harmed = sum(sums[harm] for harm in HARMS) - state.get("forgiven", 0)
+        if not limits.exceeded(harmed, sums["took"]):
+            return ""
+        kinds = ", ".join(f"{sums[harm]} {harm.replace('_', ' ')}" for harm in HARMS if sums[harm])
+        return f"{harmed} of {sums['took']} devices harmed ({kinds})"
+
+    def _next(self, state: dict[str, Any]) -> dict[str, Any]:
+        if state["stage"] + 1 == len(state["stages"]):
+            state["state"] = "done"
+            return self._note(state, "done")
+        state["stage"] += 1
+        share = state["stages"][state["stage"]]
+        self._offer(share)
+        return self._note(state, f"{share} %")
+
+    def _offer(self, percent: int) -> None:
+        self.repository.set_percent(self.model, percent, self.cohort)
+
+    def _signed_again(self, data: bytes, version: int, key: Any) -> bytes:
+        old = read(data)
+        return build(
+            dict(old.sections),
+            old.kind,
+            old.model,
+            version,
+            key=self.repository.key if key is None else key,
+            arch=old.arch,
+            abi=old.abi,
+            temperature=old.temperature,
+            board=old.board,
+            device=old.device,
+        )
+
+    def _history(self) -> History:
+        return History(self.repository.folder, self.model, self.cohort, self._clock)
+
+    def _expected(self, *states: str) -> dict[str, Any]:
+        state = self.state()
+        if state is None:
+            raise Refused(f"model {self.model}, cohort {self.cohort}: no rollout was started")
+        if states and state["state"] not in states:
+            raise Refused(f"the rollout is {state['state']}: expected {' or '.join(states)}")
+        return state
+
+    def _note(self, state: dict[str, Any], what: str) -> dict[str, Any]:
+        now = int(self._clock())
+        state["since"] = now
+        state["history"] = [*state["history"], {"at": now, "what": what}]
+        write_whole(self.path, json.dumps(state, indent=1).encode())
+        return state

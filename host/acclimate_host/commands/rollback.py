@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""``acclimate rollback``: go back to the model before, or refuse the one that waits.
+
+Done over the cable; the board's program sees it after its next reset.
+"""
+
+from acclimate_host.capsules import cable, region
+from acclimate_host.commands import add_board_arguments, add_region_arguments, open_chosen
+
+
+def add_arguments(parser):
+    add_board_arguments(parser)
+    add_region_arguments(parser)
+
+
+def run(args):
+    with open_chosen(args, **region.open_options(args.board)) as board:
+        place = region.region_of(board, args.region, args.start, args.bytes)
+        store = cable.open_store(board, place, writes=True)
+        store.rollback()
+        said = cable.describe(store)
+        print(f"{board.name}: version {said['version']}, {said['state']}; reset the board")

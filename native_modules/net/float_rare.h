@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * Rarer kernels of float32 programs. `factor` and `limit` are the bits of a float32. */
+#ifndef FLOAT_RARE_H
+#define FLOAT_RARE_H
+
+#include "float_shared.h"
+#include "net_rare.h"
+
+/* Reported: the bits of the loss. */
+int net_squared_loss_f32(const net_loss_args *k, int32_t *share) {
+    net_bits_f32 factor = { .bits = (int32_t)k->factor }, limit = { .bits = k->limit }, loss;
+    float sum = 0;
+    for (uint32_t i = 0; i < k->n; i++) {
+        float d = CF(k->x)[i] - CF(k->target)[i], size = d < 0 ? -d : d;
+        float over = size > limit.real ? size - limit.real : 0.0f;
+        sum += size * size - over * over;
+        F(k->g)[i] = factor.real * (d < 0 ? d + over : d - over);
+    }
+    loss.real = 0.5f * factor.real * sum;
+    *share = loss.bits;
+    return loss.real - loss.real == 0 ? 0 : -1;
+}
+
+/* Reported: how often the product of the probabilities was doubled, and what it is then. */
+int net_binary_loss_f32(const net_loss_args *k, const uint16_t *exponentials, int32_t *share) {
+    net_bits_f32 factor = { .bits = (int32_t)k->factor };
+    float product = 1, wrong = 0;
+    uint32_t halved = 0;
+    (void)exponentials;
+    for (uint32_t i = 0; i < k->n; i++) {
+        float x = CF(k->x)[i], e = exponential_f32(x < 0 ? x : -x), p = inverse_f32(1 + e);
+        float low = p * e, d = CF(k->target)[i] != 0 ? (x < 0 ? -p : -low) : (x < 0 ? low : p);
+        float right = d == -p || d == p ? low : p;
+        F(k->g)[i] = factor.real * d;
+        wrong += x - x;
+        product *= right > 3e-5f ? right : 3e-5f;
+        for (; product < 1; product *= 2) {
+            halved += halved < 32767;
+        }
+    }
+    *share = (int32_t)(halved << 16 | (uint32_t)(product * 32768.0f));
+    return wrong == 0 ? 0 : -1;
+}
+
+void net_weight_decay_f32(int8_t *w, uint32_t n, net_state *state, uint32_t factor,
+    int32_t exponent) {
+    net_bits_f32 rate = { .bits = state->rate_mantissa }, share = { .bits = (int32_t)factor };
+    float kept = 1.0f - rate.real * share.real;
+    (void)exponent;
+    for (uint32_t i = 0; i < n; i++) {
+        F(w)[i] *= kept > 0 ? kept : 0.0f;
+    }
+    state->moved += n;
+}
+
+#endif

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+# NOT_ON = {"samd21": "the loop and two of them in the test fill 32 KB"}
+"""The closed loop's samples survive a reset, and bad bytes change nothing."""
+
+from loop_models import DRIFTED, feed, make, refused, rows
+
+
+def lived():
+    loop = make()
+    feed(loop, DRIFTED)
+    loop.sense(rows(60))  # still waits for its truth
+    return loop
+
+
+def test_another_loop_goes_on_where_the_first_one_was():
+    first, second = lived(), make()
+    second.restore(bytes(first.state()))
+    assert second.state() == first.state()
+    for loop in (first, second):
+        assert loop.observe(1) is True
+    assert first.run_idle() == second.run_idle() == "kept"
+    assert list(first.trainer.live.means) == list(second.trainer.live.means)
+    feed(first, DRIFTED[:3])
+    feed(second, DRIFTED[:3])
+    assert second.state() == first.state()
+
+
+def test_the_buffer_is_the_callers():
+    loop = lived()
+    buffer = loop.state()
+    assert loop.state(buffer) is buffer and buffer == loop.state()
+    refused(("buffer", str(len(buffer))), loop.state, bytearray(len(buffer) - 1))
+
+
+def test_bytes_of_another_loop_or_damaged_ones_change_nothing():
+    state = lived().state()
+    loop = make()
+    before = loop.state()
+    refused(("state", "bytes"), loop.restore, state[:-1])
+    refused(("state",), loop.restore, bytes(len(state)))
+    numbers = 21
+    for at in range(numbers):
+        for byte in (0xFF, 0x7F):
+            bad = bytearray(state)
+            bad[4 * at + 3] = byte
+            if at in (13, 14, 15, 17, 19) and byte == 0x7F:  # counters without a limit
+                continue
+            refused(("state",), loop.restore, bad)
+    assert loop.state() == before
+
+
+def test_any_damaged_byte_is_refused_or_leaves_a_loop_that_works():
+    state = lived().state()
+    for at in range(len(state)):
+        bad = bytearray(state)
+        bad[at] ^= 0x84
+        loop = make()
+        try:
+            loop.restore(bad)
+        except ValueError:
+            continue
+        feed(loop, DRIFTED)
+        loop.run_idle()

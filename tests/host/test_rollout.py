@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""A release in stages: what halts it, how it goes on or back, and what of it is kept."""
+
+import json
+
+import capsule_cases as cases
+import pytest
+
+from acclimate.pull import make_report
+from acclimate.pull import reports as report
+from acclimate.pull.manifest import in_rollout
+from acclimate_host.capsules.build import read
+from acclimate_host.capsules.history import History, prune
+from acclimate_host.capsules.manifest import WHOLE
+from acclimate_host.capsules.reports import Reports
+from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.rollout import Limits, Rollout
+from acclimate_host.cli import main
+from acclimate_host.errors import Refused
+
+DEVICES = range(1, 31)
+
+
+class Clock:
+    now = 1_000_000
+
+    def __call__(self):
+        return self.now
+
+
+class Fleet:
+    """Thirty devices with stores of their own, and the server's side of them."""
+
+    def __init__(self, folder):
+        self.clock = Clock()
+        self.repository = Repository(folder, cases.KEY)
+        self.reports = Reports(folder / "reports", cases.KEY, self.clock)
+        self.rollout = Rollout(self.repository, 7, "all", self.reports, self.clock)
+        self.repository.publish(cases.capsule(1))
+        self.stores = {}
+        for device in DEVICES:
+            self.stores[device] = cases.store(cases.flash())
+            self.stores[device].swap_capsule(cases.capsule(1))
+
+    def pull(self, what="confirm", harmed=()):
+        """Let all devices take what they are offered, and report; `harmed` ones roll back."""
+        manifest = self.repository.manifest(7)
+        for device, store in self.stores.items():
+            self.clock.now += 1
+            offered = in_rollout(device, manifest.version, manifest.percent)
+            outcome = report.CURRENT
+            if offered and manifest.version > store.journal.floor:
+                store.swap_capsule(self.repository.capsule(7))
+                outcome = report.TAKEN
+                if device in harmed:
+                    store.rollback()
+            self.reports.take(make_report(store, device, self.clock.now, outcome))
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    return Fleet(tmp_path / "repository")
+
+
+def offered(fleet):
+    return fleet.repository.manifest(7).percent
+
+
+def test_stages_follow_when_their_time_has_passed(fleet):
+    fleet.rollout.start(cases.capsule(2), (10, 50, 100), wait_s=1000)
+    fleet.pull()
+    assert fleet.rollout.step()["state"] == "running" and offered(fleet) == 10
+    for share in (50, 100):
+        fleet.clock.now += 1000
+        state = fleet.rollout.step()
+        assert state["state"] == "running" and offered(fleet) == share
+        fleet.pull()
+    fleet.clock.now += 1000
+    state = fleet.rollout.step()
+    assert state["state"] == "done" and offered(fleet) == 100
+    assert state["sums"]["confirmed"] == state["sums"]["took"] == len(DEVICES)
+
+
+def test_a_rollout_halts_itself_when_devices_roll_back(fleet):
+    fleet.rollout.start(cases.capsule(2), (50, 100), wait_s=10, limits=Limits(least=2))
+    fleet.pull(harmed=DEVICES)
+    state = fleet.rollout.step()
+    assert state["state"] == "halted" and offered(fleet) == 0
+    assert state["sums"]["rolled_back"] == state["sums"]["took"] > 2
+    assert "rolled back" in state["history"][-1]["what"]
+    # Nobody else takes it, however long one waits.
+    fleet.clock.now += 10_000
+    assert fleet.rollout.step()["state"] == "halted" and offered(fleet) == 0
+
+
+def test_few_harmed_devices_do_not_halt_it(fleet):
+    fleet.rollout.start(cases.capsule(2), (100,), wait_s=10_000, limits=Limits(20, 3))
+    fleet.pull(harmed=(1, 2))
+    assert fleet.rollout.step()["state"] == "running"  # fewer than three
+    fleet.pull()
+    fleet.reports.forget(7, 3)
+    assert fleet.rollout.step()["sums"]["rolled_back"] == 2
+
+
+def test_a_share_of_harmed_devices_below_the_limit_does_not_halt_it(fleet):
+    fleet.rollout.start(cases.capsule(2), (100,), wait_s=10_000, limits=Limits(20, 1))
+    fleet.pull(harmed=(1, 2, 3, 4, 5, 6))  # 20 % of those that took it, not more
+    assert fleet.rollout.step()["state"] == "running"
+
+
+def test_refusals_halt_it(fleet):
+    fleet.rollout.start(cases.capsule(2), (100,), wait_s=10_000)
+    for device in (1, 2, 3):
+        store, fleet.clock.now = fleet.stores[device], fleet.clock.now + 1
+        data = make_report(store, device, fleet.clock.now, report.REFUSED, "oversized")
+        fleet.reports.take(data)
+    state = fleet.rollout.step()
+    assert state["state"] == "halted" and state["sums"]["refused"] == 3
+
+
+def test_pause_and_resume(fleet):
+    fleet.rollout.start(cases.capsule(2), (50, 100), wait_s=10)
+    fleet.rollout.pause()
+    assert offered(fleet) == 0
+    fleet.clock.now += 100
+    assert fleet.rollout.step()["state"] == "paused"
+    with pytest.raises(Refused, match="paused: expected running"):
+        fleet.rollout.pause()
+    fleet.rollout.resume()
+    assert offered(fleet) == 50
+
+
+def test_a_halted_rollout_that_is_resumed_halts_again_only_for_more_harm(fleet):
+    fleet.rollout.start(cases.capsule(2), (50, 100), wait_s=10_000, limits=Limits(least=2))
+    fleet.pull(harmed=DEVICES)
+    fleet.rollout.step()
+    fleet.rollout.resume()
+    assert fleet.rollout.step()["state"] == "running"
+    fleet.clock.now += 10_000
+    fleet.rollout.step()
+    fleet.pull(harmed=DEVICES)
+    assert fleet.rollout.step()["state"] == "halted"
+
+
+def test_back_offers_the_content_of_the_version_before_to_all(fleet):
+    fleet.rollout.start(cases.capsule(2), (100,), wait_s=10)
+    fleet.pull()
+    fleet.rollout.back()
+    assert offered(fleet) == 100
+    fleet.pull()
+    first = read(cases.capsule(1))
+    for store in fleet.stores.values():
+        assert store.head.version == 3
+        assert read(cases.active(store)).sections == first.sections
+
+
+def test_back_from_the_first_version_is_refused(tmp_path):
+    rollout = Rollout(Repository(tmp_path, cases.KEY), 7)
+    rollout.start(cases.capsule(1))
+    with pytest.raises(Refused, match="nothing to go back to"):
+        rollout.back()
+
+
+def test_a_second_rollout_waits_for_the_first(fleet):
+    fleet.rollout.start(cases.capsule(2))
+    with pytest.raises(Refused, match="version 2 is running"):
+        fleet.rollout.start(cases.capsule(3))
+
+
+@pytest.mark.parametrize("stages", [(), (10,), (50, 10, 100), (0, 100), (10, 10, 100), (50, 101)])
+def test_stages_that_do_not_rise_to_100_are_refused(fleet, stages):
+    with pytest.raises(Refused, match="stages"):
+        fleet.rollout.start(cases.capsule(2), stages)
+    assert fleet.repository.manifest(7).version == 1
+
+
+def test_updates_are_made_from_the_latest_releases(fleet):
+    for version in (2, 3, 4, 5):
+        weights = cases.tuned(cases.weights(700, 1), version)
+        fleet.repository.publish(cases.capsule(version, weights))
+    history = History(fleet.repository.folder, 7)
+    assert [r["version"] for r in history.releases()] == [1, 2, 3, 4, 5]
+    made = fleet.repository.publish(cases.capsule(6, weights), bases=history.capsules(3))
+    bases = {e.base for e in made.entries if e.base != WHOLE}
+    assert bases == {read(data).digest[:16] for data in history.capsules(4)[1:]}
+
+
+def test_prune_keeps_what_devices_and_the_way_back_need(fleet):
+    for version in range(2, 7):
+        fleet.repository.publish(cases.capsule(version))
+    folder = fleet.repository.folder
+    count, size = prune(folder, kept=1)
+    assert count > 0 and size > 0
+    history = History(folder, 7)
+    assert [read(data).version for data in history.capsules(9)] == [6, 5]
+    for entry in fleet.repository.manifest(7).entries:
+        assert (folder / "objects" / entry.name).exists()
+    assert prune(folder, kept=1) == (0, 0)
+
+
+def test_prune_removes_nothing_where_a_history_is_damaged(fleet):
+    for version in range(2, 7):
+        fleet.repository.publish(cases.capsule(version))
+    folder = fleet.repository.folder
+    before = sorted((folder / "objects").iterdir())
+    next(folder.glob("history/*.jsonl")).write_text("{broken\n")
+    with pytest.raises(Refused, match="damaged"):
+        prune(folder)
+    assert sorted((folder / "objects").iterdir()) == before
+
+
+def test_the_command_says_what_it_did_and_ends_with_3_when_halted(fleet, tmp_path, capsys):
+    key, capsule = tmp_path / "key", tmp_path / "two.acap"
+    key.write_bytes(cases.KEY)
+    capsule.write_bytes(cases.capsule(2))
+    folder = str(fleet.repository.folder)
+    start = ["rollout", folder, "start", str(capsule), "--key", str(key), "--stages", "50,100"]
+    assert main(start) == 0
+    assert "version 2, running at 50 %" in capsys.readouterr().out
+    fleet.pull(harmed=DEVICES)
+    rest = ["--model", "7", "--key", str(key)]
+    assert main(["rollout", folder, "step", *rest]) == 3
+    assert "halted" in capsys.readouterr().out
+    assert main(["rollout", folder, "status", *rest, "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["sums"]["rolled_back"] > 2
+    assert main(["rollout", folder, "back", *rest]) == 0
+    assert main(["rollout", folder, "history", *rest]) == 0
+    assert "content of version 1 as version 3" in capsys.readouterr().out
+    assert main(["rollout", folder, "prune", "--deltas", "0"]) == 0
