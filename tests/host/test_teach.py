@@ -467,6 +467,7 @@ class Driven(browser.Page):
 def _teach_in(page, windows):
     for gesture in range(GESTURES):
         page.page.click(f"#teach-connect button >> nth={gesture}")
+        page.until(lambda k=gesture: page.bridge.session.performing == k)
         for _ in range(4):
             page.bridge.step()
         for _ in range(windows):

@@ -66,8 +66,9 @@ def made(tmp_path_factory):
             target = copy / "out" / "native" / arch / path.name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
-    if built("playground", "site").is_dir():
-        shutil.copytree(built("playground", "site"), copy / "out" / "playground" / "site")
+    page = built("playground", "site")
+    if page.is_dir():
+        shutil.copytree(page, copy / "out" / "playground" / "site")
     build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, copy)
     pythons.run(folder, *build)
     if any(built("firmware").glob("*/firmware.elf")):
