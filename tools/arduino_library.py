@@ -19,7 +19,8 @@ from acclimate_host.capsules.build import build
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import training_step
 from acclimate_host.model.import_sklearn import import_mlp
-from acclimate_host.model.network import as_bytes, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import as_bytes
 from acclimate_host.model.quantize import quantize
 from acclimate_host.paths import repository
 from acclimate_host.sparse.scheme import Scheme
