@@ -35,7 +35,7 @@ _T_REASON = const(36)
 _T_DIGEST = const(48)
 _T_TAG = const(80)
 _T_BYTES = const(112)
-_H_DIGEST = const(32)
+_H_DIGEST = const(20)
 _FORMAT = const(1)
 # layout: end
 
@@ -79,9 +79,10 @@ def make_report(store, device=0, count=0, outcome=NONE, reason=""):
     out[_T_REASON : _T_REASON + len(word)] = word
     if has:
         out[_T_DIGEST:_T_TAG] = store.head.bytes[_H_DIGEST : _H_DIGEST + 32]
-    if store.wanted.key is not None:
+    key = getattr(store.wanted.key, "report", store.wanted.key)
+    if key is not None:
         tag = bytearray(32)
-        store.checker.hasher.hmac(store.wanted.key, out, _T_TAG, tag)
+        store.checker.hasher.hmac(key, out, _T_TAG, tag)
         out[_T_TAG:] = tag
     return out
 
