@@ -165,9 +165,11 @@ built: native twin sanitized stage firmware $(if $(NPM),playground)
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
 firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules) \
-	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30)
+	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30 firmware-nrf52840-natives firmware-stm32f103)
 .PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
 $(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
+.PHONY: firmware-stm32f103
+firmware-stm32f103: out/firmware/stm32f103/firmware.elf
 .PHONY: firmware-samd21-capsules
 firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
 .PHONY: firmware-nrf52840-f30
@@ -188,9 +190,20 @@ out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(DEVICE_FILES) tools/frozen.py host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
 
+out/firmware/stm32f103/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
+		$(wildcard boards/emulated/stm32f103/*) $(DEVICE_FILES) tools/frozen.py $(NEEDS)
+	@tools/firmware.sh stm32f103 online
+
 out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/nrf52840/*) $(NEEDS)
 	@tools/firmware.sh nrf52840 f30
+
+.PHONY: firmware-nrf52840-natives
+firmware-nrf52840-natives: out/firmware/nrf52840-natives/firmware.elf
+out/firmware/nrf52840-natives/firmware.elf: tools/firmware.sh $(BOARD_FILES) $(DEVICE_FILES) \
+		$(wildcard boards/emulated/nrf52840/* device/*.py native_modules/micropython.mk \
+		native_modules/*/*.[chS]) $(NEEDS)
+	@tools/firmware.sh nrf52840 natives
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py host/acclimate_host/testing/nor.py $(NEEDS)

@@ -19,6 +19,7 @@ import zlib
 import numpy as np
 
 from acclimate_host.capsules.build import build
+from acclimate_host.capsules.layout import REPORT
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import STAGES, Limits
 from bench.common import table, write
@@ -34,7 +35,6 @@ STAGE_S = DAY_S
 HARMED_SHARE = 0.3
 WORKERS = 8
 RETRY_AFTER_S = 60
-REPORT_BYTES = 112
 _REQUEST_BYTES = 160  # what a device sends for one file
 _REPLY_BYTES = 220  # headers of a reply
 
@@ -186,7 +186,7 @@ def main():
     }
     harmed, _, _ = bad_release(devices, np.random.default_rng(2), "same_second")
     result["harmed_before_halt_same_second"] = harmed / devices
-    overhead = 3 * (_REQUEST_BYTES + _REPLY_BYTES) + manifest + REPORT_BYTES
+    overhead = 3 * (_REQUEST_BYTES + _REPLY_BYTES) + manifest + REPORT.bytes
     result["bytes"] = {
         "update_gb": round(devices * (overhead + update) / 1e9, 2),
         "whole_gb": round(devices * (overhead + whole) / 1e9, 2),

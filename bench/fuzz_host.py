@@ -17,6 +17,8 @@ from bench.powercut_oracle import total_of
 
 _FLASH_BYTES = 0x400000
 
+_TAG = 96  # where a report's begins
+
 
 def _dressed(data):
     return (data[0] if data else 0), bytes(data[1:])
@@ -24,15 +26,19 @@ def _dressed(data):
 
 def of_report(data):
     form, data = _dressed(data)
-    if form > 63 and len(data) == 112:
-        data = data[:80] + hmac.new(KEY, data[:80], "sha256").digest()
+    if form > 63 and len(data) == _TAG + 32:
+        data = data[:_TAG] + hmac.new(KEY, data[:_TAG], "sha256").digest()
     good = (
-        len(data) == 112
-        and data[:5] == b"AREP\x01"
+        len(data) == _TAG + 32
+        and data[:5] == b"AREP\x02"
         and 1 <= data[5] <= 6
         and data[6] <= 4
         and max(struct.unpack_from("<7I", data, 8)) < 1 << 30
-        and data[80:] == hmac.new(KEY, data[:80], "sha256").digest()
+        and not data[7]
+        and not any(data[94:96])
+        and data[80] <= 3
+        and max(struct.unpack_from("<2I", data, 84)) < 1 << 30
+        and data[_TAG:] == hmac.new(KEY, data[:_TAG], "sha256").digest()
     )
     try:
         found = reports.parse(data, KEY)
@@ -206,8 +212,9 @@ TARGETS = {
 def seeds(name):
     """Return inputs to start from, or None for a name that is not here."""
     if name == "report":
-        head = b"AREP" + bytes((1, 4, 2, 0)) + struct.pack("<7I", 17, 7, 3, 3, 40, 4096, 99)
+        head = b"AREP" + bytes((2, 4, 2, 0)) + struct.pack("<7I", 17, 7, 3, 3, 40, 4096, 99)
         body = head + b"integrity".ljust(12, b"\0") + TARGET[20:52]
+        body += struct.pack("<BBHIIHH", 1, 2, 40000, 9000, 96, 3700, 0)
         found = [body + hmac.new(KEY, body, "sha256").digest()]
     elif name == "partitions":
         table = [

@@ -78,8 +78,15 @@
 #define AC_T_COUNT 32
 #define AC_T_REASON 36
 #define AC_T_DIGEST 48
-#define AC_T_TAG 80
-#define AC_T_BYTES 112
+#define AC_T_VERDICT 80
+#define AC_T_RESETS 81
+#define AC_T_SCORE 82
+#define AC_T_HEAP 84
+#define AC_T_ERASES_LEFT 88
+#define AC_T_BATTERY 92
+#define AC_T_SPARE 94
+#define AC_T_TAG 96
+#define AC_T_BYTES 128
 #define AC_K_MAGIC 0
 #define AC_K_FORMAT 4
 #define AC_K_COUNT 5
@@ -148,5 +155,6 @@
 #define AC_FORMAT 1
 #define AC_HEADER_FORMAT 2
 #define AC_UPDATE_FORMAT 2
+#define AC_REPORT_FORMAT 2
 
 #endif

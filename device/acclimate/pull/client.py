@@ -82,7 +82,8 @@ class Client:
         """
         import time
 
-        time.sleep(self._first_s)
+        if self._first_s:
+            time.sleep(self._first_s)
         pull = self._start(any_version)
         request = pull.request()
         while request:
@@ -99,7 +100,8 @@ class Client:
         """As ``pull``, but other tasks of asyncio go on meanwhile."""
         import asyncio
 
-        await asyncio.sleep(self._first_s)
+        if self._first_s:
+            await asyncio.sleep(self._first_s)
         pull = self._start(any_version)
         request = pull.request()
         while request:

@@ -9,7 +9,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from acclimate.store.rangecoder import COPY, DATA
+from acclimate.store.rangecoder import _COPY as COPY
+from acclimate.store.rangecoder import _DATA as DATA
 from acclimate_host.capsules.build import head_bytes, section_ranges, total_bytes
 from acclimate_host.capsules.layout import ENUMS, HEADER, LIMITS, UPDATE
 from acclimate_host.capsules.planning import Instruction, plans
@@ -113,10 +114,8 @@ def _code(base: bytes, target: bytes, head: int) -> bytes:
         if end > start:
             first, last = old.get(type, (head, head + end - start))
             found = plans(base, target[start:end], (first, last - (end - start)))
-            chosen += min(
-                ([_moved(step, start) for step in plan] for plan in found),
-                key=lambda plan: len(_stream(base, target, plan, start)),
-            )
+            moved = [[_moved(step, start) for step in plan] for plan in found]
+            chosen += min(moved, key=lambda plan: len(_stream(base, target, plan, start)))
     return min((_stream(base, target, chosen, head, lanes) for lanes in (False, True)), key=len)
 
 

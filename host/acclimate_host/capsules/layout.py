@@ -123,7 +123,7 @@ REPORT = Record(
     "T",
     (
         Field("magic", 4, "`AREP`"),
-        Field("format", 1, "version of this table: 1"),
+        Field("format", 1, "version of this table: 2"),
         Field("state", 1, "see States"),
         Field("outcome", 1, "of the latest pull, see Outcomes"),
         Field("zero", 1, "0"),
@@ -136,6 +136,13 @@ REPORT = Record(
         Field("count", 4, "rises with each report of the device"),
         Field("reason", 12, "why the latest pull took nothing: the first letters, then zeros"),
         Field("digest", 32, "of the model in use, zeros for none"),
+        Field("verdict", 1, "of the board on its latest verified model: as in the journal"),
+        Field("resets", 1, "of this model on trial, or what the program counted"),
+        Field("score", 2, "of the verdict, plus 32768"),
+        Field("heap", 4, "free bytes of heap"),
+        Field("erases_left", 4, "slot pages that may be erased today, 0x3fffffff: no limit"),
+        Field("battery", 2, "millivolts, 0: not known"),
+        Field("spare", 2, "0"),
         Field("tag", 32, "authenticity: HMAC-SHA-256 of the bytes before it"),
     ),
 )
@@ -213,6 +220,7 @@ LIMITS = {
     "FORMAT": 1,
     "HEADER_FORMAT": 2,
     "UPDATE_FORMAT": 2,
+    "REPORT_FORMAT": 2,
 }
 
 

@@ -52,9 +52,11 @@ def run(args):
             lambda done: progress(f"{done:,} bytes"),
         )
         progress("")
+        args.result = {"board": board.name, "taken": not reason, "reason": reason or None}
         if reason:
             print(f"{board.name}: nothing taken: {reason}")
             return
         board.exec("store.trial()" if args.trial else "store.confirm()", 60)
         state, version, _ = region.status(board)
+        args.result.update(version=version, state=state)
         print(f"{board.name}: version {version}, {state}")

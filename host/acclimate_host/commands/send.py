@@ -45,10 +45,11 @@ def run(args):
         password=password,
         tls=args.tls,
         cafile=args.cafile,
-        progress=lambda done, count: progress(f"block {done} of {count}"),
+        progress=lambda done, count: progress(f"block {done} of {count}", done, count),
     )
     progress("")
     rate = len(data) / max(seconds, 1e-3)
+    args.result = {"bytes": len(data), "packets": packets, "seconds": seconds}
     print(f"verified by the device: {packets} packets, {seconds:.1f} s, {rate:,.0f} bytes/s")
 
 
