@@ -46,7 +46,7 @@ def _small(kernel, state, storage, scale, budget, kind):
 def _kind(m, kind):
     """What `SVM(kind=...)` does differently; a file of its own."""
     try:
-        from acclimate.svm.single import kind_of
+        from acclimate.svm.kinds import kind_of
     except ImportError:
         raise missing("kinds") from None
     return kind_of(m, kind)
