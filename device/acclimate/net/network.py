@@ -540,7 +540,10 @@ class Net:
 
         :raises NetError: where values or bytes are not as many as inputs, or are not finite
         """
-        self._check_count(values, out, 1)
+        n = self.input_bytes
+        if len(values) != n or len(out) != n:
+            got = n, n, len(values), len(out)
+            raise NetError("values: expected %d into %d bytes, got %d into %d" % got)
         scale, zero = self._scale(_P_INPUT_SCALE), _signed(self._program[_P_INPUT_ZERO])
         for i, value in enumerate(values):
             q = value / scale
@@ -549,14 +552,6 @@ class Net:
             q = (int(q + 0.5) if q >= 0 else -int(0.5 - q)) + zero
             out[i] = max(-128, min(127, q)) & 255
         return out
-
-    def _check_count(self, values, out, size):
-        count = self.input_bytes // size
-        if len(values) != count or len(out) != self.input_bytes:
-            raise NetError(
-                "values: expected %d into %d bytes, got %d into %d"
-                % (count, self.input_bytes, len(values), len(out))
-            )
 
     def _scale(self, at):
         from struct import unpack
