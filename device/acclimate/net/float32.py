@@ -86,7 +86,10 @@ class FloatNet(Net):
 
         :raises NetError: where values or bytes are not as many as inputs, or are not finite
         """
-        self._check_count(values, out, 4)
+        n = self.input_bytes
+        if 4 * len(values) != n or len(out) != n:
+            got = n // 4, n, len(values), len(out)
+            raise NetError("values: expected %d into %d bytes, got %d into %d" % got)
         for i, value in enumerate(values):
             if not -3.5e38 < value < 3.5e38:
                 raise NetError("values: number %d is %s; expected a finite one" % (i, value))
