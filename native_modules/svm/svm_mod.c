@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * MicroPython wrapper `_svm`: buffers in, status or small integer out; no arithmetic here. */
-#include "py/dynruntime.h"
+#include "module.h"
 #include "svm_model.h"
 
 static mp_int_t get(mp_obj_t o, void *to, mp_uint_t flags) {
@@ -424,20 +424,22 @@ static mp_obj_t svm_mod_predict_many(mp_obj_t model, mp_obj_t rows, mp_obj_t out
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(predict_many_obj, svm_mod_predict_many);
 
-mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
-    MP_DYNRUNTIME_INIT_ENTRY
-    mp_store_global(MP_QSTR_work_words, MP_OBJ_FROM_PTR(&work_words_obj));
-    mp_store_global(MP_QSTR_start, MP_OBJ_FROM_PTR(&start_obj));
-    mp_store_global(MP_QSTR_step, MP_OBJ_FROM_PTR(&step_obj));
-    mp_store_global(MP_QSTR_collapse, MP_OBJ_FROM_PTR(&collapse_obj));
-    mp_store_global(MP_QSTR_linear, MP_OBJ_FROM_PTR(&linear_obj));
-    mp_store_global(MP_QSTR_decide, MP_OBJ_FROM_PTR(&decide_obj));
-    mp_store_global(MP_QSTR_model, MP_OBJ_FROM_PTR(&model_obj_obj));
-    mp_store_global(MP_QSTR_store, MP_OBJ_FROM_PTR(&store_obj));
 #if defined(SVM_FLOAT)
-    mp_store_global(MP_QSTR_widen, MP_OBJ_FROM_PTR(&widen_obj));
+#define FLOAT_NAMES(OBJECT) OBJECT(MP_QSTR_widen, widen_obj)
+#else
+#define FLOAT_NAMES(OBJECT)
 #endif
-    mp_store_global(MP_QSTR_predict_many, MP_OBJ_FROM_PTR(&predict_many_obj));
-    mp_store_global(MP_QSTR_vote, MP_OBJ_FROM_PTR(&vote_obj));
-    MP_DYNRUNTIME_INIT_EXIT
-}
+#define NAMES(OBJECT, NUMBER) \
+    OBJECT(MP_QSTR_work_words, work_words_obj) \
+    OBJECT(MP_QSTR_start, start_obj) \
+    OBJECT(MP_QSTR_step, step_obj) \
+    OBJECT(MP_QSTR_collapse, collapse_obj) \
+    OBJECT(MP_QSTR_linear, linear_obj) \
+    OBJECT(MP_QSTR_decide, decide_obj) \
+    OBJECT(MP_QSTR_model, model_obj_obj) \
+    OBJECT(MP_QSTR_store, store_obj) \
+    FLOAT_NAMES(OBJECT) \
+    OBJECT(MP_QSTR_predict_many, predict_many_obj) \
+    OBJECT(MP_QSTR_vote, vote_obj)
+
+MODULE(_svm, svm_user_module, NAMES)

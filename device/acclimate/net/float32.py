@@ -11,7 +11,8 @@ It needs the native module; there is no other interpreter for float32.
 import struct
 
 from acclimate import _native
-from acclimate.net.network import Net, NetError
+from acclimate.net.layer import NetError
+from acclimate.net.network import Net
 
 try:
     from micropython import const
@@ -44,7 +45,7 @@ class FloatNet(Net):
     def _load_rare(self):
         found = _native.load("net_f32_rare")
         if found is None:
-            raise NetError("float32: _net_f32_rare is not installed: install again --with float32")
+            raise NetError("float32: _net_f32_rare is not installed: install again")
         return found
 
     def _put_rate(self, rate, exponent=0):

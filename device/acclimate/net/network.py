@@ -17,6 +17,7 @@ allocated by `predict` and `train_step`.
 from array import array
 
 from acclimate import _native
+from acclimate.net.layer import NetError
 from acclimate.net.layer import number as _number
 from acclimate.net.layer import operand as _operand
 from acclimate.net.layer import signed as _signed
@@ -87,10 +88,6 @@ _SEC_WEIGHTS = const(2)
 _AT, _UNTIL, _LABEL, _TRAINING, _BUDGET = const(0), const(1), const(2), const(3), const(4)
 _PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(8)
 _ALL = const(1 << 29)
-
-
-class NetError(ValueError):
-    """A program, weights or a training step is refused; the text says why."""
 
 
 def bytes_needed(program):
@@ -347,7 +344,7 @@ class Net:
         if not 0 <= momentum <= 1:
             raise NetError("momentum: expected 0 to 1, got %s" % momentum)
         if not _OPT_MOMENTUM16 <= self._program[_P_OPTIMIZER] <= _OPT_MOMENTUM8:
-            raise NetError("momentum: compile the program with --optimizer momentum16")
+            raise NetError("momentum: compile with --optimizer momentum16")
         self._put(_S_MOMENTUM, int(256 * momentum + 0.5))
 
     def set_group(self, steps):
@@ -358,9 +355,9 @@ class Net:
         :raises NetError: for a program that was not compiled with --optimizer accumulate
         """
         if self._program[_P_OPTIMIZER] != _OPT_ACCUMULATE:
-            raise NetError("group: compile the program with --optimizer accumulate")
+            raise NetError("group: compile with --optimizer accumulate")
         if not isinstance(steps, int) or steps < 1:
-            raise NetError("group: expected a whole number of steps from 1 on, got %s" % steps)
+            raise NetError("group: expected 1 step or more, got %s" % steps)
         self._group, self._steps = steps, 0
 
     # ---- running ---------------------------------------------------------------------------
@@ -484,7 +481,7 @@ class Net:
             raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
         self._begin(x, label, self._end, 1)
         if not self._is_ready:
-            raise NetError("rate: not set: call set_rate first, for example with 0.02")
+            raise NetError("rate: not set: call set_rate first")
         if self._schedule is not None:
             self._put_rate(self._schedule(self._steps // self._group))
         self._steps += 1
