@@ -5,6 +5,7 @@ As in ``fuzz_targets``. What is taken is used as well: a file that loads must pr
 its rows with one clear error.
 """
 
+import functools
 import io
 import json
 import os
@@ -49,7 +50,7 @@ def of_svm(data):
 def of_network(data):
     """A byte program, run in C; repaired: its CRC-32 is right."""
     form, data = _dressed(data)
-    weights = PROGRAM.weights
+    weights = program().weights
     if form > 63 and len(data) > _HEAD:
         sum_ = zlib.crc32(data[_HEAD:], zlib.crc32(data[:_CRC_AT]))
         data[_CRC_AT:_HEAD] = sum_.to_bytes(4, "little")
@@ -69,10 +70,12 @@ def of_network(data):
         pass
 
 
-def _program():
+@functools.cache
+def program():
+    """Return the program that inputs start from."""
     from acclimate_host.compile.encode import encode
     from acclimate_host.compile.step import training_step
-    from acclimate_host.model.network import with_loss
+    from acclimate_host.model.losses import with_loss
     from acclimate_host.model.quantize import quantize
     from acclimate_host.sparse.scheme import Scheme
 
@@ -87,9 +90,6 @@ def _small():
     x = np.random.default_rng(1).normal(size=(20, 1, 8, 8))
     path = repository() / "tests" / "host" / "onnx_files" / "torch_digits.onnx"
     return import_onnx.import_onnx(path), x
-
-
-PROGRAM = _program()
 
 
 def of_onnx(data):
@@ -133,7 +133,7 @@ def seeds(name):
     if name == "svm_file":
         found = list(_machines())
     elif name == "network":
-        found = [bytes(PROGRAM.code)]
+        found = [bytes(program().code)]
     elif name == "onnx":
         folder = repository() / "tests" / "host" / "onnx_files"
         found = [min(folder.glob("*.onnx"), key=lambda p: p.stat().st_size).read_bytes()]

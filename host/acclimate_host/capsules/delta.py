@@ -114,8 +114,9 @@ def _code(base: bytes, target: bytes, head: int) -> bytes:
         if end > start:
             first, last = old.get(type, (head, head + end - start))
             found = plans(base, target[start:end], (first, last - (end - start)))
-            moved: list[list[Instruction]] = [[_moved(s, start) for s in p] for p in found]
-            chosen += min(moved, key=lambda plan: len(_stream(base, target, plan, start)))
+            moved = [[_moved(step, start) for step in plan] for plan in found]
+            sizes = [len(_stream(base, target, plan, start)) for plan in moved]
+            chosen += moved[sizes.index(min(sizes))]
     return min((_stream(base, target, chosen, head, lanes) for lanes in (False, True)), key=len)
 
 
