@@ -151,6 +151,13 @@ out/stamps/micropython: tools/micropython_source.sh
 	@tools/micropython_source.sh out/micropython
 	@touch $@
 
+# Curve arithmetic of the module ed25519, with its licence.
+out/stamps/monocypher: tools/monocypher_source.sh | out/stamps/venv
+	@echo "fetching Monocypher's source into out/monocypher"
+	@mkdir -p out/stamps
+	@tools/monocypher_source.sh out/monocypher $(PYTHON)
+	@touch $@
+
 # ---- built things -------------------------------------------------------------------------
 
 built: native twin sanitized stage firmware $(if $(NPM),playground)
@@ -171,7 +178,7 @@ firmware-desktop-f32: out/firmware/desktop-f32/micropython
 
 DEVICE_FILES := $(shell find device -name '*.py')
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
-NEEDS := | out/stamps/venv out/stamps/micropython
+NEEDS := | out/stamps/venv out/stamps/micropython out/stamps/monocypher
 
 .SECONDEXPANSION:
 $(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/firmware.sh \
@@ -256,18 +263,20 @@ arduino: out/stamps/venv
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
 
-TWIN_FLAGS := -std=c99 -ffp-contract=off -Wall -Wextra -Werror -shared -fPIC -Inative_modules/common
+TWIN_FLAGS := -std=c99 -ffp-contract=off -Wall -Wextra -Werror -shared -fPIC -Inative_modules/common \
+	-Iout/monocypher
 CORES := $(if $(HOST_CC),$(MODULES))
 twin: $(CORES:%=out/twin/libacclimate_%.so)
 sanitized: $(CORES:%=out/sanitized/libacclimate_%.so)
-core_files = $(filter-out %_mod.c,$(wildcard native_modules/$(1)/*.c))
+# sha512.c is part of ed25519.c, as a native module is smallest from one text.
+core_files = $(filter-out %_mod.c %/sha512.c,$(wildcard native_modules/$(1)/*.c))
 
-out/twin/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h)
+out/twin/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h) | out/stamps/monocypher
 	@mkdir -p $(@D)
 	@gcc -O2 $(TWIN_FLAGS) $(call core_files,$*) -o $@ -lm
 	@echo "built $@"
 
-out/sanitized/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h)
+out/sanitized/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h) | out/stamps/monocypher
 	@mkdir -p $(@D)
 	@gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
 		$(TWIN_FLAGS) $(call core_files,$*) -o $@ -lm

@@ -24,6 +24,7 @@ from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import STAGES, Limits
 from bench.common import table, write
 from bench.delta_kinds import int8, joined, networks
+from bench.release_bytes import release_bytes
 
 DEVICES = 1_000_000
 DAY_S = 86_400
@@ -54,6 +55,10 @@ ROWS = [
     ("bytes.update_gb", None, None),
     ("bytes.whole_gb", None, None),
     ("server.requests_per_s", None, None),
+    ("bytes_per_release.1", None, None),
+    ("bytes_per_release.1000", None, None),
+    ("bytes_per_release.1000000", None, None),
+    ("tag_bytes_per_device", "<=", 32),
 ]
 
 
@@ -186,6 +191,7 @@ def main():
         "update_gb": round(devices * (overhead + update) / 1e9, 2),
         "whole_gb": round(devices * (overhead + whole) / 1e9, 2),
     }
+    result |= release_bytes()
     write("fleet", result)
     return 1 if table("fleet", result, ROWS) else 0
 

@@ -51,7 +51,6 @@ CAPSULES = (
     "store.operators",
     "store.rangecoder",
     "store.slots",
-    "store.waiting",
 )
 ONLINE = (
     "__init__",

@@ -51,10 +51,6 @@ def _load(file, name):
             "acclimate %s has native modules of %s: run acclimate install again"
             % (acclimate.__version__, manifest.VERSION)
         )
-    built_in = getattr(manifest, "BUILT_IN", {}).get(file)
-    if built_in:  # into the firmware: no file to compare
-        _loaded[name] = __import__(built_in)
-        return "built in"
     wanted = manifest.NATIVE.get(file)
     if wanted is None:
         return "no native module for this board"

@@ -31,6 +31,7 @@ COMMANDS = {
     "repl": "talk to a board's prompt; Ctrl-] ends it",
     "capsule": "build capsules, look at them, verify them, make differences and keys",
     "publish": "offer a signed capsule in a repository, to all devices or a share of them",
+    "keys": "sign which keys count: the list that boards with Ed25519 follow",
     "serve": "serve a repository of capsules over HTTP",
     "rollout": "bring a release to more and more devices; halts by itself on harm",
     "mirror": "keep a second copy of a repository in an object store (S3)",

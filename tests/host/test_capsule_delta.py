@@ -97,7 +97,7 @@ def test_forms_of_the_paper():
     _, one_range = patch(base, 400, b"new bytes", sign)
     assert [c[5] for c in (weights_only, operators_only, one_range)] == [2, 3, 4]
     for container in (weights_only, operators_only, one_range):
-        store = cases.store(cases.flash())
+        store = cases.store(cases.flash(5))
         store.swap_capsule(base)
         apply(store, container)
         assert store.head.version == 2

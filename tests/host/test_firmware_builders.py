@@ -57,9 +57,11 @@ def test_a_firmware_with_everything_built_in_needs_no_file():
     code = "import acclimate\nfrom acclimate import _native\nfrom acclimate.svm import SVM\n"
     code += "m = SVM(kernel='linear', C=1).fit([[20, 0], [70, 9]], [0, 1])\n"
     code += "print(m.predict([66, 9]), acclimate.__version__)\n"
-    code += "print([_native.load(n) is not None for n in ('svm', 'codec', 'net_all')])\n"
-    code += "print(_native.reason('svm'))"
+    code += (
+        "print([_native.load(n) is not None for n in ('svm', 'codec', 'net_all', 'net_rare')])\n"
+    )
+    code += "print(_native.reason('svm_linear'))"
     with open_board("nrf52840", elf=firmware(runtimes.BUILT_IN)) as board:
         said = board.exec(code).splitlines()
         assert not board.ls("/")
-    assert said == [f"1 {__version__}", "[True, True, True]", "built in"]
+    assert said == [f"1 {__version__}", "[True, True, True, True]", "built in"]

@@ -43,7 +43,7 @@ _T_ERASES_LEFT = const(88)
 _T_BATTERY = const(92)
 _T_TAG = const(96)
 _T_BYTES = const(128)
-_H_DIGEST = const(32)
+_H_DIGEST = const(20)
 _REPORT_FORMAT = const(2)
 # layout: end
 
@@ -90,9 +90,10 @@ def make_report(store, device=0, count=0, outcome=NONE, reason="", resets=None, 
     if has:
         out[_T_DIGEST:_T_VERDICT] = store.head.bytes[_H_DIGEST : _H_DIGEST + 32]
     _health(out, store, resets, battery_mv)
-    if store.wanted.key is not None:
+    key = getattr(store.wanted.key, "report", store.wanted.key)
+    if key is not None:
         tag = bytearray(32)
-        store.checker.hasher.hmac(store.wanted.key, out, _T_TAG, tag)
+        store.checker.hasher.hmac(key, out, _T_TAG, tag)
         out[_T_TAG:] = tag
     return out
 

@@ -32,8 +32,8 @@ _U_SIZE = const(8)
 _U_CRC = const(12)
 _U_BASE = const(16)
 _U_BYTES = const(48)
-_H_DIGEST = const(32)
-_HEAD_MAX = const(128)
+_H_DIGEST = const(20)
+_HEAD_MAX = const(144)
 _UPDATE_FORMAT = const(2)
 _OP_COPY = const(1)
 _OP_DATA = const(2)
@@ -118,12 +118,16 @@ class Updater:
         self._stream = number(pre, _U_SIZE)
         self._decoder.at = -1
         n, target = self._need - _U_BYTES, store.incoming.bytes
+        if store.checker.vouch:
+            store.checker.vouch(target)
         start = store.stage(target, n, self._any_version)
         if not start:
             store.write(target, n)
-        elif start < n:  # in pages of 64 bytes
-            octets.copy(self._block, 0, target, start, n - start)
-            store.write(self._block, n - start)
+        while 0 < start < n:  # in pages of 64 bytes
+            part = min(_BLOCK, n - start)
+            octets.copy(self._block, 0, target, start, part)
+            store.write(self._block, part)
+            start += part
         self._skip = max(0, start - n)
         self._have = n
         crc.start(self._crc)

@@ -7,10 +7,10 @@ Generators that yield often and return their result; `parameters.run` runs one t
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
+from acclimate.svm.model import LINEAR, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
-_IMPRECISE, _IMPRECISE_POWER = 0.01, 0.0075  # of the largest answer; a power's errors add up
+_BEARABLE = 0.014  # of a margin: errors from here on make KKT gaps above 0.02
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
@@ -108,12 +108,12 @@ def _alone(job):
     return others < _ALONE * own
 
 
-def imprecise(job, square, top, share=1.0):
+def imprecise(job, square, top, bearable=_BEARABLE):
     """Text when errors of kernel values, times the coefficients, decide as much as the rows.
 
     :param square: sum of the squared coefficients
     :param top: largest answer
-    :param share: of the error that is bearable where a label is asked for
+    :param bearable: error of an answer that needs no word
     """
     par = job.par
     if not job.fixed:
@@ -123,7 +123,7 @@ def imprecise(job, square, top, share=1.0):
     else:
         unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
     error = square**0.5 * unit
-    if error <= (_IMPRECISE_POWER if job.kind == POLY else _IMPRECISE) * top * share:
+    if error <= bearable:
         return None
     return "C: answers may be off by %.2g of %.2g: lower C, use scale=True%s" % (
         error,

@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Says which native modules are built into the firmware; frozen in place of the installer's."""
+"""Registers the native modules of the firmware; frozen in place of the installer's manifest.
 
-from acclimate import __version__
+The loader imports it when it looks for its first native module.
+"""
+
+import _codec
+import _net_all
+import _svm
+import _svm_linear
+
+from acclimate import __version__, _native
 
 VERSION = __version__
 NATIVE = {}
-# native module -> the one that has what it does
-BUILT_IN = {name: name for name in ("_codec", "_net_all", "_svm", "_svm_linear")}
-BUILT_IN["_net_rare"] = "_net_all"
+for _name, _module in (
+    ("codec", _codec),
+    ("net_all", _net_all),
+    ("net_rare", _net_all),  # which has all instructions
+    ("svm", _svm),
+    ("svm_linear", _svm_linear),
+):
+    _native.register(_name, _module, "built in")

@@ -68,6 +68,7 @@ _TOGETHER = {
         "store.waiting",
         "store.operators",
     ),
+    "_trust": ("_signature", "_trust"),
     "flash": (
         "flash",
         "flash.base",
@@ -104,6 +105,7 @@ EXTRAS = {
     "float32": (),
     "fixed": (),
     "rare": (),
+    "ed25519": ("_trust",),
 }
 # Made by the installer.
 _INSTALLED = ("_manifest",)
@@ -112,6 +114,7 @@ EXTRA_NATIVES = {
     "float32": ("_net_f32", "_net_f32_train", "_net_f32_rare"),
     "fixed": ("_svm_q16",),
     "rare": ("_net_rare",),
+    "ed25519": ("_ed25519",),
 }
 
 
