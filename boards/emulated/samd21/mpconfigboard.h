@@ -12,3 +12,5 @@
 
 // No display hangs on these boards; the room is for the frozen package.
 #define MICROPY_PY_FRAMEBUF (0)
+// Nothing here uses the error and gamma functions, which take 5 KB of the flash.
+#define MICROPY_PY_MATH_SPECIAL_FUNCTIONS (0)
