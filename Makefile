@@ -151,6 +151,13 @@ out/stamps/micropython: tools/micropython_source.sh
 	@tools/micropython_source.sh out/micropython
 	@touch $@
 
+# Curve arithmetic of the module ed25519, with its licence.
+out/stamps/monocypher: tools/monocypher_source.sh | out/stamps/venv
+	@echo "fetching Monocypher's source into out/monocypher"
+	@mkdir -p out/stamps
+	@tools/monocypher_source.sh out/monocypher $(PYTHON)
+	@touch $@
+
 # ---- built things -------------------------------------------------------------------------
 
 built: native twin sanitized stage firmware $(if $(NPM),playground)
@@ -158,9 +165,11 @@ built: native twin sanitized stage firmware $(if $(NPM),playground)
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
 firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules) \
-	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30)
+	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30 firmware-nrf52840-natives firmware-stm32f103)
 .PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
 $(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
+.PHONY: firmware-stm32f103
+firmware-stm32f103: out/firmware/stm32f103/firmware.elf
 .PHONY: firmware-samd21-capsules
 firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
 .PHONY: firmware-nrf52840-f30
@@ -169,7 +178,7 @@ firmware-desktop-f32: out/firmware/desktop-f32/micropython
 
 DEVICE_FILES := $(shell find device -name '*.py')
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
-NEEDS := | out/stamps/venv out/stamps/micropython
+NEEDS := | out/stamps/venv out/stamps/micropython out/stamps/monocypher
 
 .SECONDEXPANSION:
 $(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/firmware.sh \
@@ -181,9 +190,20 @@ out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(DEVICE_FILES) tools/frozen.py host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
 
+out/firmware/stm32f103/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
+		$(wildcard boards/emulated/stm32f103/*) $(DEVICE_FILES) tools/frozen.py $(NEEDS)
+	@tools/firmware.sh stm32f103 online
+
 out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/nrf52840/*) $(NEEDS)
 	@tools/firmware.sh nrf52840 f30
+
+.PHONY: firmware-nrf52840-natives
+firmware-nrf52840-natives: out/firmware/nrf52840-natives/firmware.elf
+out/firmware/nrf52840-natives/firmware.elf: tools/firmware.sh $(BOARD_FILES) $(DEVICE_FILES) \
+		$(wildcard boards/emulated/nrf52840/* device/*.py native_modules/micropython.mk \
+		native_modules/*/*.[chS]) $(NEEDS)
+	@tools/firmware.sh nrf52840 natives
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py host/acclimate_host/testing/nor.py $(NEEDS)
@@ -243,18 +263,20 @@ arduino: out/stamps/venv
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
 
-TWIN_FLAGS := -std=c99 -ffp-contract=off -Wall -Wextra -Werror -shared -fPIC -Inative_modules/common
+TWIN_FLAGS := -std=c99 -ffp-contract=off -Wall -Wextra -Werror -shared -fPIC -Inative_modules/common \
+	-Iout/monocypher
 CORES := $(if $(HOST_CC),$(MODULES))
 twin: $(CORES:%=out/twin/libacclimate_%.so)
 sanitized: $(CORES:%=out/sanitized/libacclimate_%.so)
-core_files = $(filter-out %_mod.c,$(wildcard native_modules/$(1)/*.c))
+# sha512.c is part of ed25519.c, as a native module is smallest from one text.
+core_files = $(filter-out %_mod.c %/sha512.c,$(wildcard native_modules/$(1)/*.c))
 
-out/twin/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h)
+out/twin/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h) | out/stamps/monocypher
 	@mkdir -p $(@D)
 	@gcc -O2 $(TWIN_FLAGS) $(call core_files,$*) -o $@ -lm
 	@echo "built $@"
 
-out/sanitized/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h)
+out/sanitized/libacclimate_%.so: $$(wildcard native_modules/$$*/*.[ch] native_modules/common/*.h) | out/stamps/monocypher
 	@mkdir -p $(@D)
 	@gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
 		$(TWIN_FLAGS) $(call core_files,$*) -o $@ -lm

@@ -7,7 +7,7 @@ against those of `delta_others`.
 
 import sys
 
-from acclimate.store import Store
+from acclimate.store import Store, Wanted
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.layout import UPDATE
@@ -97,9 +97,9 @@ def flash_use():
         {"PROGRAM": bytes(500), "WEIGHTS": bytes(20_000), "OPERATORS": bytes(2000)}, "SVM", 7, 1
     )
     flash = NorFlash(64 * 1024, 4096)
-    store = Store(flash)
+    store = Store(flash, Wanted(unsigned=True))
     before = flash.programmed_bytes
-    store.stage(data, 128)
+    store.stage(data, 144)
     store.write(data, len(data))
     store.finish()
     store.trial()

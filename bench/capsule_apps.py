@@ -166,7 +166,7 @@ def app(head, weights, pad, operators):
     for _ in store.checker.steps(store.incoming, store.slots.start(store.journal.slot)):
         total += (T() - t & M) // 16
         t = T()
-    store.checker.authentic(store.incoming, store.wanted.key)
+    store.checker.authentic(store.incoming, store.wanted)
     total += (T() - t & M) // 16
     t = T()
     store.trial()

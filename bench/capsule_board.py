@@ -89,7 +89,7 @@ def count(a, b):
 def check():
     t = T()
     store.checker.intact(store.head, store.slots.start(store.active))
-    store.checker.authentic(store.head, store.wanted.key)
+    store.checker.authentic(store.head, store.wanted)
     return ((T() - t) & 0x3fffffff) // 16
 print([count({base}, {base} + {target}), count({base} + {target}, {end}), check()])
 """

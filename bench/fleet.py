@@ -19,10 +19,12 @@ import zlib
 import numpy as np
 
 from acclimate_host.capsules.build import build
+from acclimate_host.capsules.layout import REPORT
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import STAGES, Limits
 from bench.common import table, write
 from bench.delta_kinds import int8, joined, networks
+from bench.release_bytes import release_bytes
 
 DEVICES = 1_000_000
 DAY_S = 86_400
@@ -33,7 +35,6 @@ STAGE_S = DAY_S
 HARMED_SHARE = 0.3
 WORKERS = 8
 RETRY_AFTER_S = 60
-REPORT_BYTES = 112
 _REQUEST_BYTES = 160  # what a device sends for one file
 _REPLY_BYTES = 220  # headers of a reply
 
@@ -54,6 +55,10 @@ ROWS = [
     ("bytes.update_gb", None, None),
     ("bytes.whole_gb", None, None),
     ("server.requests_per_s", None, None),
+    ("bytes_per_release.1", None, None),
+    ("bytes_per_release.1000", None, None),
+    ("bytes_per_release.1000000", None, None),
+    ("tag_bytes_per_device", "<=", 32),
 ]
 
 
@@ -181,11 +186,12 @@ def main():
     }
     harmed, _, _ = bad_release(devices, np.random.default_rng(2), "same_second")
     result["harmed_before_halt_same_second"] = harmed / devices
-    overhead = 3 * (_REQUEST_BYTES + _REPLY_BYTES) + manifest + REPORT_BYTES
+    overhead = 3 * (_REQUEST_BYTES + _REPLY_BYTES) + manifest + REPORT.bytes
     result["bytes"] = {
         "update_gb": round(devices * (overhead + update) / 1e9, 2),
         "whole_gb": round(devices * (overhead + whole) / 1e9, 2),
     }
+    result |= release_bytes()
     write("fleet", result)
     return 1 if table("fleet", result, ROWS) else 0
 

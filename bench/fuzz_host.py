@@ -13,8 +13,11 @@ from acclimate.pull import Mqtt, MqttError
 from acclimate_host.capsules import blocks, build, manifest, partitions, reports
 from acclimate_host.errors import Refused
 from bench.fuzz_targets import BASE, KEY, TARGET, capsule, check, manifest_of, signed
+from bench.powercut_oracle import total_of
 
 _FLASH_BYTES = 0x400000
+
+_TAG = 96  # where a report's begins
 
 
 def _dressed(data):
@@ -23,15 +26,19 @@ def _dressed(data):
 
 def of_report(data):
     form, data = _dressed(data)
-    if form > 63 and len(data) == 112:
-        data = data[:80] + hmac.new(KEY, data[:80], "sha256").digest()
+    if form > 63 and len(data) == _TAG + 32:
+        data = data[:_TAG] + hmac.new(KEY, data[:_TAG], "sha256").digest()
     good = (
-        len(data) == 112
-        and data[:5] == b"AREP\x01"
+        len(data) == _TAG + 32
+        and data[:5] == b"AREP\x02"
         and 1 <= data[5] <= 6
         and data[6] <= 4
         and max(struct.unpack_from("<7I", data, 8)) < 1 << 30
-        and data[80:] == hmac.new(KEY, data[:80], "sha256").digest()
+        and not data[7]
+        and not any(data[94:96])
+        and data[80] <= 3
+        and max(struct.unpack_from("<2I", data, 84)) < 1 << 30
+        and data[_TAG:] == hmac.new(KEY, data[:_TAG], "sha256").digest()
     )
     try:
         found = reports.parse(data, KEY)
@@ -141,21 +148,24 @@ def _published(data):
 def of_file(data):
     """A capsule file that the host reads: publish, inspect, diff."""
     form, data = _dressed(data)
-    if form > 63 and len(data) >= 96:
+    if form > 63 and len(data) >= 116:
         data = signed(data)
     try:
         found = build.read(data)
     except Refused:
         return
-    check(found.total == len(data) == int.from_bytes(data[8:12], "little"), "another length")
-    intact = hashlib.sha256(data[:32] + data[96:]).digest() == data[32:64]
+    check(found.total == len(data) == total_of(data[:144]), "another length")
+    intact = hashlib.sha256(data[:20] + data[116:]).digest() == data[20:52]
     check(found.intact == intact, "integrity")
     check(
-        found.authentic(KEY, data) == (data[64:96] == signed(data)[64:96]) or not intact,
+        found.authentic(KEY, data) == (data[52:116] == signed(data)[52:116])
+        or not intact
+        or data[7] & 1,
         "authenticity",
     )
     count = data[6]
-    sizes = [int.from_bytes(data[97 + 4 * i : 100 + 4 * i], "little") for i in range(count)]
+    entries = [data[116 + 4 * i : 120 + 4 * i] for i in range(count)]
+    sizes = [int.from_bytes(e[1:], "little") for e in entries if e[0] < 128]
     check([len(content) for _, content in found.sections] == sizes, "sections")
 
 
@@ -169,7 +179,7 @@ def of_manifest_file(data):
         return
     if found.percent <= 100 and manifest.is_signed(data, KEY) and 1 <= len(found.entries) <= 8:
         check(
-            found.pack(KEY)[:7] == data[:7] and found.pack(KEY)[8:-32] == data[8:-32],
+            found.pack(KEY) == data,
             "packed again it is another",
         )
 
@@ -202,8 +212,9 @@ TARGETS = {
 def seeds(name):
     """Return inputs to start from, or None for a name that is not here."""
     if name == "report":
-        head = b"AREP" + bytes((1, 4, 2, 0)) + struct.pack("<7I", 17, 7, 3, 3, 40, 4096, 99)
-        body = head + b"integrity".ljust(12, b"\0") + TARGET[32:64]
+        head = b"AREP" + bytes((2, 4, 2, 0)) + struct.pack("<7I", 17, 7, 3, 3, 40, 4096, 99)
+        body = head + b"integrity".ljust(12, b"\0") + TARGET[20:52]
+        body += struct.pack("<BBHIIHH", 1, 2, 40000, 9000, 96, 3700, 0)
         found = [body + hmac.new(KEY, body, "sha256").digest()]
     elif name == "partitions":
         table = [

@@ -9,56 +9,57 @@ import hmac
 import re
 import struct
 
-from bench.powercut_oracle import EMPTY, STAGED, TRIAL, VERIFIED, newest_record
+from bench.powercut_oracle import EMPTY, STAGED, TRIAL, VERIFIED, newest_record, total_of
 
 _LIMIT = 1 << 30
-_HEAD = struct.Struct("<4sBBBBIIIBBHII32s32s")
-_MANIFEST = struct.Struct("<4sBBBBIII32s")
+_HEAD = struct.Struct("<4sBBBBIIHH32s32s32s")
+_MANIFEST = struct.Struct("<4sBBBBIIHHII8s32s")
+_BOUNDS = {128: "board", 129: "device", 130: "code"}
 
 
 def capsule_is_good(data, key, limit, model=0, kind=0, board=0, device=0, arch=0, abi=0, above=0):
     """Tell whether a device with these numbers may take the capsule."""
-    if len(data) < 100:
+    if len(data) < 120:
         return False
     (
         magic,
         form,
         its_kind,
         count,
-        _,
-        total,
+        flags,
         its_model,
         version,
-        its_arch,
-        its_abi,
+        epoch,
         _,
-        its_board,
-        its_device,
         digest,
+        zeros,
         tag,
     ) = _HEAD.unpack_from(data)
-    if (magic, form, total) != (b"ACAP", 1, len(data)) or not 1 <= count <= 8 or total > limit:
+    if (magic, form) != (b"ACAP", 2) or not 1 <= count <= 7 or len(data) > limit:
         return False
-    if max(its_model, version, its_board, its_device) >= _LIMIT or version <= above:
+    if max(its_model, version) >= _LIMIT or version <= above or flags or epoch:
         return False
-    end = 96 + 4 * count
-    if len(data) < end:
+    table = data[116 : 116 + 4 * count]
+    if len(table) < 4 * count or total_of(data[:144]) != len(data):
         return False
-    for index in range(count):
-        end += -end % 4 + int.from_bytes(data[97 + 4 * index : 100 + 4 * index], "little")
-    if end != total or hashlib.sha256(data[:32] + data[96:]).digest() != digest:
+    bounds = {}
+    for at in range(0, len(table), 4):
+        if table[at] >= 128:
+            number = int.from_bytes(table[at + 1 : at + 4], "little")
+            bounds.setdefault(_BOUNDS.get(table[at]), number)
+    if None in bounds or hashlib.sha256(data[:20] + data[116:]).digest() != digest:
         return False
-    if key is not None and hmac.new(key, data[:64], "sha256").digest() != tag:
+    if key is not None and (any(zeros) or hmac.new(key, data[:84], "sha256").digest() != tag):
         return False
     if (kind and its_kind != kind) or (model and its_model != model):
         return False
     return all(
         not wanted or value in (0, wanted)
         for value, wanted in (
-            (its_board, board),
-            (its_device, device),
-            (its_arch, arch),
-            (its_abi, abi),
+            (bounds.get("board", 0), board),
+            (bounds.get("device", 0), device),
+            (bounds.get("code", 0) & 255, arch),
+            (bounds.get("code", 0) >> 8 & 255, abi),
         )
     )
 
@@ -78,25 +79,29 @@ def journal_says(image, page_bytes, slot_pages, most_boots):
     return [slot, 1 - slot] if other else [slot]
 
 
-def manifest_is_good(data, key, model):
-    """Tell whether a device of this model and key may follow the manifest."""
-    if len(data) < 52 or data[:5] != b"AMAN\x01" or not 1 <= data[5] <= 8:
+def manifest_is_good(data, key, model, cohort=b"all", above=0):
+    """Tell whether a device of this model, key and cohort may follow the manifest."""
+    if len(data) < 68 or data[:5] != b"AMAN\x02" or not 1 <= data[5] <= 8:
         return False
-    signed = 52 + 36 * data[5]
-    if len(data) != signed + 32:
+    signed = 68 + 36 * data[5]
+    if len(data) != signed + 64 or data[6] > 100 or data[7]:
         return False
-    _, _, _, _, _, its_model, version, total, _ = _MANIFEST.unpack_from(data)
+    its_model, version, epoch, _, sequence, total, its_cohort, _ = _MANIFEST.unpack_from(data)[5:]
     return (
         its_model == model
-        and max(version, total) < _LIMIT
-        and hmac.new(key, data[:signed], "sha256").digest() == data[signed:]
+        and max(version, total, sequence) < _LIMIT
+        and its_cohort == hashlib.sha256(cohort).digest()[:8]
+        and not epoch
+        and not any(data[signed : signed + 32])
+        and sequence >= above
+        and hmac.new(key, data[: signed + 32], "sha256").digest() == data[signed + 32 :]
     )
 
 
 def manifest_file(data, base):
     """Return (whole?, bytes, name) of the smallest file for a base digest, or None."""
     found = []
-    for at in range(52, 52 + 36 * data[5], 36):
+    for at in range(68, 68 + 36 * data[5], 36):
         whole = not any(data[at : at + 16])
         size = int.from_bytes(data[at + 16 : at + 20], "little")
         if whole or (base is not None and data[at : at + 16] == base[:16]):

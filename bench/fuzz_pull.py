@@ -12,7 +12,7 @@ from acclimate.pull import HttpError
 from acclimate.pull.exchange import Pull
 from acclimate.store import CapsuleError, StoreError
 from acclimate_host.capsules.delta import update
-from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, object_name
+from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, cohort_mark, object_name
 from bench.fuzz_targets import BASE, IMAGE, KEY, TARGET, _store, check, good, in_use
 
 _REPLIES_MAX = 12
@@ -79,12 +79,12 @@ def seeds():
     made = update(BASE, TARGET)
     whole, smaller = (
         Entry(base, len(file), object_name(file))
-        for base, file in ((WHOLE, TARGET), (BASE[32:48], made))
+        for base, file in ((WHOLE, TARGET), (BASE[20:36], made))
     )
-    digest = TARGET[32:64]
-    assert hashlib.sha256(TARGET[:32] + TARGET[96:]).digest() == digest
+    digest = TARGET[20:52]
+    assert hashlib.sha256(TARGET[:20] + TARGET[116:]).digest() == digest
     alone, both = (
-        _reply(Manifest(7, 3, len(TARGET), digest, 100, entries).pack(KEY))
+        _reply(Manifest(7, 3, len(TARGET), digest, 100, entries, cohort_mark("all")).pack(KEY))
         for entries in ((whole,), (whole, smaller))
     )
     file, half = _reply(TARGET), len(TARGET) // 2

@@ -55,10 +55,11 @@ def blindly(target, seeds, runs, seed):
     """Run so many mutations of the seeds, and of what came from them."""
     draw = random.Random(seed)
     pool = list(seeds)
+    limit = longest(seeds)
     for data in pool:
         target(data)
     for _ in range(runs):
-        data = mutate(draw.choice(pool), draw)
+        data = mutate(draw.choice(pool), draw, limit)
         if draw.random() < 0.02:
             pool.append(data)
             if len(pool) > 200:
@@ -71,13 +72,21 @@ def blindly(target, seeds, runs, seed):
     print("inputs", runs + len(seeds))
 
 
+def longest(seeds):
+    """Return the most bytes of an input: room for the seeds, and for some more."""
+    return max(1600, *(len(data) + 64 for data in seeds))
+
+
 def guided(name, runs, seed, folder):
     """The same with libFuzzer, which keeps what reaches new code."""
     import atheris
 
-    with atheris.instrument_imports(include=["acclimate", "acclimate_host.capsules"]):
+    with atheris.instrument_imports(
+        include=["acclimate", "acclimate_host.capsules", "acclimate_host.poet.problem"]
+    ):
         from bench import fuzz_all as fuzz_targets
-    for number, data in enumerate(fuzz_targets.seeds(name)):
+    seeds = fuzz_targets.seeds(name)
+    for number, data in enumerate(seeds):
         (folder / f"{number}").write_bytes(data)
     target = fuzz_targets.TARGETS[name]
 
@@ -96,7 +105,7 @@ def guided(name, runs, seed, folder):
     options = [
         f"-runs={runs}",
         f"-seed={seed}",
-        "-max_len=1600",
+        f"-max_len={longest(seeds)}",
         "-print_final_stats=1",
         "-verbosity=0",
         f"-artifact_prefix={folder}/",

@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import zlib
 
-from acclimate._digest import Hasher
 from acclimate.pull import HttpError, Receiver
 from acclimate.pull.blocks import READY
 from acclimate.pull.http import Reply
@@ -20,6 +19,7 @@ from acclimate_host.capsules.build import build
 from acclimate_host.capsules.delta import update
 from acclimate_host.testing.nor import NorFlash
 from bench import fuzz_oracle as oracle
+from bench.powercut_oracle import total_of
 
 KEY = b"a key that only tests have, 32 b"
 MODEL, PAGE, SLOT_PAGES, BOOTS = 7, 256, 3, 3
@@ -80,8 +80,9 @@ def good(data, above=0):
 def signed(data):
     """The same bytes with a digest and a tag that are right."""
     data = bytearray(data)
-    data[32:64] = hashlib.sha256(data[:32] + data[96:]).digest()
-    data[64:96] = hmac.new(KEY, data[:64], "sha256").digest()
+    data[20:52] = hashlib.sha256(data[:20] + data[116:]).digest()
+    data[52:84] = bytes(32)
+    data[84:116] = hmac.new(KEY, data[:84], "sha256").digest()
     return bytes(data)
 
 
@@ -99,7 +100,7 @@ def swap(store, call, *args):
 
 def of_capsule(data):
     form, data = data[:1], data[1:]
-    if form > b"\x3f" and len(data) >= 96:
+    if form > b"\x3f" and len(data) >= 116:
         data = signed(data)
     store = _store(IMAGE)
     if data[:4] == b"AUPD":
@@ -129,11 +130,11 @@ def of_journal(data):
         "no state",
     )
     slots = [image[2 * PAGE + s * _LIMIT :][:_LIMIT] for s in (0, 1)]
-    models = [m[: int.from_bytes(m[8:12], "little")] for m in slots]
+    models = [m[: total_of(m[:144])] for m in slots]
     models = [m if good(m) else None for m in models]
     order = oracle.journal_says(image, PAGE, SLOT_PAGES, BOOTS)
     if order is None:
-        order = sorted((0, 1), key=lambda s: -int.from_bytes(slots[s][16:20], "little"))
+        order = sorted((0, 1), key=lambda s: -int.from_bytes(slots[s][12:16], "little"))
         order = [s for s in order if models[s]]
     wanted = next((models[s] for s in order if models[s]), None)
     check(in_use(store) == wanted, "another model than the journal names is in use")
@@ -142,8 +143,8 @@ def of_journal(data):
 def _dress_page(pages, at):
     pages[at : at + 4] = b"AJNL"
     pages[at + 20 : at + 22] = SLOT_PAGES.to_bytes(2, "little")
-    pages[at + 28 : at + 32] = zlib.crc32(pages[at : at + 28]).to_bytes(4, "little")
-    for index, place in enumerate(range(at + 32, at + PAGE - 11, 12)):
+    pages[at + 36 : at + 40] = zlib.crc32(pages[at : at + 36]).to_bytes(4, "little")
+    for index, place in enumerate(range(at + 40, at + PAGE - 11, 12)):
         if pages[place + 2] == 255:
             continue
         pages[place : place + 2] = index.to_bytes(2, "little")
@@ -178,14 +179,14 @@ def of_manifest(data):
     form, data = (data[0] if data else 0), bytes(data[1:])
     if form > 63 and len(data) > 32:
         data = data[:-32] + hmac.new(KEY, data[:-32], "sha256").digest()
-    base = BASE[:96] if form & 1 else None
+    base = BASE[:116] if form & 1 else None
     manifest = Manifest()
     wanted = oracle.manifest_is_good(data, KEY, MODEL)
     try:
         for at in range(0, len(data), 100):
             part = data[at : at + 100]
             manifest.add(part, len(part))
-        manifest.check(Wanted(model=MODEL, key=KEY), Hasher())
+        manifest.check(_store(IMAGE), b"all")
         check(wanted, "a manifest was taken")
     except CapsuleError:
         check(not wanted, "a good manifest was refused")
@@ -194,7 +195,7 @@ def of_manifest(data):
         chosen = manifest.choose(base)
     except CapsuleError:
         return
-    found = oracle.manifest_file(data, base and base[32:64])
+    found = oracle.manifest_file(data, base and base[20:52])
     check(chosen[1:] == (found and found[1:]) or chosen[1] == found[1], "another file")
     check(0 <= chosen[1] < 1 << 30, "a size beyond all limits")
 
@@ -268,7 +269,7 @@ def transfer(data, size=48, order=None):
         b"\x01\x05\x00"
         + len(data).to_bytes(4, "little")
         + size.to_bytes(2, "little")
-        + data[32:36]
+        + data[20:24]
     ]
     for index in order or range(count):
         part = data[index * size :][:size]
@@ -316,7 +317,7 @@ def seeds(name):
 
 def _trial_image():
     store = _store(IMAGE)
-    store.stage(TARGET, 128)
+    store.stage(TARGET, 144)
     store.write(TARGET, len(TARGET))
     store.finish()
     store.trial()
@@ -325,14 +326,15 @@ def _trial_image():
 
 def manifest_of(count):
     entries = b"".join(
-        (bytes(16) if not i else BASE[32:48] if i == 1 else bytes([i]) * 16)
+        (bytes(16) if not i else BASE[20:36] if i == 1 else bytes([i]) * 16)
         + (len(TARGET) // (1 + i)).to_bytes(4, "little")
         + bytes([i]) * 16
         for i in range(count)
     )
-    head = b"AMAN" + bytes((1, count, 100, 0))
-    numbers = (MODEL, 3, len(TARGET))
-    data = head + b"".join(n.to_bytes(4, "little") for n in numbers) + TARGET[32:64] + entries
+    head = b"AMAN" + bytes((2, count, 100, 0))
+    numbers = (MODEL, 3, 0, 5, len(TARGET))
+    data = head + b"".join(n.to_bytes(4, "little") for n in numbers)
+    data += hashlib.sha256(b"all").digest()[:8] + TARGET[20:52] + entries + bytes(32)
     return data + hmac.new(KEY, data, "sha256").digest()
 
 

@@ -75,11 +75,14 @@ def measure(recordings, settings):
         for key in ("before", "after", "all_others")
     }
     worst = min(u["after"] - u["before"] for u in users.values())
+    against = [u["after"] - u["all_others"] for u in users.values()]
     factory = len(settings.exercises) * settings.per_class
     return {
         "factory_samples": factory,
         **mean,
         "gain_of_worst_user": round(worst, 4),
+        "worse_than_all_others": sum(change < 0 for change in against),
+        "worst_against_all_others": round(min(against), 4),
         "users": users,
     }
 

@@ -177,6 +177,15 @@ def _save(store):
     store.save(_NEW_WEIGHTS)
 
 
+def _floors(store):
+    """What a manifest and a list of keys leave behind, while a model is there."""
+    journal = store.journal
+    if journal.manifest < 5:
+        journal.keep(8, 5, 0)
+    if journal.keys < 2:
+        journal.keep(7, 2, 0)
+
+
 def _nothing(store):
     """Booting is the operation."""
 
@@ -211,6 +220,8 @@ def cases():
             BIG_TUNED,
         ),
         Case("save", _with_old, _save, (OLD, local), local),
+        Case("floors", _replaced, _floors, (NEW,), NEW),
+        Case("floors beside a staged model", _begun, _floors, (OLD,), OLD),
         Case("trial that ends by itself", _expired, _nothing, (OLD, NEW), OLD, 1),
     )
     full = tuple(

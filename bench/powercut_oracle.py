@@ -10,7 +10,9 @@ import struct
 import zlib
 
 STAGED, VERIFIED, TRIAL, CONFIRMED, ROLLED_BACK, EMPTY = range(1, 7)
-_PAGE = struct.Struct("<4sIIIHHHH4sI")
+_PAGE = struct.Struct("<4sIIIHHHH4sIII")
+KEYS, MANIFEST = 7, 8  # records of floors, which change no state
+_PAGE_BYTES = _PAGE.size
 _RECORD = struct.Struct("<HBBHHI")
 _LIMIT = 1 << 30
 _BLANKS = 3  # places that nothing was written to, after which no record follows
@@ -21,8 +23,10 @@ def generations(image, page_bytes, slot_pages=None):
     found = []
     for at in (0, page_bytes):
         fields = _PAGE.unpack_from(image, at)
-        valid = fields[0] == b"AJNL" and zlib.crc32(image[at : at + 28]) == fields[9]
-        valid = valid and max(fields[1:4]) < _LIMIT and slot_pages in (None, fields[6])
+        valid = fields[0] == b"AJNL" and zlib.crc32(image[at : at + 36]) == fields[11]
+        valid = (
+            valid and max(*fields[1:4], *fields[9:11]) < _LIMIT and slot_pages in (None, fields[6])
+        )
         found.append(fields[1] if valid else 0)
     return found
 
@@ -41,14 +45,15 @@ def newest_record(image, page_bytes, slot_pages=None):
     # Where both have a whole record at one place, the page in use is believed: it comes last.
     pages.sort(key=lambda at: at == (page_bytes if found[1] > found[0] else 0))
     newest, blank = (EMPTY, 0, False, 0), 0
-    for index in range((page_bytes - 32) // 12):
+    for index in range((page_bytes - _PAGE_BYTES) // 12):
         is_blank = True
         for page in pages:
-            at = page + 32 + 12 * index
+            at = page + _PAGE_BYTES + 12 * index
             sequence, state, bits, _, _, crc = _RECORD.unpack_from(image, at)
             body = struct.pack("<I", generation) + image[at : at + 8]
-            if sequence == index and zlib.crc32(body) == crc and 1 <= state <= EMPTY:
-                newest = state, bits & 1, bool(bits & 2), bits >> 2
+            if sequence == index and zlib.crc32(body) == crc and 1 <= state <= MANIFEST:
+                if state <= EMPTY:
+                    newest = state, bits & 1, bool(bits & 2), bits >> 2
                 is_blank = False
             # What is in a page without a header may be of an older generation.
             if found[page > 0] and image[at : at + 12] != b"\xff" * 12:
@@ -65,12 +70,17 @@ def floor_of(image, page_bytes):
     page = page_bytes if found[1] > found[0] else 0
     if not max(found):
         return 0
-    floor = _PAGE.unpack_from(image, page)[2]
-    for index in range((page_bytes - 32) // 12):
-        at = page + 32 + 12 * index
+    floor, keys = (_PAGE.unpack_from(image, page)[i] for i in (2, 9))
+    epoch = keys >> 16
+    for index in range((page_bytes - _PAGE_BYTES) // 12):
+        at = page + _PAGE_BYTES + 12 * index
         _, state, _, low, high, crc = _RECORD.unpack_from(image, at)
         body = struct.pack("<I", max(found)) + image[at : at + 8]
-        if zlib.crc32(body) == crc and state not in (STAGED, VERIFIED):
+        if zlib.crc32(body) != crc or state in (STAGED, VERIFIED, MANIFEST):
+            continue
+        if state == KEYS:
+            floor, epoch = (floor, epoch) if high == epoch else (0, high)
+        else:
             floor = max(floor, low | high << 16)
     return floor
 
@@ -87,19 +97,33 @@ def verdict(found, wanted, allowed=()):
 
 def whole_capsule(image, start, limit, key):
     """Return the capsule at start if it is whole and signed, else None."""
-    total = struct.unpack_from("<I", image, start + 8)[0]
-    if image[start : start + 4] != b"ACAP" or not 100 <= total <= limit:
+    total = total_of(image[start : start + 144])
+    if image[start : start + 5] != b"ACAP\x02" or not 120 <= total <= limit:
         return None
     data = bytes(image[start : start + total])
-    if hashlib.sha256(data[:32] + data[96:]).digest() != data[32:64]:
+    if hashlib.sha256(data[:20] + data[116:]).digest() != data[20:52]:
         return None
-    signed = hmac.new(key, data[:64], "sha256").digest()
-    return data if signed == data[64:96] else None
+    signed = hmac.new(key, data[:84], "sha256").digest()
+    return data if signed == data[84:116] else None
+
+
+def total_of(head):
+    """Return the bytes of a capsule by its section table; 0 where that cannot be."""
+    count = head[6]
+    if not 1 <= count <= 7:
+        return 0
+    total = 116 + 4 * count
+    for at in range(116, total, 4):
+        if head[at] < 128:  # from there on the number bounds what the capsule is for
+            total += int.from_bytes(head[at + 1 : at + 4], "little")
+            total += -total % 4
+    return total
 
 
 def _order(data):
-    """Version, then the count of saves: 128 of them at most lie between two slots."""
-    return struct.unpack_from("<I", data, 16)[0], data[7] >> 1
+    """Epoch, version, then the count of saves: 128 of them at most lie between two slots."""
+    version, epoch = struct.unpack_from("<IH", data, 12)
+    return epoch, version, data[7] >> 1
 
 
 def model_of(image, page_bytes, key):

@@ -16,7 +16,7 @@ from bench.powercut_oracle import TRIAL, floor_of, model_of, newest_record, verd
 
 SLOT_BYTES = cases.SLOT_PAGES * cases.PAGE_BYTES
 JOURNAL_BYTES = 2 * cases.PAGE_BYTES
-HEAD_BYTES = 104
+HEAD_BYTES = 124
 WORN = ("erase raises", "program raises", "erase does nothing", "program does nothing")
 DRIVER = ("once", "once, done", "from then on")
 _CALLS = ("stage", "write", "finish", "trial", "confirm", "rollback", "cancel")

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: MIT
 // Canvas helpers: sharp at any pixel density, colours from the style sheet.
 
+const known = new Map(); // asking the style sheet takes longer than a dot
+
 export function color(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  if (!known.has(name)) {
+    const style = getComputedStyle(document.documentElement);
+    known.set(name, style.getPropertyValue("--" + name).trim());
+  }
+  return known.get(name);
 }
 
 export function rgb(name) {
   const text = color(name).replace("#", "");
   return [0, 2, 4].map((k) => parseInt(text.slice(k, k + 2), 16));
+}
+
+for (const [source, event] of [
+  [matchMedia("(prefers-color-scheme: dark)"), "change"],
+  [document, "theme"],
+]) {
+  source.addEventListener(event, () => known.clear());
 }
 
 /** Fit the canvas to its place on the page; returns its context in CSS pixels, cleared. */

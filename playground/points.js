@@ -83,8 +83,8 @@ function background(wide, high) {
       for (let p = 0; p < values.length; p++) {
         values[p] = between(field, p * size + y * COLUMNS + x, fx - x, fy - y);
       }
-      const [winner, sure] = vote(values, classes.length);
-      const share = 0.16 + 0.26 * Math.min(1, sure);
+      const winner = classes.length === 2 ? (values[0] > 0 ? 0 : 1) : vote(values, classes.length);
+      const share = 0.16 + 0.26 * Math.min(1, clear(values, classes.length, winner));
       const at = py * wide + px;
       winners[at] = winner;
       for (let k = 0; k < 3; k++) {
@@ -140,23 +140,27 @@ function contour(pen, level, width, height) {
   pen.stroke();
 }
 
-/** Class of most votes, the lowest on a tie, and how far the nearest pair is from a change. */
+/** Class of most votes, the lowest on a tie. */
 function vote(values, classes) {
-  if (classes === 2) return [values[0] > 0 ? 0 : 1, Math.abs(values[0])];
   const votes = [0, 0, 0];
   let p = 0;
-  let least = 9;
   for (let i = 0; i < classes; i++) {
     for (let j = i + 1; j < classes; j++, p++) votes[values[p] > 0 ? i : j]++;
   }
-  const best = votes.indexOf(Math.max(...votes));
-  p = 0;
+  return votes.indexOf(Math.max(...votes));
+}
+
+/** How far the nearest pair of the winner is from a change. */
+function clear(values, classes, winner) {
+  if (classes === 2) return Math.abs(values[0]);
+  let least = 9;
+  let p = 0;
   for (let i = 0; i < classes; i++) {
     for (let j = i + 1; j < classes; j++, p++) {
-      if (i === best || j === best) least = Math.min(least, Math.abs(values[p]));
+      if (i === winner || j === winner) least = Math.min(least, Math.abs(values[p]));
     }
   }
-  return [best, least];
+  return least;
 }
 
 const buffer = document.createElement("canvas");
@@ -165,7 +169,8 @@ function draw() {
   const { pen, width, height } = fresh(canvas);
   if (!width) return;
   if (shown?.field) {
-    const image = background(Math.ceil(width / 2), Math.ceil(height / 2));
+    const part = shown.classes.length > 2 ? 2 : 4; // lines of two classes are drawn, not painted
+    const image = background(Math.ceil(width / part), Math.ceil(height / part));
     buffer.width = image.width;
     buffer.height = image.height;
     buffer.getContext("2d").putImageData(image, 0, 0);
@@ -241,18 +246,23 @@ function tell() {
   put("points-word", shown.warning ?? (state || (shown.converged ? "Converged." : "Stopped early.")));
 }
 
-/** Train on what is there; while one training runs, only the newest wish waits. */
+function ask() {
+  isStale = false;
+  return call("points.train", [points, BOX, ...settings()]);
+}
+
+/** Train on what is there; while one training runs, only the newest wish waits. The next one runs
+ * while this one is drawn. */
 async function train() {
   stepping = 0;
-  if (isBusy) {
-    isStale = true;
-    return;
-  }
+  isStale = true;
+  if (isBusy) return;
   isBusy = true;
-  do {
-    isStale = false;
+  let waited = ask();
+  while (waited) {
     try {
-      const answer = await call("points.train", [points, BOX, ...settings()]);
+      const answer = await waited;
+      waited = isStale ? ask() : null;
       if (stepping) break;
       shown = answer;
       tell();
@@ -261,8 +271,9 @@ async function train() {
       window.firstPicture ??= performance.now();
     } catch (error) {
       put("points-word", error.message);
+      waited = isStale ? ask() : null;
     }
-  } while (isStale);
+  }
   isBusy = false;
 }
 

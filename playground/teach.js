@@ -120,6 +120,7 @@ function take(found) {
   }
   if (found.gone) $("teach-live").classList.add("gone");
   else $("teach-live").classList.remove("gone");
+  if (!made) return; // what was said before the hello is in it
   if (found.told) {
     const before = JSON.stringify(state.confusion);
     state = { ...state, ...found, last: found.verdict ?? state.last };
@@ -129,7 +130,7 @@ function take(found) {
     drawConfusion();
     tell();
   }
-  if (found.new && made) {
+  if (found.new) {
     wave = [...wave, ...samplesOf(found.new)].slice(-made.samples * made.channels);
     drawWave();
   }

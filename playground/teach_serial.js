@@ -85,10 +85,10 @@ export class RawRepl {
   }
 }
 
-let programs;
+let loaded;
 function load() {
-  programs ??= fetch("teach.json").then((answer) => answer.json());
-  return programs;
+  loaded ??= fetch("teach.json").then((answer) => answer.json());
+  return loaded;
 }
 
 /** The verbs of the bridge, straight on the board. */
@@ -100,7 +100,7 @@ export class SerialSession {
   static async open(labels, sensor, take) {
     if (labels.length < 2 || labels.length > 9) throw new Error("Name two to nine gestures.");
     const session = new SerialSession();
-    const { board, sensors, main } = await load();
+    const { programs, sensors, main } = await load();
     const repl = (session.repl = new RawRepl(await navigator.serial.requestPort()));
     await repl.open();
     try {
@@ -108,7 +108,7 @@ export class SerialSession {
     } catch (error) {
       throw new Error(`${error.message}. Install the package first: acclimate install --port …`);
     }
-    await repl.put(board, "/lib/teach_board.py");
+    for (const [name, text] of Object.entries(programs)) await repl.put(text, `/lib/${name}.py`);
     await repl.put(sensors[sensor], `/lib/${sensor}.py`);
     await repl.exec(`from teach_board import *\nsensor = load_sensor("${sensor}")`);
     const machine = '{"kernel": "rbf", "C": 10, "storage": "int8"}';

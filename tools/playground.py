@@ -21,7 +21,8 @@ from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, training_step
 from acclimate_host.connect import package
 from acclimate_host.model.build import Builder
-from acclimate_host.model.network import as_bytes, with_loss
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import as_bytes
 from acclimate_host.model.pretrain import pretrain
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme
@@ -114,8 +115,11 @@ def teach_files():
         for name in session.SENSORS
         if name != "replay"
     }
-    board = (TEACH / "on_board.py").read_text()
-    return {"board": board, "sensors": sensors, "main": session.MAIN}
+    programs = {
+        "stream_board": (TEACH / "on_board_stream.py").read_text(),
+        "teach_board": (TEACH / "on_board.py").read_text(),
+    }
+    return {"programs": programs, "sensors": sensors, "main": session.MAIN}
 
 
 def main(micropython, plans, wasm, result):

@@ -16,8 +16,10 @@ from bench.papers import rows
 
 _SLOT = re.compile(r"<!--\{(.+?)\}-->(.*?)<!--/-->", re.DOTALL)
 _MARK = re.compile(r"<!-- numbers: (.+?) -->")
+_MADE = re.compile(r"<!-- (\w+): begin -->.*?<!-- \1: end -->", re.DOTALL)  # of a format's source
 _PLAIN = re.compile(r"^(.+), at ([0-9a-f]{7,})$")
 _CODE = re.compile(r"^```.*?^```|^    .*?$|`[^`]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)  # may hold what looks like a heading
 _UNITS = "%|percent|times|instructions|bytes|points|seconds|µJ|mJ|J|ms|s|KB|µs"
 _NUMBER = re.compile(rf"\d[\d,]*\.\d+|\d{{1,3}}(?:[ ,]\d{{3}})+|\d+ ?(?:{_UNITS})(?![\w])")
 
@@ -80,7 +82,7 @@ def unsourced(find):
     """Return a line for each section whose numbers say not where they are from."""
     found = []
     for page in pages():
-        for heading, body in sections(page.read_text()):
+        for heading, body in sections(_FENCE.sub("", _MADE.sub("", page.read_text()))):
             where = f"{page.name}, {heading.strip('# ')}: "
             marks = _MARK.findall(body)
             found += [where + why for why in map(mark_fault, marks) if why]

@@ -141,9 +141,11 @@ def command_fault(command):
         return "" if f"\n{target}" in makefile else f"no target {words[1]}"
     if words[:2] == ["python", "-m"]:
         return _module_fault(words[2])
+    if words[:1] == ["python"]:
+        return "" if (repository() / words[1]).exists() else f"no file {words[1]}"
     if words[:1] == ["acclimate"]:
         return "" if words[1] in COMMANDS else f"no command {words[1]}"
-    return f"expected make, python -m or acclimate, got {words[0]}"
+    return f"expected make, python or acclimate, got {words[0]}"
 
 
 def _module_fault(module):

@@ -19,7 +19,9 @@ from acclimate_host.figures import Figure, read_figures, read_toml
 from acclimate_host.paths import boards_folder
 
 KINDS = ("board", "emulated", "desktop")
-ARCHS = ("x64", "armv6m", "armv7emsp", "xtensawin")
+ARCHS = ("x64", "armv6m", "armv7emsp", "xtensawin")  # native modules are built for these
+# Firmware of these loads modules of another one (connect/mpy.py), or none that is built.
+OTHER_ARCHS = ("armv7em", "armv7emdp", "rv32imc")
 RUNTIMES = ("micropython", "circuitpython")
 NATIVE = ("yes", "no", "custom build")
 # Name -> (smallest, largest) allowed value; a dot separates table and key.
@@ -113,7 +115,7 @@ def parse(data: dict[str, Any], file: str = "board") -> BoardDescription:
         if key not in texts:
             raise DescriptionError(f"{file}: {key} is missing")
     _one_of(texts["kind"], KINDS, "kind", file)
-    _one_of(texts["arch"], ARCHS, "arch", file)
+    _one_of(texts["arch"], ARCHS + OTHER_ARCHS, "arch", file)
     fpu = data.pop("fpu", None)
     if not isinstance(fpu, bool):
         raise DescriptionError(f"{file}: fpu must be true or false, not {fpu!r}")

@@ -6,12 +6,19 @@ None for 0. The exit codes of errors are listed in ``acclimate_host.errors``.
 """
 
 import argparse
+import contextlib
 import importlib
+import io
+import json
+import os
 import sys
 import traceback
+from collections.abc import Iterator
 
 from acclimate_host import __version__
+from acclimate_host.commands.showing import waiting
 from acclimate_host.errors import AcclimateError, BoardError
+from acclimate_host.output import flush_libraries
 
 # Verb -> what it does; the module has the verb's name, with _ for -.
 COMMANDS = {
@@ -24,6 +31,7 @@ COMMANDS = {
     "repl": "talk to a board's prompt; Ctrl-] ends it",
     "capsule": "build capsules, look at them, verify them, make differences and keys",
     "publish": "offer a signed capsule in a repository, to all devices or a share of them",
+    "keys": "sign which keys count: the list that boards with Ed25519 follow",
     "serve": "serve a repository of capsules over HTTP",
     "rollout": "bring a release to more and more devices; halts by itself on harm",
     "mirror": "keep a second copy of a repository in an object store (S3)",
@@ -35,6 +43,7 @@ COMMANDS = {
     "flash-capsule": "write a capsule region directly, or prepare a larger one",
     "pull": "let a board without network pull its next model over the serial line",
     "compile": "make a network's program for a board from an ONNX or TFLite file",
+    "choose": "choose kernel, C, gamma and vectors of an SVM for a board, by users not seen",
     "contribute": "measure what training each part of a network is worth, and choose for an arena",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
@@ -43,12 +52,23 @@ COMMANDS = {
     "playground": "play with the device package in the browser, without a board",
     "profile": "measure a board, for plans: operators and page store",
     "doctor": "check this computer, and a board, and say what to do about it",
+    "demo": "show the main job on real recordings: a new user, training on the board, pictures",
+    "bench": "measure training and prediction on a board, native and in pure Python",
+    "completion": "print what completes verbs and options in a shell",
 }
+# Verbs that talk or run until they are ended, or whose output is another program's.
+_WITHOUT_RESULT = (
+    *("run", "repl", "emulate", "serve", "completion", "demo", "bench"),
+    *("teach", "record", "playground", "rollout", "mirror"),
+)
 EXIT_INTERRUPTED = 130
 
 
-def parser(verb: str | None = None) -> argparse.ArgumentParser:
-    """Return the argument parser; only the chosen verb's module is imported."""
+def parser(verb: str | None = None, every: bool = False) -> argparse.ArgumentParser:
+    """Return the argument parser; only the chosen verb's module is imported.
+
+    :param every: import all of them, for what describes the whole command.
+    """
     top = argparse.ArgumentParser(
         prog="acclimate", description="Models that keep learning on a microcontroller."
     )
@@ -59,12 +79,62 @@ def parser(verb: str | None = None) -> argparse.ArgumentParser:
         sub.add_argument(
             "-v", "--verbose", action="store_true", help="show the whole traceback of an error"
         )
-        if name == verb:
+        if name == verb or every:
             path = "acclimate_host.commands." + name.replace("-", "_")
             module = importlib.import_module(path)
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
+            if name not in _WITHOUT_RESULT and "--json" not in sub.format_usage():
+                sub.add_argument(
+                    "--json", dest="as_json", action="store_true", help="print the result as JSON"
+                )
     return top
+
+
+def _run(args: argparse.Namespace, verb: str | None) -> int:
+    """Run a verb; with ``--json`` its words go to standard error, its result is printed."""
+    if verb in _WITHOUT_RESULT:
+        return args.run(args) or 0
+    if not getattr(args, "as_json", False):
+        with waiting(f"{verb} is at work"):
+            return args.run(args) or 0
+    words = io.StringIO()
+    with waiting(f"{verb} is at work"), contextlib.redirect_stdout(words):
+        code = args.run(args) or 0
+    result = getattr(args, "result", None)
+    if result is None:
+        result = {"lines": words.getvalue().splitlines()}
+    print(json.dumps(result, indent=1, default=str))
+    return code
+
+
+@contextlib.contextmanager
+def _own_output() -> Iterator[None]:
+    """Keep standard output for what is printed here: what libraries write past Python goes to
+    standard error."""
+    try:
+        ours = sys.stdout.fileno() == 1
+    except (OSError, ValueError, AttributeError):
+        ours = False
+    if not ours:
+        yield
+        return
+    sys.stdout.flush()
+    flush_libraries()
+    before = sys.stdout
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with open(kept, "w", encoding=before.encoding, errors=before.errors, closefd=False) as own:
+            if own.isatty():
+                own.reconfigure(line_buffering=True)
+            sys.stdout = own
+            yield
+    finally:
+        sys.stdout = before
+        flush_libraries()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -74,7 +144,8 @@ def main(argv: list[str] | None = None) -> int:
     args = None
     try:
         args = parser(verb).parse_args(argv)
-        return args.run(args) or 0
+        with _own_output():
+            return _run(args, verb)
     except AcclimateError as error:
         if args and args.verbose:
             traceback.print_exc()

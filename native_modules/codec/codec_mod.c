@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * MicroPython wrapper `_codec`: buffers in and out, nothing is allocated; no arithmetic here. */
-#include "py/dynruntime.h"
+#include "module.h"
 #include "crc32.h"
 #include "buffers.h"
 #include "rangecoder.h"
@@ -153,24 +153,24 @@ static mp_obj_t mod_window(size_t n_args, const mp_obj_t *args) {
     return mp_const_true;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(window_obj, 5, 5, mod_window);
+#define WINDOW_NAMES(OBJECT) OBJECT(MP_QSTR_window, window_obj)
+#else
+#define WINDOW_NAMES(OBJECT)
 #endif
 
-mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
-    MP_DYNRUNTIME_INIT_ENTRY
-    mp_store_global(MP_QSTR_SHA_BYTES, mp_obj_new_int(sizeof(sha256_state)));
-    mp_store_global(MP_QSTR_RC_BYTES, mp_obj_new_int(sizeof(rc_state)));
-    mp_store_global(MP_QSTR_sha_start, MP_OBJ_FROM_PTR(&sha_start_obj));
-    mp_store_global(MP_QSTR_sha_update, MP_OBJ_FROM_PTR(&sha_update_obj));
-    mp_store_global(MP_QSTR_sha_part, MP_OBJ_FROM_PTR(&sha_part_obj));
-    mp_store_global(MP_QSTR_sha_finish, MP_OBJ_FROM_PTR(&sha_finish_obj));
-    mp_store_global(MP_QSTR_copy, MP_OBJ_FROM_PTR(&copy_obj));
-    mp_store_global(MP_QSTR_common_prefix, MP_OBJ_FROM_PTR(&common_prefix_obj));
-    mp_store_global(MP_QSTR_crc_update, MP_OBJ_FROM_PTR(&crc_update_obj));
-    mp_store_global(MP_QSTR_rc_start, MP_OBJ_FROM_PTR(&rc_start_obj));
-    mp_store_global(MP_QSTR_rc_head, MP_OBJ_FROM_PTR(&rc_head_obj));
-    mp_store_global(MP_QSTR_rc_block, MP_OBJ_FROM_PTR(&rc_block_obj));
-#if !defined(__ARM_ARCH_6M__)
-    mp_store_global(MP_QSTR_window, MP_OBJ_FROM_PTR(&window_obj));
-#endif
-    MP_DYNRUNTIME_INIT_EXIT
-}
+#define NAMES(OBJECT, NUMBER) \
+    NUMBER(MP_QSTR_SHA_BYTES, sizeof(sha256_state)) \
+    NUMBER(MP_QSTR_RC_BYTES, sizeof(rc_state)) \
+    OBJECT(MP_QSTR_sha_start, sha_start_obj) \
+    OBJECT(MP_QSTR_sha_update, sha_update_obj) \
+    OBJECT(MP_QSTR_sha_part, sha_part_obj) \
+    OBJECT(MP_QSTR_sha_finish, sha_finish_obj) \
+    OBJECT(MP_QSTR_copy, copy_obj) \
+    OBJECT(MP_QSTR_common_prefix, common_prefix_obj) \
+    OBJECT(MP_QSTR_crc_update, crc_update_obj) \
+    OBJECT(MP_QSTR_rc_start, rc_start_obj) \
+    OBJECT(MP_QSTR_rc_head, rc_head_obj) \
+    OBJECT(MP_QSTR_rc_block, rc_block_obj) \
+    WINDOW_NAMES(OBJECT)
+
+MODULE(_codec, codec_user_module, NAMES)

@@ -133,7 +133,8 @@ static uint32_t difference(reader *r) {
     }
     uint32_t negative = get_bit(r, base + 1);
     uint32_t size = 1;
-    while (size <= RC_UNARY && get_bit(r, base + 1 + size)) {
+    while (size <= RC_UNARY
+        && get_bit(r, size <= RC_OWN ? base + 1 + size : RC_LARGER - RC_OWN - 1 + size)) {
         size++;
     }
     if (size > RC_UNARY) {

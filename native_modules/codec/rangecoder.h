@@ -7,20 +7,22 @@
 
 #define RC_SETS 8
 #define RC_UNARY 14
-#define RC_PER_SET 16
+#define RC_PER_SET 8
+#define RC_LARGER 64
+#define RC_OWN 6
 /* Where the chances begin that are not a set's; see the Python file. */
-#define RC_KIND 128
-#define RC_SAME 134
-#define RC_BACK 137
-#define RC_SIGN 138
-#define RC_LOW 138
-#define RC_HIGH 154
+#define RC_KIND 72
+#define RC_SAME 78
+#define RC_BACK 81
+#define RC_SIGN 82
+#define RC_LOW 82
+#define RC_HIGH 98
 #define RC_HIGH_MAX 12
-#define RC_LENGTH 166
+#define RC_LENGTH 110
 #define RC_LENGTH_MAX 11
-#define RC_TOP_HALF 199
-#define RC_LOW_HALF 259
-#define RC_CHANCES 319
+#define RC_TOP_HALF 143
+#define RC_LOW_HALF 203
+#define RC_CHANCES 263
 #define RC_HEAD_BYTES 56
 #define RC_NEED_BYTES 24
 

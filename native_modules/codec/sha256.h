@@ -5,6 +5,12 @@
 
 #include <stdint.h>
 
+#if defined(ACCLIMATE_USER_MODULE) /* MicroPython's own hashlib has functions of these names */
+#define sha256_start acclimate_sha256_start
+#define sha256_update acclimate_sha256_update
+#define sha256_finish acclimate_sha256_finish
+#endif
+
 typedef struct {
     uint32_t h[8];
     uint32_t w[16]; /* the block: big-endian words once it is full */

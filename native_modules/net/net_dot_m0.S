@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Two rows of weights with a column on a Cortex-M0: 4.9 instructions for each product. */
+#if defined(__ARM_ARCH_6M__)
     .syntax unified
     .cpu cortex-m0
     .thumb
@@ -86,3 +87,4 @@ net_widen:
     bne     3b
 5:  pop     {r4-r6, pc}
     .size net_widen, . - net_widen
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Inner loops of a Cortex-M4: each SMLAD does two multiply-accumulates. Weights are paired rows
  * (net_order.h), inputs 16-bit columns; contracts and the structures' fields: net_dot.h. */
+#if defined(__ARM_FEATURE_DSP)
     .syntax unified
     .cpu cortex-m4
     .fpu fpv4-sp-d16
@@ -351,3 +352,4 @@ function net_quads_row
     str     r3, [r0, #TAPS_Y]
     pop     {r0, r3-r11, pc}
     .size net_quads_row, . - net_quads_row
+#endif

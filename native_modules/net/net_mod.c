@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * MicroPython wrapper `_net`: buffers in, a status out, nothing is allocated; no arithmetic. */
-#include "py/dynruntime.h"
+#include "module.h"
 #include "net.h"
 
 #if defined(NET_MOD_FLOAT)
@@ -30,8 +30,8 @@ static mp_obj_t net_mod_run(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(run_obj, 4, 4, net_mod_run);
 
-mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
-    MP_DYNRUNTIME_INIT_ENTRY
-    mp_store_global(MP_QSTR_run, MP_OBJ_FROM_PTR(&run_obj));
-    MP_DYNRUNTIME_INIT_EXIT
-}
+#define NAMES(OBJECT, NUMBER) \
+    OBJECT(MP_QSTR_run, run_obj)
+
+/* In firmware one module does both, training and prediction. */
+MODULE(_net_all, net_all_user_module, NAMES)

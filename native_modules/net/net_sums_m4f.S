@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Inner loops of the backward pass for a Cortex-M4; contracts and structures: net_sums.h. */
+#if defined(__ARM_FEATURE_DSP)
     .syntax unified
     .cpu cortex-m4
     .fpu fpv4-sp-d16
@@ -463,3 +464,4 @@ function net_region
     stm     lr, {r4-r7}
     pop     {r0, r4-r11, pc}
     .size net_region, . - net_region
+#endif

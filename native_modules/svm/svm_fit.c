@@ -9,8 +9,7 @@
 #define WIDE 100.0f
 #define FAR 15.9f /* a little below the limit in Python, which decides */
 #define ALONE 0.1f
-#define IMPRECISE 0.00999f
-#define IMPRECISE_POWER 0.75f /* of that */
+#define BEARABLE 0.01399f /* of a margin; a little below the limit in Python, which decides */
 
 #define RANGE(items) do { \
         const items *at = x; \
@@ -144,10 +143,6 @@ void svm_look(const svm_problem *p, int32_t status, svm_note *note) {
         square += b * b;
     }
     float error = square * (work[W_TOP] * STEP) * (work[W_TOP] * STEP);
-    float most = IMPRECISE * top;
-    if (p->kind == SVM_POLY) {
-        most *= IMPRECISE_POWER;
-    }
     note->square = square;
     note->top = top;
     note->kind = NOTE_NONE;
@@ -157,7 +152,7 @@ void svm_look(const svm_problem *p, int32_t status, svm_note *note) {
         note->kind = NOTE_ALONE;
     } else if (positive == 0 || positive == n) {
         note->kind = NOTE_ONE_CLASS;
-    } else if (!(error <= most * most)) {
+    } else if (!(error <= BEARABLE * BEARABLE)) {
         note->kind = NOTE_IMPRECISE;
     }
 }

@@ -8,7 +8,7 @@
 #include "svm.h"
 
 enum { SVM_WHOLE = 1, SVM_REAL = 0, SVM_STRANGE = -1 };
-/* What the user should know of a pair: acclimate/svm/collect.py has the texts. */
+/* What the user should know of a pair: acclimate/svm/notes.py has the texts. */
 enum { NOTE_NONE, NOTE_CAPPED, NOTE_ONE_CLASS, NOTE_ALONE, NOTE_IMPRECISE };
 
 typedef struct {

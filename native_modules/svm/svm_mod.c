@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * MicroPython wrapper `_svm`: buffers in, status or small integer out; no arithmetic here. */
-#include "py/dynruntime.h"
+#include "module.h"
 #include "svm_fit.h"
+#include "svm_mod_row.h"
 
-static mp_int_t get(mp_obj_t o, void *to, mp_uint_t flags) {
-    mp_buffer_info_t info;
-    mp_get_buffer_raise(o, &info, flags);
-    *(void **)to = info.buf;
-    return (mp_int_t)info.len;
-}
-
-#if !defined(SVM_FITS)
 /* work, X, rows, par, in this order */
 static void get_problem(svm_problem *p, mp_obj_t work, mp_obj_t x, mp_obj_t rows, mp_obj_t par) {
     mp_buffer_info_t info;
@@ -24,11 +17,7 @@ static void get_problem(svm_problem *p, mp_obj_t work, mp_obj_t x, mp_obj_t rows
         mp_raise_ValueError(MP_ERROR_TEXT("par"));
     }
 }
-#endif
 
-#include "svm_mod_row.h"
-
-#if !defined(SVM_FITS)
 static mp_obj_t svm_mod_work_words(mp_obj_t n, mp_obj_t is_float, mp_obj_t slots) {
     return mp_obj_new_int(svm_work_words(mp_obj_get_int(n), mp_obj_is_true(is_float),
         mp_obj_get_int(slots)));
@@ -115,11 +104,7 @@ static mp_obj_t svm_mod_widen(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(widen_obj, 4, 4, svm_mod_widen);
 #endif
-#else
-#include "svm_mod_fit.h"
-#endif
 
-#if defined(SVM_ANSWERS)
 /* The word of buffer o at index i; *is_float says whether it is one. */
 static void *get_word(mp_obj_t o, mp_obj_t index, int32_t *is_float) {
     mp_buffer_info_t info;
@@ -183,29 +168,23 @@ static mp_obj_t svm_mod_vote(mp_obj_t decisions, mp_obj_t n_classes) {
 static MP_DEFINE_CONST_FUN_OBJ_2(vote_obj, svm_mod_vote);
 
 #include "svm_mod_model.h"
-#endif
 
-mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
-    MP_DYNRUNTIME_INIT_ENTRY
-#if !defined(SVM_FITS)
-    mp_store_global(MP_QSTR_work_words, MP_OBJ_FROM_PTR(&work_words_obj));
-    mp_store_global(MP_QSTR_start, MP_OBJ_FROM_PTR(&start_obj));
-    mp_store_global(MP_QSTR_step, MP_OBJ_FROM_PTR(&step_obj));
-    mp_store_global(MP_QSTR_collapse, MP_OBJ_FROM_PTR(&collapse_obj));
-    mp_store_global(MP_QSTR_store, MP_OBJ_FROM_PTR(&store_obj));
 #if defined(SVM_FLOAT)
-    mp_store_global(MP_QSTR_widen, MP_OBJ_FROM_PTR(&widen_obj));
-#endif
+#define FLOAT_NAMES(OBJECT) OBJECT(MP_QSTR_widen, widen_obj)
 #else
-    mp_store_global(MP_QSTR_gamma, MP_OBJ_FROM_PTR(&gamma_obj));
-    mp_store_global(MP_QSTR_fit, MP_OBJ_FROM_PTR(&fit_obj));
+#define FLOAT_NAMES(OBJECT)
 #endif
-#if defined(SVM_ANSWERS)
-    mp_store_global(MP_QSTR_linear, MP_OBJ_FROM_PTR(&linear_obj));
-    mp_store_global(MP_QSTR_decide, MP_OBJ_FROM_PTR(&decide_obj));
-    mp_store_global(MP_QSTR_model, MP_OBJ_FROM_PTR(&model_obj_obj));
-    mp_store_global(MP_QSTR_predict_many, MP_OBJ_FROM_PTR(&predict_many_obj));
-    mp_store_global(MP_QSTR_vote, MP_OBJ_FROM_PTR(&vote_obj));
-#endif
-    MP_DYNRUNTIME_INIT_EXIT
-}
+#define NAMES(OBJECT, NUMBER) \
+    OBJECT(MP_QSTR_work_words, work_words_obj) \
+    OBJECT(MP_QSTR_start, start_obj) \
+    OBJECT(MP_QSTR_step, step_obj) \
+    OBJECT(MP_QSTR_collapse, collapse_obj) \
+    OBJECT(MP_QSTR_store, store_obj) \
+    FLOAT_NAMES(OBJECT) \
+    OBJECT(MP_QSTR_linear, linear_obj) \
+    OBJECT(MP_QSTR_decide, decide_obj) \
+    OBJECT(MP_QSTR_model, model_obj_obj) \
+    OBJECT(MP_QSTR_predict_many, predict_many_obj) \
+    OBJECT(MP_QSTR_vote, vote_obj)
+
+MODULE(_svm, svm_user_module, NAMES)

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Bring a row, whatever Python gives, into the items of a store: exactly, or not at all. */
 
+static mp_int_t get(mp_obj_t o, void *to, mp_uint_t flags) {
+    mp_buffer_info_t info;
+    mp_get_buffer_raise(o, &info, flags);
+    *(void **)to = info.buf;
+    return (mp_int_t)info.len;
+}
+
 typedef struct {
     int32_t type, d, stride; /* of the store; stride in bytes */
     void *row;               /* scratch of one row */

@@ -5,7 +5,7 @@
  *   call(work, X, rows, par)              start
  *   call(work, X, rows, par, steps)       solver steps
  *   call(work, X, rows, par, None, w)     the fitted machine, into w */
-#include "py/dynruntime.h"
+#include "module.h"
 #include "linear.h"
 
 static void *get(mp_obj_t o, int32_t *bytes) {
@@ -37,8 +37,7 @@ static mp_obj_t call(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(call_obj, 3, 6, call);
 
-mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
-    MP_DYNRUNTIME_INIT_ENTRY
-    mp_store_global(MP_QSTR_call, MP_OBJ_FROM_PTR(&call_obj));
-    MP_DYNRUNTIME_INIT_EXIT
-}
+#define NAMES(OBJECT, NUMBER) \
+    OBJECT(MP_QSTR_call, call_obj)
+
+MODULE(_svm_linear, svm_linear_user_module, NAMES)

@@ -11,7 +11,7 @@ from acclimate.store.capsule import Head, Wanted, number, put_number
 
 def head_of(data):
     head = Head()
-    n = min(128, len(data))
+    n = min(144, len(data))
     for i in range(n):
         head.bytes[i] = data[i]
     head.parse(n)
@@ -29,8 +29,8 @@ def reason(call, *args):
 def test_header_says_what_the_builder_wrote():
     head = head_of(BASE)
     assert (head.total, head.version, head.kind, head.model) == (len(BASE), 1, 1, 7)
-    assert head.section_at(0) == 104 and head.section_size(0) == 4
-    assert head.section_at(1) == 108 and head.find(2) == 1 and head.find(3) == -1
+    assert head.section_at(0) == 124 and head.section_size(0) == 4
+    assert head.section_at(1) == 128 and head.find(2) == 1 and head.find(3) == -1
     assert head.section_at(1) % 4 == 0
 
 
@@ -40,9 +40,9 @@ def test_header_for_something_else_is_refused_by_name():
     assert reason(head.fits, Wanted(model=8), 1000) == "model"
     assert reason(head.fits, Wanted(), len(BASE) - 1) == "oversized"
     assert reason(head.fits, Wanted(), len(BASE)) is None
-    assert reason(head_of, BASE[:99]) == "truncated"
+    assert reason(head_of, BASE[:119]) == "truncated"
     assert reason(head_of, b"x" + BASE[1:]) == "magic"
-    assert reason(head_of, BASE[:96] + b"\x01\xff\xff\xff" + BASE[100:]) == "table"
+    assert reason(head_of, BASE[:116] + b"\x83\xff\xff\xff" + BASE[120:]) == "table"
 
 
 def test_numbers_of_4_bytes():
@@ -74,9 +74,9 @@ def test_hash_and_keyed_hash():
         assert out[:4] == b"\xba\x78\x16\xbf" and out[28:] == b"\xf2\x00\x15\xad"
     hasher.hmac(b"\x0b" * 20, b"Hi There", 8, out)  # RFC 4231, test case 1
     assert out[:4] == b"\xb0\x34\x4c\x61" and out[28:] == b"\x2e\x32\xcf\xf7"
-    hasher.hmac(KEY, BASE, 64, out)
-    assert same_digest(BASE, 64, out, 32)
+    hasher.hmac(KEY, BASE, 84, out)
+    assert same_digest(BASE, 84, out, 32)
     for i in range(32):
         out[i] ^= 1
-        assert not same_digest(BASE, 64, out, 32)
+        assert not same_digest(BASE, 84, out, 32)
         out[i] ^= 1

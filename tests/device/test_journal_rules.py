@@ -18,7 +18,7 @@ from acclimate.store.journal import (
 )
 
 PAGE = 128
-HEAD = 32
+HEAD = 40
 PLACES = (PAGE - HEAD) // 12  # records of a page
 SLOT_PAGES = 3
 
@@ -63,7 +63,7 @@ def is_twice(journal):
 
 FIELDS = (
     "state slot has_other boots version floor erases day day_erases "
-    "generation verdict parity _next"
+    "generation verdict parity keys manifest _next"
 ).split()
 
 
@@ -94,16 +94,16 @@ def test_states_have_their_numbers():
 def test_a_blank_region_has_no_journal():
     journal = again(fresh())
     assert not journal.is_loaded
-    assert fields(journal) == [EMPTY, 0, False, 0] + [0] * 7 + [[0, 0], 0]
+    assert fields(journal) == [EMPTY, 0, False, 0] + [0] * 7 + [[0, 0], 0, 0, 0]
 
 
 def test_the_first_page_is_as_documented():
     journal = begun()
     page = bytes(journal.flash.data[:PAGE])
     assert page[:4] == b"AJNL" and number(page, 4) == 1
-    assert page[8:20] == bytes(12) and page[20:28] == bytes((SLOT_PAGES,)) + bytes(7)
-    assert page[28:32] == crc_of(page[:28])
-    assert page[32:] == b"\xff" * (PAGE - 32)
+    assert page[8:20] == bytes(12) and page[20:36] == bytes((SLOT_PAGES,)) + bytes(15)
+    assert page[36:40] == crc_of(page[:36])
+    assert page[40:] == b"\xff" * (PAGE - 40)
     assert is_twice(journal) and journal.flash.erases == [1, 1] + [0] * 6
     journal = again(journal)
     assert journal.is_loaded and journal.generation == 1 and journal.state == EMPTY
@@ -112,14 +112,14 @@ def test_the_first_page_is_as_documented():
 def test_a_record_is_as_documented():
     journal = begun()
     journal.append(TRIAL, 1, True, 5, 0x01020304)
-    record = bytes(journal.flash.data[32:44])
+    record = bytes(journal.flash.data[40:52])
     assert record[:8] == bytes((0, 0, TRIAL, 1 | 2 | 5 << 2, 4, 3, 2, 1))
     assert record[8:12] == crc_of(bytes((1, 0, 0, 0)) + record[:8])
     journal.append(STAGED, 0, False, 0, 9, 0x1234, 0x15678)
-    record = bytes(journal.flash.data[44:56])
+    record = bytes(journal.flash.data[52:64])
     assert record[:8] == bytes((1, 0, STAGED, 0, 0x34, 0x12, 0x78, 0x56))
     journal.append(VERIFIED, 1, True, 0, 9, 0x1234, 2)
-    record = bytes(journal.flash.data[56:68])
+    record = bytes(journal.flash.data[64:76])
     assert record[:8] == bytes((2, 0, VERIFIED, 3, 0x34, 0x12, 2, 0))
     assert is_twice(journal)
 
@@ -251,13 +251,13 @@ def test_any_flipped_bit_of_a_page_s_header_makes_it_no_page():
 
 
 def test_a_page_whose_numbers_are_above_30_bits_is_no_page():
-    for at in (4, 8, 12):
+    for at in (4, 8, 12, 28, 32):
         for top, is_loaded in ((64, False), (63, True)):
             journal = begun()
             data = journal.flash.data
             for page in (0, PAGE):
                 data[page + at + 3] = top
-                data[page + 28 : page + 32] = crc_of(bytes(data[page : page + 28]))
+                data[page + 36 : page + 40] = crc_of(bytes(data[page : page + 36]))
             assert again(journal).is_loaded is is_loaded, at
 
 
@@ -441,3 +441,47 @@ def test_a_page_that_keeps_no_record_is_an_error():
     else:
         raise AssertionError("expected FlashError")
     assert journal.state == EMPTY and not again(journal).is_loaded
+
+
+# ---- floors of manifests and of key lists ------------------------------------------------------
+
+
+def test_floors_change_no_state_and_outlive_all_records():
+    for state in (EMPTY, STAGED, VERIFIED, TRIAL, CONFIRMED, ROLLED_BACK):
+        journal = begun()
+        counted = (2, 3) if state in (STAGED, VERIFIED) else ()
+        kept = (0, False, 0) if state == EMPTY else (1, True, 4)
+        journal.append(state, *kept, 0x10002, *counted)
+        before = fields(journal)[:4] + [journal.floor, journal.parity, journal.verdict]
+        journal.keep(8, 0x1234, 0x3F)
+        journal.keep(7, 9, 0)
+        for _ in range(3 * PLACES):
+            found = again(journal)
+            assert (found.manifest, found.keys) == (0x3F1234, 9)
+            after = fields(found)[:4] + [found.floor, found.parity, found.verdict]
+            assert after == before, state
+            journal.keep(7, 9, 0)
+        assert found.generation > 1 and is_twice(journal)
+
+
+def test_a_floor_of_manifests_never_falls():
+    journal = begun()
+    journal.keep(8, 7, 0)
+    journal.keep(8, 3, 0)
+    assert journal.manifest == again(journal).manifest == 7
+
+
+def test_a_new_epoch_begins_versions_and_manifests_anew():
+    journal = begun()
+    journal.append(CONFIRMED, 0, False, 0, 0x3FFFFFFF)
+    journal.keep(8, 7, 0)
+    journal.keep(7, 1, 0)  # the same epoch changes nothing
+    assert journal.floor == 0x3FFFFFFF and journal.manifest == 7
+    journal.keep(7, 2, 1)
+    for _ in range(2 * PLACES):
+        found = again(journal)
+        assert (found.floor, found.manifest, found.keys) == (0, 0, 0x10002)
+        assert found.state == CONFIRMED
+        journal.keep(7, 2, 1)
+    journal.append(TRIAL, 1, True, 0, 5)
+    assert again(journal).floor == 5

@@ -15,8 +15,9 @@ from acclimate.store import CapsuleError, Store
 from acclimate.store.capsule import Wanted, put_number
 
 PAGE = 128
-URL = "http://host:81/models/7"
+URL = "http://host:81/models/7/all.man"
 WHOLE = bytes(16)
+COHORT = b"\x5e\xf5\xef\x03\x64\xb6\x93\x9c"  # of "all"
 
 
 def new(pages=8, base=BASE):
@@ -38,14 +39,15 @@ def name_of(i):
 def manifest(capsule=TARGET, entries=None, key=KEY, percent=100, **fields):
     """Bytes of a signed manifest; entries are (base, bytes), fields by offset as n8=7 or b4=2."""
     entries = [(WHOLE, len(capsule))] if entries is None else entries
-    data = bytearray(52 + 36 * len(entries))
-    data[:7] = b"AMAN\x01" + bytes((len(entries), percent))
+    data = bytearray(68 + 36 * len(entries))
+    data[:7] = b"AMAN\x02" + bytes((len(entries), percent))
     put_number(data, 8, 7)
-    put_number(data, 12, capsule[16])
-    put_number(data, 16, len(capsule))
-    data[20:52] = capsule[32:64]
+    put_number(data, 12, capsule[12])
+    put_number(data, 24, len(capsule))
+    data[28:36] = COHORT
+    data[36:68] = capsule[20:52]
     for i, (base, size) in enumerate(entries):
-        at = 52 + 36 * i
+        at = 68 + 36 * i
         data[at : at + 16] = base
         put_number(data, at + 16, size)
         data[at + 20 : at + 36] = name_of(i)
@@ -54,6 +56,7 @@ def manifest(capsule=TARGET, entries=None, key=KEY, percent=100, **fields):
             put_number(data, int(name[1:]), value)
         else:
             data[int(name[1:])] = value
+    data += bytes(32)
     tag = bytearray(32)
     if key:
         Hasher().hmac(key, data, len(data), tag)
@@ -71,7 +74,7 @@ def raised(kind, call, *arguments):
 # ---- the manifest ------------------------------------------------------------------------------
 
 
-def taken(data, pieces=372):
+def taken(data, pieces=420):
     found = Manifest()
     for at in range(0, len(data), pieces):
         piece = data[at : at + pieces]
@@ -80,43 +83,45 @@ def taken(data, pieces=372):
 
 
 def reason(data, wanted=None):
-    wanted = wanted or Wanted(model=7, key=KEY)
+    store = new(base=None)
+    store.wanted = wanted or Wanted(model=7, key=KEY)
     try:
-        taken(data).check(wanted, Hasher())
+        taken(data).check(store, b"all")
     except CapsuleError as error:
         return error.reason
     return None
 
 
 def test_a_manifest_says_what_the_newest_capsule_is():
-    for pieces in (1, 7, 372):
+    for pieces in (1, 7, 420):
         found = taken(manifest(percent=40), pieces)
-        found.check(Wanted(model=7, key=KEY), Hasher())
-        assert found.version == TARGET[16] and found.total == len(TARGET)
+        found.check(new(base=None), b"all")
+        assert found.version == TARGET[12] and found.total == len(TARGET)
         assert found.percent == 40
-        assert found.have == 52 + 36 + 32
-    found = taken(manifest(n12=0x01020304, n16=0x04030201))
+        assert found.have == 68 + 36 + 64
+    found = taken(manifest(n12=0x01020304, n24=0x04030201))
     assert (found.version, found.total) == (0x01020304, 0x04030201)
 
 
 def test_each_byte_of_the_manifest_s_tag_counts():
     good = manifest()
     assert reason(good) is None
-    for at in range(len(good) - 32, len(good)):
+    for at in range(len(good) - 64, len(good)):
         bad = bytearray(good)
         bad[at] ^= 1
         assert reason(bad) == "authenticity", at
 
 
 def test_each_signed_byte_counts():
-    good = manifest()
-    for at in list(range(6, len(good) - 32)):
+    good = manifest(percent=40)
+    for at in [6] + list(range(8, len(good) - 64)):
         bad = bytearray(good)
         bad[at] ^= 1
         assert reason(bad) == "authenticity", at
     assert reason(manifest(key=KEY[:-1])) == "authenticity"
     assert reason(manifest(key=None)) == "authenticity"
-    assert reason(manifest(key=None), Wanted(model=7)) is None
+    assert reason(manifest(key=None), Wanted(model=7)) == "authenticity"
+    assert reason(manifest(key=None), Wanted(model=7, unsigned=True)) is None
 
 
 def test_what_is_no_manifest_is_named():
@@ -124,13 +129,14 @@ def test_what_is_no_manifest_is_named():
         bad = manifest()
         bad[at] ^= 1
         assert reason(bad) == "magic"
-    assert reason(manifest()[:51]) == "magic"
+    assert reason(manifest()[:67]) == "magic"
     assert reason(b"") == "magic"
-    assert reason(manifest()[:52]) == "truncated"
+    assert reason(manifest()[:68]) == "truncated"
     assert reason(manifest()[:-1]) == "truncated"
     assert reason(manifest() + b"x") == "truncated"
-    for form in (0, 2):
+    for form in (0, 1, 3):
         assert reason(manifest(b4=form)) == "format"
+    assert reason(manifest(b7=1)) == "format" and reason(manifest(b6=101)) == "format"
     assert reason(manifest(entries=[])) == "table"
     assert reason(manifest(b5=9)) == "table"
     assert reason(manifest(b5=2)) == "truncated"
@@ -138,7 +144,7 @@ def test_what_is_no_manifest_is_named():
 
 
 def test_numbers_of_a_manifest_have_30_bits():
-    for field in (8, 12, 16):
+    for field in (8, 12, 20, 24):
         wanted = Wanted(key=KEY)
         assert reason(manifest(**{"b%d" % (field + 3): 64}), wanted) == "format"
         assert reason(manifest(**{"b%d" % (field + 3): 63}), wanted) is None
@@ -150,13 +156,13 @@ def test_a_manifest_is_for_the_device_s_model():
     assert reason(manifest(n8=8), Wanted(model=8, key=KEY)) is None
 
 
-def test_a_manifest_has_at_most_372_bytes():
+def test_a_manifest_has_at_most_420_bytes():
     found = Manifest()
-    found.add(memoryview(bytes(372)), 372)
-    assert found.have == 372
+    found.add(memoryview(bytes(420)), 420)
+    assert found.have == 420
     assert raised(CapsuleError, found.add, memoryview(b"x"), 1).reason == "oversized"
     found = Manifest()
-    assert raised(CapsuleError, found.add, memoryview(bytes(373)), 373).reason == "oversized"
+    assert raised(CapsuleError, found.add, memoryview(bytes(421)), 421).reason == "oversized"
     assert found.have == 0
 
 
@@ -170,12 +176,12 @@ def test_only_n_bytes_of_a_buffer_are_added():
 def test_a_capsule_is_named_by_its_whole_digest():
     found = taken(manifest())
     assert found.names(TARGET) and not found.names(BASE)
-    for at in range(32, 64):
+    for at in range(20, 52):
         other = bytearray(TARGET)
         other[at] ^= 1
         assert not found.names(other), at
     found.shrink()
-    assert len(found.bytes) == 52 and found.names(TARGET) and found.version == TARGET[16]
+    assert len(found.bytes) == 68 and found.names(TARGET) and found.version == TARGET[12]
 
 
 def hexed(i):
@@ -183,7 +189,7 @@ def hexed(i):
 
 
 def test_the_smallest_file_that_the_device_can_use_is_chosen():
-    base = bytes(BASE[32:48])
+    base = bytes(BASE[20:36])
     size = len(TARGET)
     other = bytes((base[0] ^ 1,)) + base[1:]
     last = base[:-1] + bytes((base[-1] ^ 1,))
@@ -203,7 +209,7 @@ def test_the_smallest_file_that_the_device_can_use_is_chosen():
 
 
 def test_where_no_file_fits_the_base_that_is_said():
-    base = bytes(BASE[32:48])
+    base = bytes(BASE[20:36])
     for known in (None, TARGET):
         found = taken(manifest(entries=[(base, 50)]))
         assert raised(CapsuleError, found.choose, known).reason == "base"
@@ -212,10 +218,10 @@ def test_where_no_file_fits_the_base_that_is_said():
 def test_a_size_that_cannot_be_is_refused():
     found = taken(manifest(entries=[(WHOLE, len(TARGET) + 1)]))
     assert raised(CapsuleError, found.choose, None).reason == "format"
-    found = taken(manifest(b71=64))
+    found = taken(manifest(b87=64))
     assert raised(CapsuleError, found.choose, None).reason == "format"
-    base = bytes(BASE[32:48])
-    found = taken(manifest(entries=[(WHOLE, len(TARGET)), (base, 9)], b107=64))
+    base = bytes(BASE[20:36])
+    found = taken(manifest(entries=[(WHOLE, len(TARGET)), (base, 9)], b123=64))
     assert raised(CapsuleError, found.choose, BASE).reason == "format"
 
 
@@ -280,7 +286,7 @@ def asked(pull):
 def begun(store, entries=None, capsule=TARGET, fields=None, **options):
     """A pull whose manifest has come."""
     pull = Pull(store, URL, **options)
-    assert asked(pull) == ("/models/7", 0)
+    assert asked(pull) == ("/models/7/all.man", 0)
     assert give(pull, reply(manifest(capsule, entries, **(fields or {})), "200 OK", 'ETag: "e"'))
     return pull
 
@@ -321,7 +327,7 @@ def test_a_model_that_is_not_newer_is_left():
 
 def test_a_device_outside_of_the_rollout_waits():
     store, fields = new(), {"percent": 50}
-    inside = [device for device in range(40) if in_rollout(device, TARGET[16], 50)]
+    inside = [device for device in range(40) if in_rollout(device, TARGET[12], 50)]
     outside = [device for device in range(40) if device not in inside]
     pull = begun(store, fields=fields, device=outside[0])
     assert pull.reason == "not in this rollout" and pull.request() is None
@@ -333,13 +339,13 @@ def test_a_capsule_that_no_slot_holds_is_refused_before_it_is_fetched():
     store = new()
     size = store.slots.bytes
     steps = store.flash.steps
-    fields = {"n16": size + 1}
+    fields = {"n24": size + 1}
     pull = Pull(store, URL)
     pull.request()
     data = reply(manifest(entries=[(WHOLE, size + 1)], **fields))
     assert raised(CapsuleError, give, pull, data).reason == "oversized"
     assert store.flash.steps == steps
-    pull = begun(store, [(WHOLE, size)], fields={"n16": size})
+    pull = begun(store, [(WHOLE, size)], fields={"n24": size})
     assert pull.request() is not None
 
 
@@ -366,7 +372,7 @@ def test_what_waits_already_is_not_fetched_again():
 
 
 def test_an_update_is_asked_for_only_with_its_base_and_if_wanted():
-    entries = [(WHOLE, len(TARGET)), (bytes(BASE[32:48]), 60)]
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), 60)]
     assert asked(begun(new(), entries))[0] == "/objects/" + hexed(1)
     assert asked(begun(new(), entries, whole_only=True))[0] == "/objects/" + hexed(0)
     assert asked(begun(new(base=None), entries))[0] == "/objects/" + hexed(0)
@@ -386,7 +392,7 @@ def test_without_room_for_an_update_the_whole_capsule_is_taken():
 
     exchange._Update = no_room
     try:
-        pull = begun(new(), [(WHOLE, len(TARGET)), (bytes(BASE[32:48]), 60)])
+        pull = begun(new(), [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), 60)])
         assert asked(pull)[0] == "/objects/" + hexed(0) and pull.etag == '"e"'
         assert give(pull, reply(TARGET)) and pull.is_ready
     finally:
@@ -408,15 +414,15 @@ def test_without_room_for_a_whole_capsule_that_is_said():
 
 def test_another_capsule_than_the_manifest_s_is_refused():
     other = bytearray(TARGET)
-    other[22] ^= 1  # signed with the same key, but not the one that was named
+    other[18] ^= 1  # signed with the same key, but not the one that was named
     hasher, out = Hasher(), bytearray(32)
     hasher.reset()
-    hasher.update(other, 32)
-    hasher.update(bytes(other[96:]), len(other) - 96)
+    hasher.update(other, 20)
+    hasher.update(bytes(other[116:]), len(other) - 116)
     hasher.into(out)
-    other[32:64] = out
-    hasher.hmac(KEY, other, 64, out)
-    other[64:96] = out
+    other[20:52] = out
+    hasher.hmac(KEY, other, 84, out)
+    other[84:116] = out
     store = new()
     pull = begun(store)
     pull.request()
@@ -437,7 +443,7 @@ def test_an_update_that_makes_another_capsule_than_the_manifest_s_is_undone():
             self.store.write(BASE, len(BASE))
             self.store.finish()
 
-    entries = [(WHOLE, len(TARGET)), (bytes(BASE[32:48]), 60)]
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), 60)]
     real, exchange._Update = exchange._Update, Other
     try:
         store = new()
@@ -448,13 +454,13 @@ def test_an_update_that_makes_another_capsule_than_the_manifest_s_is_undone():
     finally:
         exchange._Update = real
     # then the whole capsule is asked for, once
-    assert asked(pull) == ("/models/7", 0) and give(pull, reply(manifest(TARGET, entries)))
+    assert asked(pull) == ("/models/7/all.man", 0) and give(pull, reply(manifest(TARGET, entries)))
     assert asked(pull)[0] == "/objects/" + hexed(0)
     assert give(pull, reply(TARGET)) and pull.is_ready and store.state == "verified"
 
 
 def test_after_an_update_that_failed_a_whole_capsule_that_fails_ends_the_pull():
-    entries = [(WHOLE, len(TARGET)), (bytes(BASE[32:48]), 60)]
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), 60)]
     for by_end in (False, True):
         store = new()
         pull = begun(store, entries)
@@ -464,7 +470,9 @@ def test_after_an_update_that_failed_a_whole_capsule_that_fails_ends_the_pull():
             pull.end()
         else:
             assert give(pull, reply(b"x" * 60))
-        assert asked(pull) == ("/models/7", 0) and give(pull, reply(manifest(TARGET, entries)))
+        assert asked(pull) == ("/models/7/all.man", 0) and give(
+            pull, reply(manifest(TARGET, entries))
+        )
         assert asked(pull)[0] == "/objects/" + hexed(0)
         bad = bytearray(TARGET)
         bad[-1] ^= 1
@@ -645,7 +653,7 @@ def test_redirects_are_followed_up_to_four_and_counted_anew_for_the_object():
     for status in ("301 a", "302 a", "303 a", "307 a", "308 a"):
         pull = Pull(new(), URL)
         for count in range(4):
-            assert asked(pull)[0] == ("/%d" % (count - 1) if count else "/models/7")
+            assert asked(pull)[0] == ("/%d" % (count - 1) if count else "/models/7/all.man")
             assert give(pull, reply(b"", status, "Location: /%d" % count))
         assert asked(pull)[0] == "/3"
         assert give(pull, reply(manifest()))
@@ -673,7 +681,7 @@ def test_objects_are_beside_the_models_whatever_the_redirect():
     pull.request()
     give(pull, reply(manifest()))
     assert asked(pull)[0] == "/objects/" + hexed(0)
-    pull = Pull(new(), "http://host:81/a/models/b/models/7")
+    pull = Pull(new(), "http://host:81/a/models/b/models/7/all.man")
     pull.request()
     give(pull, reply(manifest()))
     assert asked(pull)[0] == "/a/models/b/objects/" + hexed(0)
@@ -689,21 +697,20 @@ def test_an_address_that_cannot_be_meant_is_refused_at_once():
 def large(size):
     """A capsule of this many bytes, signed."""
     data = bytearray(size)
-    data[:100] = BASE[:100]
+    data[:120] = BASE[:120]
     data[6] = 1
-    data[16] = 9
-    put_number(data, 8, size)
-    put_number(data, 96, 2 | (size - 100) << 8)
-    for i in range(100, size):
+    data[12] = 9
+    put_number(data, 116, 2 | (size - 120) << 8)
+    for i in range(120, size):
         data[i] = i * 7 & 255 or 1
     hasher, out = Hasher(), bytearray(32)
     hasher.reset()
-    hasher.update(data, 32)
-    hasher.update(bytes(data[96:]), size - 96)
+    hasher.update(data, 20)
+    hasher.update(bytes(data[116:]), size - 116)
     hasher.into(out)
-    data[32:64] = out
-    hasher.hmac(KEY, data, 64, out)
-    data[64:96] = out
+    data[20:52] = out
+    hasher.hmac(KEY, data, 84, out)
+    data[84:116] = out
     return bytes(data)
 
 
@@ -711,7 +718,7 @@ def half_pulled(written, size, pages):
     """A device that lost its power after so many bytes were written."""
     store = new(pages)
     data = large(size)
-    store.stage(data, 128)
+    store.stage(data, 144)
     store.write(data, written)
     return Store(store.flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64), data
 
@@ -748,7 +755,7 @@ def test_a_jump_is_made_once_and_from_the_first_page_there_is_none():
 
 
 def test_a_capsule_shorter_than_its_first_read_is_taken():
-    data = large(104)
+    data = large(124)
     store = new()
     pull = begun(store, capsule=data)
     pull.request()

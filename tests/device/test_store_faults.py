@@ -34,7 +34,7 @@ def failed_trial():
 
 
 def version(data):
-    return int.from_bytes(data[16:20], "little")
+    return int.from_bytes(data[12:16], "little")
 
 
 def test_a_flipped_bit_of_the_journal_changes_no_decision():
@@ -50,7 +50,7 @@ def test_a_flipped_bit_of_the_journal_changes_no_decision():
 def test_a_damaged_byte_of_the_header_is_mended():
     store = failed_trial()
     image, start = store.flash.data, store.slots.start(store.active)
-    for at in range(start, start + 104, 9):
+    for at in range(start, start + 124, 9):
         image[at] ^= 0x5A
         store = open_store(image)
         assert store.head.version == version(BASE) and "mended" in store.note

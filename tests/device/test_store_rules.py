@@ -80,10 +80,10 @@ def resigned(data, **changed):
         data[int(at[1:])] = value
     hasher, out = Hasher(), bytearray(32)
     hasher.reset()
-    hasher.update(data, 32)
-    hasher.update(data[96:], len(data) - 96)
+    hasher.update(data, 20)
+    hasher.update(data[116:], len(data) - 116)
     hasher.into(out)
-    data[32:64] = out
+    data[20:52] = out
     return data
 
 
@@ -98,13 +98,15 @@ def test_boots_of_a_trial_are_1_to_60():
 
 
 def test_a_region_has_four_pages_or_more():
-    raised(ValueError, lambda: open_store(NorFlash(3 * PAGE, PAGE)))
-    store = open_store(NorFlash(4 * PAGE, PAGE))
-    assert store.slots.pages == 1 and store.slots.bytes == PAGE
-    assert (store.slots.start(0), store.slots.start(1)) == (2 * PAGE, 3 * PAGE)
+    page = 2 * PAGE
+    raised(ValueError, lambda: open_store(NorFlash(3 * page, page)))
+    raised(ValueError, lambda: open_store(NorFlash(4 * PAGE, PAGE)))  # no room for a header
+    store = open_store(NorFlash(4 * page, page))
+    assert store.slots.pages == 1 and store.slots.bytes == page
+    assert (store.slots.start(0), store.slots.start(1)) == (2 * page, 3 * page)
     # of an odd number of pages the last is left over
-    store = open_store(NorFlash(7 * PAGE, PAGE))
-    assert store.slots.pages == 2 and store.slots.start(1) + store.slots.bytes == 6 * PAGE
+    store = open_store(NorFlash(7 * page, page))
+    assert store.slots.pages == 2 and store.slots.start(1) + store.slots.bytes == 6 * page
 
 
 def test_a_chunk_divides_a_page_and_is_whole_units():
@@ -151,7 +153,7 @@ def test_each_state_is_named():
 def test_what_was_verified_since_the_boot_is_not_read_once_more():
     store = new()
     verified(store)
-    spoil(store, store.journal.slot, 120)  # nobody looks
+    spoil(store, store.journal.slot, 150)  # nobody looks
     store.trial()
     assert store.state == "trial"
 
@@ -256,7 +258,7 @@ def test_rollback_without_another_model_is_refused():
 
 
 def test_rollback_to_a_damaged_model_is_refused():
-    for places in ((96, 97), (120,)):  # one byte of a header would be mended
+    for places in ((116, 117), (150,)):  # one byte of a header would be mended
         store = new()
         store.swap_capsule(TARGET)
         for at in places:
@@ -278,7 +280,7 @@ def test_a_trial_whose_other_model_is_damaged_leaves_none():
     store = new()
     verified(store)
     store.trial()
-    spoil(store, 1 - store.active, 120)
+    spoil(store, 1 - store.active, 150)
     store.rollback()
     assert store.state == "empty" and reset(store).active is None
     assert settled(store) == (EMPTY, 0, False, 0)
@@ -329,7 +331,7 @@ def test_a_verified_model_may_be_used_after_a_reset():
 def test_a_verified_model_that_was_damaged_since_is_refused_after_a_reset():
     store = new()
     verified(store)
-    spoil(store, store.journal.slot, 120)
+    spoil(store, store.journal.slot, 150)
     store = reset(store)
     assert "damaged" in str(raised(StoreError, store.trial))
     assert model(store) == BASE and store.state == "rolled back"
@@ -348,7 +350,7 @@ def test_a_model_that_is_damaged_gives_way_to_the_other():
     store = new()
     store.swap_capsule(TARGET)
     slot = store.active
-    spoil(store, slot, 120)
+    spoil(store, slot, 150)
     store = reset(store)
     assert model(store) == BASE and store.active == 1 - slot
     assert "slot %d damaged" % slot in store.note
@@ -361,7 +363,7 @@ def test_where_both_models_are_damaged_there_is_none():
     store = new()
     store.swap_capsule(TARGET)
     for slot in (0, 1):
-        spoil(store, slot, 120)
+        spoil(store, slot, 150)
     store = reset(store)
     assert store.active is None and "no model: slot" in store.note
     assert "no model" in str(raised(StoreError, store.view, WEIGHTS))
@@ -373,7 +375,7 @@ def test_the_old_model_serves_while_a_new_one_comes():
         prepare(store)
         store = reset(store)
         assert model(store) == BASE
-        spoil(store, store.active, 120)
+        spoil(store, store.active, 150)
         assert reset(store).active is None  # what is not confirmed never stands in
 
 
@@ -429,7 +431,7 @@ def test_a_journal_that_is_lost_is_rebuilt_from_the_newest_whole_model():
         store.swap_capsule(TARGET)
         version, slot = store.head.version, store.active
         if damaged:
-            spoil(store, slot if damaged == "new" else 1 - slot, 120)
+            spoil(store, slot if damaged == "new" else 1 - slot, 150)
         store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
         store = reset(store)
         assert model(store) == (BASE if damaged == "new" else TARGET)
@@ -458,10 +460,10 @@ def test_sections_are_read_within_their_bounds():
     at, size = store.section(WEIGHTS)
     whole = bytearray(size)
     store.readinto(WEIGHTS, 0, whole)
-    assert bytes(whole) == bytes(store.view(WEIGHTS)) == BASE[len(BASE) - size :]
+    assert bytes(whole) == bytes(store.view(WEIGHTS)) == BASE[128 : 128 + size]
     one = bytearray(1)
     store.readinto(WEIGHTS, size - 1, one)
-    assert one[0] == BASE[-1]
+    assert one[0] == BASE[127 + size]
     store.readinto(WEIGHTS, size, bytearray(0))
     for offset, n in ((-1, 1), (-1, 2), (size, 1), (size - 1, 2), (0, size + 1)):
         raised(ValueError, store.readinto, WEIGHTS, offset, bytearray(n))

@@ -8,7 +8,7 @@ import os
 from svm_kinds_vectors import ONE_CLASS, REGRESSION
 
 from acclimate.svm import SVM
-from acclimate.svm import single as _kinds  # noqa: F401  the extra of this file
+from acclimate.svm import kinds as _kinds  # noqa: F401  the extra of this file
 
 PATH = "svm_kinds_test.bin"
 

@@ -24,6 +24,7 @@ from acclimate_host.errors import AcclimateError, BoardError
 from harness.clock import HANG_S
 from harness.runtimes import (
     ARCHS,
+    BUILT_IN,
     DEVICE_TESTS,
     MODELS,
     ONLY_WITH_NATIVE,
@@ -73,6 +74,8 @@ class DeviceTestFile:
 
     def applies(self, runtime):
         """Tell whether running here could differ from a runtime that runs it anyway."""
+        if runtime.board == BUILT_IN:
+            return bool(self.natives) and self.path.stem != "test_net_float"  # not among them
         if runtime.board in VARIANTS:
             return self.path.stem in WITH_FLOATS
         return bool(self.natives) or runtime.name not in ONLY_WITH_NATIVE
@@ -159,6 +162,8 @@ class BoardRun:
         arch = ARCHS.get(self.runtime.board)
         if self.runtime.board == "circuitpython":
             return self._circuitpython_files()
+        if self.runtime.board == BUILT_IN:
+            return self._own_files()
         built = package.build(arch, sources=self.file.files, pure=not self.runtime.native)
         if not self.runtime.native:
             built.pop("_manifest.mpy", None)
@@ -168,6 +173,14 @@ class BoardRun:
             data = package.compile_file(path, path.name, arch)
             wanted[f"{root}/{path.stem}.mpy"] = data
         return wanted
+
+    def _own_files(self):
+        """The test's files only: the package is frozen, with sub-packages as in the sources."""
+        root = self.board.root.rstrip("/")
+        return {
+            f"{root}/{path.stem}.mpy": package.compile_source(path.read_bytes(), path.name)
+            for path in self.file.files
+        }
 
     def _circuitpython_files(self):
         compiler = package.circuitpython_compiler()

@@ -33,7 +33,7 @@ class Runtime:
     @property
     def slow(self):
         """Pure Python in an emulator takes the most time and finds the least."""
-        return self.board in EMULATED and not self.native
+        return self.board in EMULATED and not self.native or self.board == BUILT_IN
 
 
 RUNTIMES = (
@@ -46,6 +46,7 @@ RUNTIMES = (
     Runtime("nrf52840", "nrf52840", True),
     Runtime("nrf52840-pure", "nrf52840", False),
     Runtime("nrf52840-f30", "nrf52840-f30", False),
+    Runtime("nrf52840-natives", "nrf52840-natives", True),
     Runtime("samd21", "samd21", True),
     Runtime("samd21-pure", "samd21", False),
     Runtime("esp32", "esp32", True),
@@ -53,7 +54,9 @@ RUNTIMES = (
 )
 # Boards with another firmware: name -> the emulated board. Floats of 30 bits, as in CircuitPython,
 # are tried by the files that compute with them.
-VARIANTS = {"nrf52840-f30": "nrf52840"}
+VARIANTS = {"nrf52840-f30": "nrf52840", "nrf52840-natives": "nrf52840"}
+# The firmware of a builder: the package frozen, its C modules part of the firmware.
+BUILT_IN = "nrf52840-natives"
 WITH_FLOATS = (
     "test_svm_basic",
     "test_svm_scaler",
@@ -78,6 +81,7 @@ ARCHS = {
     "samd21": "armv6m",
     "esp32": "xtensawin",
     "nrf52840-f30": "armv7emsp",
+    "nrf52840-natives": "armv7emsp",
 }
 
 

@@ -11,7 +11,19 @@ import sys
 import zlib
 from pathlib import Path
 
-from acclimate.store.rangecoder import COPY, DATA, DIFF, Decoder, NativeDecoder
+from acclimate.store.rangecoder import (
+    _COPY as COPY,
+)
+from acclimate.store.rangecoder import (
+    _DATA as DATA,
+)
+from acclimate.store.rangecoder import (
+    _DIFF as DIFF,
+)
+from acclimate.store.rangecoder import (
+    Decoder,
+    NativeDecoder,
+)
 from acclimate_host.capsules.rangecoder import Encoder
 from acclimate_host.twin import codec as twin_codec
 

@@ -14,7 +14,7 @@ KEY = bytes(range(1, 33))
 def vectors():
     draw = random.Random(11)
     old = bytes(draw.choice((0, 255, 127, 128, 3, 90)) for _ in range(20))
-    old += draw.randbytes(150)
+    old += draw.randbytes(107)
     new = bytes((byte + draw.choice((-2, -1, 0, 0, 1, 40))) & 255 for byte in old)
     base = build({"PROGRAM": b"prog", "WEIGHTS": old}, "SVM", 7, 1, key=KEY, temperature=300)
     target = build({"PROGRAM": b"prog", "WEIGHTS": new}, "SVM", 7, 2, key=KEY)

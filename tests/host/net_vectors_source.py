@@ -138,12 +138,12 @@ def floating_loss(*loss):
         gradient = (p - target) / 3
     else:
         value, gradient = ((y - target) ** 2).mean(), 2 * (y - target) / 3
-    bias = (values["fc.b"] - 0.1 * gradient).astype("<f4")
+    bias = (values["fc.b"] - 0.01 * gradient).astype("<f4")
     at, size = next((at, size) for name, at, size in program.parts if name == "fc.b")
     return {
         "PROGRAM": program.code,
         "WEIGHTS": program.weights,
-        "RATE": 0.1,
+        "RATE": 0.01,
         "INPUT": np.ascontiguousarray(x.transpose(1, 2, 0)).tobytes(),
         "TARGET": tuple(target.tolist()),
         "LOSS": round(float(value), 6),

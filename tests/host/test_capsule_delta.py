@@ -9,7 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acclimate.store import CapsuleError, Updater
-from acclimate.store.rangecoder import COPY, DATA, DIFF, HEAD_BYTES, Decoder
+from acclimate.store.rangecoder import (
+    _COPY as COPY,
+)
+from acclimate.store.rangecoder import (
+    _DATA as DATA,
+)
+from acclimate.store.rangecoder import (
+    _DIFF as DIFF,
+)
+from acclimate.store.rangecoder import (
+    _HEAD_BYTES as HEAD_BYTES,
+)
+from acclimate.store.rangecoder import (
+    Decoder,
+)
 from acclimate_host.capsules.build import build, head_bytes
 from acclimate_host.capsules.delta import patch, smallest, update
 from acclimate_host.capsules.layout import UPDATE
@@ -83,7 +97,7 @@ def test_forms_of_the_paper():
     _, one_range = patch(base, 400, b"new bytes", sign)
     assert [c[5] for c in (weights_only, operators_only, one_range)] == [2, 3, 4]
     for container in (weights_only, operators_only, one_range):
-        store = cases.store(cases.flash())
+        store = cases.store(cases.flash(5))
         store.swap_capsule(base)
         apply(store, container)
         assert store.head.version == 2

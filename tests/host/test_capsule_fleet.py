@@ -52,6 +52,38 @@ def test_a_report_says_what_the_store_holds(kept):
     assert parse(report.make_report(empty), cases.KEY)["digest"] == ""
 
 
+def test_a_report_tells_how_the_device_is(kept):
+    def said(**more):
+        return parse(report.make_report(kept, 17, 5, **more), cases.KEY)
+
+    found = said(battery_mv=3700)
+    assert found["battery_mv"] == 3700 and found["resets"] == 0
+    assert found["verdict"] == "" and found["score"] is None
+    assert found["erases_left"] == kept.budget_left()
+    assert said()["battery_mv"] is None and said(resets=255)["resets"] == 255
+    data = cases.capsule(2)
+    kept.stage(data, 128)
+    kept.write(data, len(data))
+    kept.finish()
+    kept.waiting().keep_verdict(1, -1200)
+    kept.trial()
+    found = said()
+    assert found["verdict"] == "accept" and found["score"] == -1200 and found["resets"] == 0
+    cases.store(kept.flash)
+    for _ in range(2):
+        again = cases.store(kept.flash)
+        found = parse(report.make_report(again, 17, 5), cases.KEY)
+    assert found["resets"] == 2
+    kept.day_pages = 0
+    assert said()["erases_left"] is None
+
+
+@pytest.mark.parametrize("more", [{"resets": 256}, {"resets": -1}, {"battery_mv": 65536}])
+def test_numbers_that_a_report_cannot_hold_are_refused(kept, more):
+    with pytest.raises(ValueError, match="to 255, to 65535"):
+        report.make_report(kept, 17, 5, **more)
+
+
 def test_every_flipped_bit_of_a_report_is_refused(kept):
     data = report.make_report(kept, 17, 5)
     for at in range(len(data)):
@@ -77,7 +109,7 @@ def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
 
 def test_a_forged_report_locks_no_device_out(kept, tmp_path):
     forged = bytearray(report.make_report(kept, 17, 0x3FFFFFFF))
-    forged[80:] = bytes(32)
+    forged[96:] = bytes(32)
     unsigned = Reports(tmp_path / "reports")
     assert unsigned.take(forged)["is_authentic"] is None
     assert unsigned.take(report.make_report(kept, 17, 5))["count"] == 5

@@ -21,8 +21,8 @@ def test_device_files_take_their_constants_from_the_source():
 
 
 def test_a_changed_constant_is_found():
-    text = "# layout: begin\n_H_TAG = const(63)\n# layout: end\n"
-    assert "_H_TAG = const(64)" in layout.GENERATED.with_constants(text)
+    text = "# layout: begin\n_H_SIGNATURE = const(51)\n# layout: end\n"
+    assert "_H_SIGNATURE = const(52)" in layout.GENERATED.with_constants(text)
 
 
 def test_header_and_records_have_the_lengths_that_the_overhead_limit_allows():

@@ -96,7 +96,7 @@ def test_what_a_board_refuses_is_one_line_and_its_model_stays(board, repository,
     other = Repository(tmp_path / "other", bytes(32))
     other.publish(cases.capsule(2, key=bytes(32)))
     with web.Server(web.files(other.folder)) as server:
-        with pytest.raises(Refused, match="authenticity: the manifest was not signed"):
+        with pytest.raises(Refused, match="authenticity: it was not signed"):
             pull(board, server.url)
     with pytest.raises(Refused, match="[Rr]efused"):
         pull(board, server.url)  # nobody listens there any more

@@ -406,6 +406,21 @@ def test_a_whole_pull_has_a_deadline(repository, kept, monkeypatch):
     assert cases.active(kept) == cases.capsule(1)
 
 
+def test_devices_that_start_together_do_not_ask_together(repository, kept, monkeypatch):
+    waited = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    repository.publish(cases.capsule(2))
+    with web.Server(lambda r: web.reply(b"", "304 Not Modified")) as server:
+        for device in range(1, 101):
+            Client(kept, server.url, device=device, spread_s=3600).pull()
+        firsts = waited[:]
+        waited.clear()
+        Client(kept, server.url, device=5).pull()
+    assert all(0 <= wait < 3600 for wait in firsts)
+    assert len({int(wait / 360) for wait in firsts}) == 10 and len(set(firsts)) > 80
+    assert not waited
+
+
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Busy"])
 def test_retry_after_is_waited_for(repository, kept, monkeypatch, status):
     repository.publish(cases.capsule(2))

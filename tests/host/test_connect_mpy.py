@@ -3,6 +3,7 @@
 
 import pytest
 
+from acclimate_host.connect import package
 from acclimate_host.connect.mpy import MpyForm, check_fits, decode_implementation, read_header
 from acclimate_host.errors import Refused
 from harness.errors import naming
@@ -56,3 +57,28 @@ def test_the_two_runtimes_are_told_apart():
 def test_what_is_no_mpy_file_is_said_so(data):
     with pytest.raises(Refused, match="not a .mpy file"):
         read_header(data, "odd.mpy")
+
+
+@pytest.mark.parametrize(
+    "board, code, fits",
+    [
+        ("armv7emdp", "armv7emsp", True),
+        ("armv7em", "armv6m", True),
+        ("armv7emsp", "armv6m", False),  # its own are built, and better
+        ("armv7emsp", "armv7emdp", False),
+        ("armv6m", "armv7emsp", False),
+        ("rv32imc", "armv6m", False),
+    ],
+)
+def test_a_larger_core_loads_the_code_of_a_smaller_one(board, code, fits):
+    """As MPY_FEATURE_ARCH_TEST of MicroPython has it, for what is built here."""
+    if fits:
+        check_fits(MpyForm(6, 3, code), MpyForm(6, 3, board))
+        assert package.natives(board) == package.natives(code)
+    else:
+        with pytest.raises(Refused, check=naming(code, board)):
+            check_fits(MpyForm(6, 3, code), MpyForm(6, 3, board))
+
+
+def test_an_architecture_without_modules_has_none():
+    assert package.natives("rv32imc") == {} == package.natives(None)

@@ -11,7 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from acclimate_host import boards
-from acclimate_host.connect import mip, package, why_not
+from acclimate_host.connect import merge, mip, package, why_not
 from acclimate_host.connect.emulator import Emulator
 from acclimate_host.connect.room import ROLES, SMALL_ROLES
 from acclimate_host.connect.serial_board import SerialBoard
@@ -54,7 +54,8 @@ def test_the_sets_are_what_the_installer_would_copy(tmp_path):
     assert set(found["package"]) == copied.keys()
     for name in set(found["package"]) - {"_manifest.mpy"}:
         assert (tmp_path / "armv7emsp" / name).read_bytes() == copied[name]
-    assert set(found["float32"]) - set(found["net"]) == {"_net_f32.mpy", "_net_f32_train.mpy"}
+    float32 = {name + ".mpy" for name in merge.EXTRA_NATIVES["float32"]}
+    assert set(found["float32"]) - set(found["net"]) == float32
 
 
 CODE = """

@@ -175,7 +175,7 @@ def test_groups_and_momentum_are_for_programs_that_have_them():
         if optimizer == "accumulate":
             net.set_group(4)
             for steps in (0, -1, 2.5, "2"):
-                with refused("group: expected a whole number"):
+                with refused("group: expected 1 step or more"):
                     net.set_group(steps)
         else:
             with refused("--optimizer accumulate"):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from operator_cases import KEY, WEIGHTS, capsule, compiled, source
 
-from acclimate.store import Store
+from acclimate.store import Store, Wanted
 from acclimate.store import operators as device
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.mpy_file import check_whole
@@ -63,7 +63,7 @@ def test_what_it_cannot_import_is_named(header, implementation, text):
 
 
 def test_on_cpython_operators_are_refused_in_one_line(tmp_path):
-    store = Store(NorFlash(16 * 256, 256))
+    store = Store(NorFlash(16 * 256, 256), Wanted(unsigned=True))
     store.swap_capsule(capsule(1, compiled(tmp_path, "x64", 2)))
     with pytest.raises(device.OperatorsError, match="cpython imports no .mpy files"):
         device.load_operators(store)

@@ -25,7 +25,7 @@ class World:
         self.draw = random.Random(seed)
         self.flash = cases.flash(8, self.draw.choice((128, 256)))
         self.store = cases.store(self.flash, max_boots=60)
-        content = cases.weights(900, seed)
+        content = cases.weights(860, seed)
         self.base = cases.capsule(1, content)
         self.store.swap_capsule(self.base)
         other = cases.weights(self.draw.randrange(1, 800), seed + 1)

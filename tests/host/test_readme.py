@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from acclimate_host.connect import open_board, why_not
-from acclimate_host.paths import built, device_package, repository
+from acclimate_host.paths import device_package, repository
 from harness.clock import HANG_S
 
 TEXT = (repository() / "README.md").read_text()
@@ -43,10 +43,7 @@ def test_readme_is_short_and_names_no_missing_file():
         assert (repository() / link).exists(), link
 
 
-@pytest.mark.skipif(
-    not all(built("bench", name + ".json").exists() for name in ("svm", "personal")),
-    reason="make bench NAME=svm and NAME=personal have not run",
-)
-def test_tables_are_what_the_benches_measured():
+@pytest.mark.slow  # after several merges one command puts it right
+def test_the_table_of_modules_is_near_what_is_compiled_now():
     command = [sys.executable, repository() / "tools" / "readme_tables.py", "--check"]
     assert subprocess.run(command).returncode == 0, "run: python tools/readme_tables.py"

@@ -118,6 +118,25 @@ def test_refusals_halt_it(fleet):
     assert state["state"] == "halted" and state["sums"]["refused"] == 3
 
 
+@pytest.mark.parametrize(
+    "limits,kind", [(Limits(resets=1), "resets"), (Limits(score=100), "low_score")]
+)
+def test_resets_and_low_scores_halt_it(fleet, limits, kind):
+    fleet.rollout.start(cases.capsule(2), (100,), wait_s=10_000, limits=limits)
+    for device in (1, 2, 3):
+        store, fleet.clock.now = fleet.stores[device], fleet.clock.now + 1
+        data = fleet.repository.capsule(7)
+        store.stage(data, 128)
+        store.write(data, len(data))
+        store.finish()
+        store.waiting().keep_verdict(1, 96)
+        store.trial()
+        resets = 2 if kind == "resets" else 0
+        fleet.reports.take(make_report(store, device, fleet.clock.now, resets=resets))
+    state = fleet.rollout.step()
+    assert state["state"] == "halted" and state["sums"][kind] == 3
+
+
 def test_pause_and_resume(fleet):
     fleet.rollout.start(cases.capsule(2), (50, 100), wait_s=10)
     fleet.rollout.pause()

@@ -47,3 +47,7 @@ def test_smallest_solver_trains_without_a_report(seed):
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_networks_train_and_damaged_programs_fail_without_a_report(seed):
     run("net", str(seed))
+
+
+def test_signatures_are_verified_without_a_report():
+    run("ed25519", "0")

@@ -96,7 +96,7 @@ def test_first_model_that_fails_its_trial_leaves_none():
 
 REFUSED = [
     ("magic", lambda: b"BCAP" + cases.capsule(2)[4:]),
-    ("format", lambda: cases.capsule(2)[:4] + b"\x02" + cases.capsule(2)[5:]),
+    ("format", lambda: cases.capsule(2)[:4] + b"\x01" + cases.capsule(2)[5:]),
     ("truncated", lambda: cases.capsule(2)[:40]),
     ("kind", lambda: build({"WEIGHTS": b"1"}, "NETWORK", 7, 2, key=cases.KEY)),
     ("model", lambda: build({"WEIGHTS": b"1"}, "SVM", 8, 2, key=cases.KEY)),
@@ -107,7 +107,7 @@ REFUSED = [
     ("version", lambda: cases.capsule(1)),
     ("authenticity", lambda: cases.capsule(2, key=b"another key of 32 bytes in length")),
     ("authenticity", lambda: cases.capsule(2, key=None)),
-    ("oversized", lambda: cases.capsule(2, cases.weights(1024 - 104 - 20 + 1, 5))),
+    ("oversized", lambda: cases.capsule(2, cases.weights(1024 - 124 - 20 + 1, 5))),
 ]
 
 
@@ -124,7 +124,7 @@ def test_refused_by_name_before_the_first_erase(kept, reason, make):
 
 
 def test_capsule_that_just_fits_is_taken(kept):
-    data = cases.capsule(2, cases.weights(1024 - 104 - 20, 5))
+    data = cases.capsule(2, cases.weights(1024 - 124 - 20, 5))
     kept.swap_capsule(data)
     assert cases.active(reset(kept)) == data
 
@@ -291,7 +291,7 @@ def test_flash_that_does_not_keep_a_value_raises():
             if at >= 512:
                 self.data[at] |= 1
 
-    store = Store(Weak(2560, 256), Wanted(), chunk_bytes=64)
+    store = Store(Weak(2560, 256), Wanted(unsigned=True), chunk_bytes=64)
     with pytest.raises(OSError, match="did not keep its value"):
         store.swap_capsule(cases.capsule(2))
     assert Store(store.flash, Wanted(), chunk_bytes=64).active is None

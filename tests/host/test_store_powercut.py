@@ -19,14 +19,14 @@ def test_power_cut_at_every_step_and_again_in_recovery_keeps_old_or_new():
 
 
 def _header_first(monkeypatch):
-    def compact(self, low, high):
+    def compact(self, state, low, high):
         self._at = self.flash.erase_bytes - self._at if self.generation else 0
         self.flash.erase(self._at)
         self.generation += 1
         journal.put_number(self._generation, 0, self.generation)
         self._next = 0
         self._program_page(0)
-        self._write(low, high)
+        self._write(state, low, high)
 
     monkeypatch.setattr(journal.Journal, "_compact", compact)
 
@@ -34,15 +34,15 @@ def _header_first(monkeypatch):
 def _both_pages_at_once(monkeypatch):
     original = journal.Journal._compact
 
-    def compact(self, low, high):
+    def compact(self, state, low, high):
         self.flash.erase(self._at)
-        original(self, low, high)
+        original(self, state, low, high)
 
     monkeypatch.setattr(journal.Journal, "_compact", compact)
 
 
 def _confirmed_too_early(monkeypatch):
-    original = store.Store._make_room
+    original = store.Store.make_room
 
     def make_room(self, resume):
         start = original(self, resume)
@@ -50,7 +50,7 @@ def _confirmed_too_early(monkeypatch):
         j.append(journal.CONFIRMED, j.slot, j.has_other, 0, self.incoming.version)
         return start
 
-    monkeypatch.setattr(store.Store, "_make_room", make_room)
+    monkeypatch.setattr(store.Store, "make_room", make_room)
 
 
 @pytest.mark.case("D2")

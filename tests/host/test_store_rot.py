@@ -68,7 +68,7 @@ def test_any_damaged_byte_of_a_header_is_mended_and_noted():
 
 def test_damage_that_parity_cannot_explain_mends_nothing():
     head = Head()
-    head.bytes[:] = bytes(range(128))
+    head.bytes[:] = bytes(range(144))
     parity = head.parity()
     assert not head.mend(parity)
     head.bytes[3] ^= 5
@@ -211,11 +211,11 @@ def test_garbage_behind_a_genuine_header_wears_the_flash_no_further_than_the_bud
 def test_a_length_beyond_the_buffer_is_refused_not_an_index_error():
     store = replaced()
     data = cases.capsule(3)
-    assert store.stage(data[:104], 128) == 0  # the header is all that is needed
+    assert store.stage(data[:124], 144) == 0  # the header is all that is needed
     with pytest.raises(ValueError, match="expected at most 4 bytes, got 5"):
         store.write(b"four", 5)
     with pytest.raises(CapsuleError, match="truncated"):
-        store.stage(data[:50], 128)
+        store.stage(data[:50], 144)
 
 
 def test_without_a_clock_each_day_of_running_has_its_budget(monkeypatch):

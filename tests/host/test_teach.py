@@ -467,6 +467,7 @@ class Driven(browser.Page):
 def _teach_in(page, windows):
     for gesture in range(GESTURES):
         page.page.click(f"#teach-connect button >> nth={gesture}")
+        page.until(lambda k=gesture: page.bridge.session.performing == k)
         for _ in range(4):
             page.bridge.step()
         for _ in range(windows):
@@ -517,14 +518,21 @@ def test_page_teaches_an_emulated_board_that_then_runs_alone(tmp_path):
     _check_alone(lambda lines: _said_after_a_reset(flash, lines))
 
 
+def _refuse():
+    raise ConnectError("cannot open it")
+
+
 def test_page_says_that_the_board_is_gone_and_back(session):
     with browser.opened() as chromium, _bridge(session) as bridge:
         page = Driven(chromium, bridge)
         page.until(lambda: page.page.is_visible("#teach-live"))
         _teach_in(page, 1)
+        reopen, is_plugged = session._reopen, []
+        session._reopen = lambda: reopen() if is_plugged else _refuse()
         session.board.process.kill()
         session.board.process.wait()
         page.until(lambda: "3 windows are kept here" in page.text("teach-word"))
+        is_plugged.append(True)
         page.until(lambda: "knows all 3 windows" in page.text("teach-word"))
         second = Driven(chromium, bridge)
         second.until(lambda: second.page.is_visible("#teach-live"))

@@ -66,6 +66,9 @@ def made(tmp_path_factory):
             target = copy / "out" / "native" / arch / path.name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
+    page = built("playground", "site")
+    if page.is_dir():
+        shutil.copytree(page, copy / "out" / "playground" / "site")
     build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, copy)
     pythons.run(folder, *build)
     if any(built("firmware").glob("*/firmware.elf")):
@@ -173,6 +176,19 @@ def test_installed_command_knows_all_boards_and_their_costs(installed):
     assert "power.voltage_v = 3.0" in installed("acclimate", "boards", "nano33ble")
     code = "from acclimate_host.poet.inputs import cost_table; print(cost_table('m4').name)"
     assert installed("python", "-c", code) == "m4\n"
+
+
+@pytest.mark.skipif(not built("playground", "site").is_dir(), reason="the page was not built")
+def test_installed_package_has_the_page_and_what_teaches(installed):
+    code = (
+        "from acclimate_host.page import files; print(files.folder())\n"
+        "from acclimate_host.teach import session; print(session.SENSORS)"
+    )
+    folder, sensors = installed("python", "-c", code).splitlines()
+    assert Path(folder).is_relative_to(installed.folder / "venv")
+    names = sorted(path.name for path in built("playground", "site").iterdir())
+    assert sorted(path.name for path in Path(folder).iterdir()) == names
+    assert "mpu6050" in sensors
 
 
 @pytest.mark.parametrize("words", [("--method", "dtr"), ("--formulation", "paper")])

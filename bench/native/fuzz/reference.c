@@ -139,7 +139,7 @@ static int even(interval *v) {
 }
 
 typedef struct {
-    chance sets[8][16], kind[3][2], same[3], back, sign, low[16], high[12], length[3][11];
+    chance sets[8][8], larger[8], kind[3][2], same[3], back, sign, low[16], high[12], length[3][11];
     chance top[4][16], bottom[4][16];
 } chances;
 
@@ -165,7 +165,7 @@ static int difference(interval *v, chances *all, int *near) {
     if (bit(v, c)) {
         negative = bit(v, c + 1);
         size = 1;
-        while (size < 15 && bit(v, c + 1 + size)) {
+        while (size < 15 && bit(v, size < 7 ? c + 1 + size : &all->larger[size - 7])) {
             size++;
         }
         if (size == 15) {

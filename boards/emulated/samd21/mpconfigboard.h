@@ -9,3 +9,8 @@
 // Real SAMD21 firmware has no hashlib and no cryptolib.
 #define MICROPY_PY_HASHLIB (0)
 #define MICROPY_PY_CRYPTOLIB (0)
+
+// No display hangs on these boards; the room is for the frozen package.
+#define MICROPY_PY_FRAMEBUF (0)
+// Nothing here uses the error and gamma functions, which take 5 KB of the flash.
+#define MICROPY_PY_MATH_SPECIAL_FUNCTIONS (0)

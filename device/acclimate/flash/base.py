@@ -130,7 +130,7 @@ class Flash:
                 _failed(at, error)
             self._erase_again(at)
         if not self.is_blank(at, self.erase_bytes):
-            raise FlashError("flash: page %d is not blank after its erase" % at)
+            raise FlashError("flash: page %d is not blank after erase" % at)
 
     def _erase_again(self, at):
         try:
@@ -189,7 +189,7 @@ class BlockFlash(Flash):
         try:
             count, block = device.ioctl(4, 0), device.ioctl(5, 0)
         except OSError as error:
-            raise FlashError("flash: the device tells no size: %s" % error) from None
+            raise FlashError("flash: the device has no size: %s" % error) from None
         blocks = blocks or count - first
         if first < 0 or first + blocks > count:
             raise ValueError("blocks %d to %d: the device has %d" % (first, first + blocks, count))

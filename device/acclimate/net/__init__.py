@@ -5,7 +5,7 @@ from acclimate import _face
 
 _NAMES = {
     "Net": "acclimate.net.network",
-    "NetError": "acclimate.net.network",
+    "NetError": "acclimate.net.layer",
     "bytes_needed": "acclimate.net.network",
     "FloatNet": "acclimate.net.float32",
     "report": "acclimate.net.diagnosis",

@@ -11,7 +11,8 @@ It needs the native module; there is no other interpreter for float32.
 import struct
 
 from acclimate import _native
-from acclimate.net.network import Net, NetError
+from acclimate.net.layer import NetError
+from acclimate.net.network import Net
 
 try:
     from micropython import const
@@ -44,7 +45,7 @@ class FloatNet(Net):
     def _load_rare(self):
         found = _native.load("net_f32_rare")
         if found is None:
-            raise NetError("float32: _net_f32_rare is not installed: install again --with float32")
+            raise NetError("float32: _net_f32_rare is not installed: install again")
         return found
 
     def _put_rate(self, rate, exponent=0):
@@ -85,7 +86,10 @@ class FloatNet(Net):
 
         :raises NetError: where values or bytes are not as many as inputs, or are not finite
         """
-        self._check_count(values, out, 4)
+        n = self.input_bytes
+        if 4 * len(values) != n or len(out) != n:
+            got = n // 4, n, len(values), len(out)
+            raise NetError("values: expected %d into %d bytes, got %d into %d" % got)
         for i, value in enumerate(values):
             if not -3.5e38 < value < 3.5e38:
                 raise NetError("values: number %d is %s; expected a finite one" % (i, value))

@@ -59,14 +59,6 @@ def requantize(x, m, shift):
     return x
 
 
-def even(x, s):
-    """x / 2**s to the nearest, halves to even."""
-    if s == 0:
-        return x
-    down, rest, half = x >> s, x & (1 << s) - 1, 1 << (s - 1)
-    return down + (rest > half or (rest == half and down & 1 == 1))
-
-
 class Run:
     """One call of `run`: the program, its operands, and what instructions share."""
 

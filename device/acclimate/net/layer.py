@@ -23,6 +23,10 @@ _L_REQUANT = const(28)
 # program: end
 
 
+class NetError(ValueError):
+    """A program, weights or a training step is refused; the text says why."""
+
+
 def number(data, at, size=4):
     """Return the number of `size` bytes, low first."""
     value = 0
@@ -62,6 +66,14 @@ def put_number(data, at, value, size=4):
 
 def clamp(x, low, high):
     return low if x < low else high if x > high else x
+
+
+def even(x, s):
+    """x / 2**s to the nearest, halves to even."""
+    if s == 0:
+        return x
+    down, rest, half = x >> s, x & (1 << s) - 1, 1 << (s - 1)
+    return down + (rest > half or (rest == half and down & 1 == 1))
 
 
 class Layer:

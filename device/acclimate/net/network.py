@@ -17,6 +17,7 @@ allocated by `predict` and `train_step`.
 from array import array
 
 from acclimate import _native
+from acclimate.net.layer import NetError
 from acclimate.net.layer import number as _number
 from acclimate.net.layer import operand as _operand
 from acclimate.net.layer import signed as _signed
@@ -89,10 +90,6 @@ _PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(
 _ALL = const(1 << 29)
 
 
-class NetError(ValueError):
-    """A program, weights or a training step is refused; the text says why."""
-
-
 def bytes_needed(program):
     """Return the bytes of the arena that a program needs.
 
@@ -162,7 +159,9 @@ class Net:
     # Where a program compiled with --input-in-arena reads: a view that the camera fills, and that
     # a pass writes over. None: the caller's own buffer.
     input = None
-    _dtype = 0
+    # In the class, so that an instance has few attributes: its table is heap.
+    _target = _schedule = None
+    _group, _steps, _dtype = 1, 0, 0
     bytes_needed = staticmethod(bytes_needed)
 
     def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
@@ -180,7 +179,7 @@ class Net:
         self._par, self._views = array("i", [0] * 9), {}
         self._until = _number(program, _P_FORWARD, 2)
         self._end = self._until + _number(program, _P_TRAINING, 2)
-        self._native = self._trainer = self._target = None
+        self._native = self._trainer = None
         needs = program[_P_NEEDS]
         self._load(self._end > self._until, needs & _NEEDS_ALL)
         if needs & _NEEDS_RARE:
@@ -192,8 +191,6 @@ class Net:
         self.input = self._arena[at - 1 : at - 1 + self.input_bytes] if at else None
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
-        self._kept_bytes = _number(program, _P_KEPT_BYTES)
-        self._group = 1
         if program[_P_DTYPE] != self._dtype:
             raise NetError("program: float32 runs in acclimate.net.float32.FloatNet, int8 in Net")
         status = self._native.run(program, self._arena, b"", self._par)
@@ -248,9 +245,11 @@ class Net:
         The learning rate is to be set again, unless the weights bring it: `save`.
         """
         arena, program, at = self._arena, self._program, self._state
-        for i in range(at, at + self._kept_bytes):
+        for i in range(at, at + _number(program, _P_KEPT_BYTES)):
             arena[i] = 0
-        self._schedule, self._steps, self._is_ready = None, 0, False
+        self._is_ready = False
+        if self._schedule is not None or self._steps:
+            self._schedule, self._steps = None, 0
         self._put(_S_SEED, seed or 1)
         self._put(_S_MOMENTUM, 230)
         self._put(_S_MOVE, 1)
@@ -287,7 +286,7 @@ class Net:
         """
         until = self._weights_at + self.weights_bytes
         if optimizer:
-            until = self._state + self._kept_bytes
+            until = self._state + _number(self._program, _P_KEPT_BYTES)
         return self._arena[self._weights_at : until]
 
     def save(self, store, optimizer=False):
@@ -329,9 +328,12 @@ class Net:
         """
         if self._trainer is None and self._end > self._until:
             self._load_trainer()  # here, so that no step has to
-        self._schedule = rate if callable(rate) else None
-        if self._schedule is None:
+        if callable(rate):
+            self._schedule = rate
+        else:
             self._put_rate(rate, exponent)
+            if self._schedule is not None:
+                self._schedule = None
         self._is_ready = True
 
     def _put_rate(self, rate, exponent=0):
@@ -347,7 +349,7 @@ class Net:
         if not 0 <= momentum <= 1:
             raise NetError("momentum: expected 0 to 1, got %s" % momentum)
         if not _OPT_MOMENTUM16 <= self._program[_P_OPTIMIZER] <= _OPT_MOMENTUM8:
-            raise NetError("momentum: compile the program with --optimizer momentum16")
+            raise NetError("momentum: compile with --optimizer momentum16")
         self._put(_S_MOMENTUM, int(256 * momentum + 0.5))
 
     def set_group(self, steps):
@@ -358,9 +360,9 @@ class Net:
         :raises NetError: for a program that was not compiled with --optimizer accumulate
         """
         if self._program[_P_OPTIMIZER] != _OPT_ACCUMULATE:
-            raise NetError("group: compile the program with --optimizer accumulate")
+            raise NetError("group: compile with --optimizer accumulate")
         if not isinstance(steps, int) or steps < 1:
-            raise NetError("group: expected a whole number of steps from 1 on, got %s" % steps)
+            raise NetError("group: expected 1 step or more, got %s" % steps)
         self._group, self._steps = steps, 0
 
     # ---- running ---------------------------------------------------------------------------
@@ -484,11 +486,11 @@ class Net:
             raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
         self._begin(x, label, self._end, 1)
         if not self._is_ready:
-            raise NetError("rate: not set: call set_rate first, for example with 0.02")
-        if self._schedule is not None:
-            self._put_rate(self._schedule(self._steps // self._group))
-        self._steps += 1
-        if self._group > 1:
+            raise NetError("rate: not set: call set_rate first")
+        if self._schedule is not None or self._group > 1:
+            if self._schedule is not None:
+                self._put_rate(self._schedule(self._steps // self._group))
+            self._steps += 1
             self._put(_S_MOVE, self._steps % self._group == 0)
 
     def _begin(self, x, label, until, training):
@@ -538,7 +540,10 @@ class Net:
 
         :raises NetError: where values or bytes are not as many as inputs, or are not finite
         """
-        self._check_count(values, out, 1)
+        n = self.input_bytes
+        if len(values) != n or len(out) != n:
+            got = n, n, len(values), len(out)
+            raise NetError("values: expected %d into %d bytes, got %d into %d" % got)
         scale, zero = self._scale(_P_INPUT_SCALE), _signed(self._program[_P_INPUT_ZERO])
         for i, value in enumerate(values):
             q = value / scale
@@ -547,14 +552,6 @@ class Net:
             q = (int(q + 0.5) if q >= 0 else -int(0.5 - q)) + zero
             out[i] = max(-128, min(127, q)) & 255
         return out
-
-    def _check_count(self, values, out, size):
-        count = self.input_bytes // size
-        if len(values) != count or len(out) != self.input_bytes:
-            raise NetError(
-                "values: expected %d into %d bytes, got %d into %d"
-                % (count, self.input_bytes, len(values), len(out))
-            )
 
     def _scale(self, at):
         from struct import unpack

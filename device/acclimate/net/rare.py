@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rarer instructions of `interpreter`: as the native module `_net_rare`, byte for byte."""
 
-from acclimate.net.interpreter import even
-from acclimate.net.layer import clamp, number, number_signed, put_number, signed
+from acclimate.net.layer import clamp, even, number, number_signed, put_number, signed
 from acclimate.net.training import bounded, random_step
 
 try:

@@ -17,8 +17,7 @@ for what it knows:
 import struct
 from math import exp, log
 
-from acclimate.net.layer import number, operand, put_number, signed
-from acclimate.net.network import NetError
+from acclimate.net.layer import NetError, number, operand, put_number, signed
 
 try:
     from micropython import const

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Loss, backward pass and updates of `interpreter`: sections 4 to 7 of docs/numerics.md."""
 
-from acclimate.net.interpreter import even
-from acclimate.net.layer import Layer, clamp, number, number_signed, put_number, signed
+from acclimate.net.layer import Layer, clamp, even, number, number_signed, put_number, signed
 
 try:
     from micropython import const

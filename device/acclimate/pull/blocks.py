@@ -14,7 +14,7 @@ packets are drawn in docs/serving.md. RAM: window x block bytes.
 
 from acclimate import _crc as crc
 from acclimate.store import CapsuleError, StoreError
-from acclimate.store.capsule import number
+from acclimate.store.capsule import Head
 
 try:
     from micropython import const
@@ -25,7 +25,7 @@ except ImportError:
 
 
 # layout: begin
-_H_TOTAL = const(8)
+_HEAD_MAX = const(144)
 # layout: end
 
 OFFER = const(1)
@@ -44,7 +44,6 @@ _OFFER_BYTES = const(13)
 _DATA_BYTES = const(9)  # type, session, number, CRC-32
 _LEAST = const(8)
 _STATUS_HEAD = const(6)  # type, session, state, first block
-_FIRST = const(128)  # bytes that hold a header with its section table
 
 
 class Receiver:
@@ -67,7 +66,7 @@ class Receiver:
         self.session = -1
         self._blocks = bytearray(window * block_bytes)
         self._have = bytearray(window)  # 1 for a block that waits
-        self._first = bytearray(_FIRST)
+        self._first = bytearray(_HEAD_MAX)
         self._crc = bytearray(_CRC)
 
     def take(self, packet, n):
@@ -141,7 +140,7 @@ class Receiver:
             self._have[i] = 0
         if not 8 <= block <= self.block_max:
             return self._refuse("block")
-        if not _FIRST // 2 < size or not self._count < 65536:
+        if not _HEAD_MAX // 2 < size or not self._count < 65536:
             return self._refuse("size")
         return self.status()
 
@@ -196,7 +195,7 @@ class Receiver:
             self._fill += 1
             i += 1
             self._at = at + i
-            if self._fill == min(_FIRST, self.size):
+            if self._fill == min(_HEAD_MAX, self.size):
                 self._begin()
         i = max(i, self._at - at)
         if i < n:
@@ -219,12 +218,17 @@ class Receiver:
             self._updater.feed(first, n)
             return
         # Told before the store erases anything; the store names what is no capsule at all.
-        if bytes(first[:4]) == b"ACAP" and number(first, _H_TOTAL) != self.size:
+        head = Head()
+        for i in range(n):
+            head.bytes[i] = first[i]
+        head.parse(n)
+        if head.total != self.size:
             raise CapsuleError("truncated", "a file of %d bytes" % self.size)
+        head = None
         start = self.store.stage(first, n, self.any_version)
         self._is_staged = True
-        if start == 0:
-            self.store.write(first, n)
+        if start < n:
+            self.store.write(memoryview(first)[start:n], n - start)
         self._at = max(start, self._at) if start else self._at
 
     def _finish(self):

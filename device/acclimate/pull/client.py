@@ -32,6 +32,7 @@ class Client:
     :param wait_s: pause before the second connection; it doubles each time.
     :param limit_s: how long a whole pull may take, pauses included.
     :param context: an SSLContext for https, where certificates are to be checked.
+    :param allow_http: follow a redirect from https to http.
     :param spread_s: a pull first waits a part of this that depends on the device's number, so
         that devices that start together do not ask together.
     :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
@@ -50,6 +51,7 @@ class Client:
         limit_s=3600,
         context=None,
         buffer_bytes=512,
+        allow_http=False,
         spread_s=0,
     ):
         model = store.wanted.model if model is None else model
@@ -64,6 +66,7 @@ class Client:
         self._attempts = attempts
         self._limit_s = limit_s
         self._context = context
+        self._allow_http = allow_http
         self._buffer_bytes = buffer_bytes
         # Bits of the number's product, as 1/1024 of the time.
         self._first_s = spread_s * ((device * 40503 >> 3) & 1023) / 1024
@@ -79,7 +82,8 @@ class Client:
         """
         import time
 
-        time.sleep(self._first_s)
+        if self._first_s:
+            time.sleep(self._first_s)
         pull = self._start(any_version)
         request = pull.request()
         while request:
@@ -96,7 +100,8 @@ class Client:
         """As ``pull``, but other tasks of asyncio go on meanwhile."""
         import asyncio
 
-        await asyncio.sleep(self._first_s)
+        if self._first_s:
+            await asyncio.sleep(self._first_s)
         pull = self._start(any_version)
         request = pull.request()
         while request:
@@ -116,7 +121,15 @@ class Client:
             raise StoreError("a model is on trial: confirm it or roll it back first")
         self._fill_buffer()
         self._start_s = sockets.seconds()
-        return Pull(self.store, self.url, self.etag, self.device, any_version, self._attempts)
+        return Pull(
+            self.store,
+            self.url,
+            self.etag,
+            self.device,
+            any_version,
+            self._attempts,
+            allow_http=self._allow_http,
+        )
 
     def _pause_s(self, pull, error):
         """Return how long to wait; devices that lost a server together do not come together."""

@@ -11,7 +11,21 @@ from acclimate.pull.http import HttpError
 from acclimate.pull.manifest import Manifest, in_rollout
 from acclimate.store import CapsuleError
 
-_HEAD = 128  # bytes of a capsule that hold its header, or all of it
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+# layout: begin
+_H_SIGNATURE = const(52)
+_H_BYTES = const(116)
+_HEAD_MAX = const(144)
+_TAG_BYTES = const(32)
+# layout: end
+_MORE_MAX = 512  # bytes of a list of keys; a tag has 32
 _REDIRECTS = 4
 _SKIP_MAX = 4096  # bytes that cost less to read again than a new connection
 
@@ -28,12 +42,22 @@ class Pull:
 
     :param attempts: connections that may break one after the other without a byte gained.
     :param whole_only: take no updates, which need 1.4 KB more of RAM.
+    :param allow_http: follow a redirect from https to http.
     """
 
     def __init__(
-        self, store, url, etag="", device=0, any_version=False, attempts=5, whole_only=False
+        self,
+        store,
+        url,
+        etag="",
+        device=0,
+        any_version=False,
+        attempts=5,
+        whole_only=False,
+        allow_http=False,
     ):
         self.store = store
+        store.checker.vouch = None
         self.etag = etag
         self.reason = ""  # why there is nothing to take
         self.is_ready = False  # a verified model is there
@@ -42,6 +66,8 @@ class Pull:
         self._device = device
         self._any_version = any_version
         self._whole_only = whole_only
+        self._allow_http = allow_http
+        self._refusal = None  # of a manifest for which a tag or a list of keys is asked for
         self._most = self._attempts = attempts
         self._base = url.rsplit("/models/", 1)[0]
         self._url = self._first = url
@@ -87,7 +113,13 @@ class Pull:
             self._whole_instead(error)
 
     def _whole_instead(self, error):
-        """After an update that failed ask for the manifest again, and for the whole capsule."""
+        """After an update that failed ask for the manifest again, and for the whole capsule.
+
+        A capsule of a key that is not known asks for the newest list of keys first.
+        """
+        if not self._refusal and hasattr(self.store.wanted.key, "check"):
+            self._ask_more(error)
+            return True
         if not isinstance(self._part, _Update):
             raise error
         self._part = None
@@ -131,16 +163,22 @@ class Pull:
                 raise HttpError("redirect %d: no place to go" % self._redirects)
             self._url = http.join(self._url, reply.location)
             try:
-                http.split(self._url)
+                tls = http.split(self._url)[0]
             except ValueError as error:  # the server's word, not the caller's
                 raise Refused("redirect: %s" % error) from None
+            if not tls and not self._allow_http and self._first.startswith("https:"):
+                raise Refused("redirect: from https to http")
         elif reply.status == 304 and not self._part:
             self._nothing("unchanged")
         elif reply.status >= 500 or reply.status == 429:
             self.wait_s = reply.wait_s
             raise HttpError("server answers %d" % reply.status)
+        elif reply.status not in (200, 206) and self._refusal and isinstance(self._part, _More):
+            raise self._refusal
         elif reply.status not in (200, 206):
             raise Refused("server answers %d for %s" % (reply.status, self._url[-60:]))
+        elif isinstance(self._part, _More):
+            self._take_more(self._part.data, reply.etag)
         elif self._part:
             self._part.finish()
             if not self.manifest.names(self.store.incoming.bytes):
@@ -159,7 +197,12 @@ class Pull:
     def _decide(self, etag):
         """The manifest is here: is there something to take, and in which file?"""
         store, manifest = self.store, self.manifest
-        manifest.check(store.wanted, store.checker.hasher)
+        try:
+            cohort = self._first[self._first.rfind("/") + 1 : -4]
+            manifest.check(store, cohort.encode())
+        except CapsuleError as error:
+            return self._ask_more(error)
+        manifest.keep_sequence(store)
         self.etag = etag
         self._redirects = 0
         if manifest.version <= store.journal.floor and not self._any_version:
@@ -187,11 +230,57 @@ class Pull:
         manifest.shrink()
         return None
 
+    def _ask_more(self, error):
+        """Ask for the newest list of keys, or for the tag that is for this device alone."""
+        key = self.store.wanted.key
+        if self._refusal or error.reason not in ("authenticity", "epoch"):
+            raise error
+        if hasattr(key, "check"):
+            self._url = self._base + "/keys/" + key.name()
+        elif key is not None and self._device:
+            self._url = self._first[:-4] + "/%d.tag" % self._device
+        else:
+            raise error
+        self._refusal = error
+        self._part = _More()
+
+    def _take_more(self, data, etag):
+        store, self._part = self.store, None
+        if hasattr(store.wanted.key, "check"):
+            if store.wanted.key.take(store, data):
+                self._refusal = None  # of a new root there may be a newer list
+            self._url, self.manifest = self._first, Manifest()
+            return
+        if len(data) != 32:
+            raise self._refusal
+        self.manifest.tag(data)
+        self._decide(etag)
+
     def _is_here(self):
         """Whether the capsule that waits in the other slot is the one of the manifest."""
-        head = bytearray(_HEAD)
+        head = bytearray(_HEAD_MAX)
         self.store.flash.readinto(self.store.slots.start(self.store.journal.slot), head)
         return self.manifest.names(head)
+
+
+class _More:
+    """A short file beside the manifest."""
+
+    have = 0
+
+    def begin(self, reply):
+        self.data = bytearray()
+
+    def body(self, view, n):
+        if len(self.data) + n > _MORE_MAX:
+            raise CapsuleError("oversized", "more than %d bytes" % _MORE_MAX)
+        self.data += view[:n]
+
+    def wants_jump(self):
+        return False
+
+    def gained(self):
+        return False
 
 
 class _Object:
@@ -234,6 +323,16 @@ class _Object:
                 part = self.take(view[at:] if at else view, n - at)
             at += part
 
+    def vouch(self, head):
+        """Tag a capsule's header for the store, where a tag of this device alone is there."""
+        if self.manifest.is_tagged and self.manifest.names(head):
+            out = bytearray(_TAG_BYTES)
+            for i in range(_TAG_BYTES):
+                head[_H_SIGNATURE + i] = 0
+            hasher, key = self.store.checker.hasher, self.store.wanted.key
+            hasher.hmac(key, head, _H_SIGNATURE + _TAG_BYTES, out)
+            head[_H_SIGNATURE + _TAG_BYTES : _H_BYTES] = out
+
     def wants_jump(self):
         return False
 
@@ -253,7 +352,7 @@ class _Whole(_Object):
 
     def __init__(self, store, manifest, size, any_version):
         super().__init__(store, manifest, size, any_version)
-        self._head = bytearray(min(_HEAD, size))
+        self._head = bytearray(min(_HEAD_MAX, size))
         self._jump = False
 
     def take(self, view, n):
@@ -275,6 +374,7 @@ class _Whole(_Object):
         head = self._head
         if not self.manifest.names(head):
             raise CapsuleError("integrity", "it is not the capsule of the manifest")
+        self.vouch(head)
         start = self.store.stage(head, len(head), self.any_version)
         if start < len(head):
             self.store.write(memoryview(head)[start:], len(head) - start)
@@ -299,6 +399,7 @@ class _Update(_Object):
         from acclimate.store import Updater
 
         self._updater = Updater(store, any_version)
+        store.checker.vouch = self.vouch
 
     def take(self, view, n):
         self.have += n
@@ -306,4 +407,5 @@ class _Update(_Object):
         return n
 
     def close(self):
+        self.store.checker.vouch = None
         self._updater.finish()

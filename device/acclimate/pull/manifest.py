@@ -18,20 +18,27 @@ except ImportError:
 _M_FORMAT = const(4)
 _M_COUNT = const(5)
 _M_PERCENT = const(6)
+_M_ZERO = const(7)
 _M_MODEL = const(8)
 _M_VERSION = const(12)
-_M_TOTAL = const(16)
-_M_DIGEST = const(20)
-_M_BYTES = const(52)
-_M_MAX = const(372)
+_M_EPOCH = const(16)
+_M_EXPIRES = const(18)
+_M_SEQUENCE = const(20)
+_M_TOTAL = const(24)
+_M_COHORT = const(28)
+_M_DIGEST = const(36)
+_M_BYTES = const(68)
+_M_MAX = const(420)
 _E_BASE = const(0)
 _E_SIZE = const(16)
 _E_NAME = const(20)
 _E_BYTES = const(36)
-_TAG_BYTES = const(32)
+_SIGNATURE_BYTES = const(64)
 _ENTRIES_MAX = const(8)
-_H_DIGEST = const(32)
-_FORMAT = const(1)
+_H_DIGEST = const(20)
+_HEADER_FORMAT = const(2)
+_ROLE_ROLLOUT = const(2)
+_FLOOR_MANIFEST = const(8)
 # layout: end
 
 
@@ -51,11 +58,12 @@ def in_rollout(device, version, percent):
 
 
 class Manifest:
-    """A manifest in a buffer of its own (372 bytes); ``have`` of them came so far."""
+    """A manifest in a buffer of its own (420 bytes); ``have`` of them came so far."""
 
     def __init__(self):
         self.bytes = bytearray(_M_MAX)
         self.have = 0
+        self.is_tagged = False  # with a tag for this device alone
 
     def add(self, view, n):
         """Take n more bytes."""
@@ -69,30 +77,64 @@ class Manifest:
         """Give back the RAM of the entries, once one was chosen."""
         self.bytes = self.bytes[:_M_BYTES]
 
-    def check(self, wanted, hasher):
-        """Raise CapsuleError unless it is whole, signed with the device's key, for its model."""
-        b, count = self.bytes, self.bytes[_M_COUNT]
+    def check(self, store, cohort):
+        """Raise CapsuleError unless it is whole, signed, for this model and cohort, and not old.
+
+        :param cohort: bytes, its name.
+        """
+        b, count, wanted = self.bytes, self.bytes[_M_COUNT], store.wanted
         if self.have < _M_BYTES or b[0] != 65 or b[1] != 77 or b[2] != 65 or b[3] != 78:
             raise CapsuleError("magic", "the manifest does not begin with AMAN")
-        if b[_M_FORMAT] != _FORMAT:
-            text = "manifest of format %d, this device reads %d" % (b[_M_FORMAT], _FORMAT)
+        if b[_M_FORMAT] != _HEADER_FORMAT or b[_M_ZERO] or b[_M_PERCENT] > 100:
+            text = "manifest of format %d, this device reads %d" % (b[_M_FORMAT], _HEADER_FORMAT)
             raise CapsuleError("format", text)
         if not 1 <= count <= _ENTRIES_MAX:
             raise CapsuleError("table", "manifest of %d entries, of 1 to 8" % count)
-        signed = _M_BYTES + count * _E_BYTES
-        if self.have != signed + _TAG_BYTES:
-            text = "manifest of %d bytes, not %d" % (self.have, signed + _TAG_BYTES)
+        signed = self.signed_bytes
+        if self.have != signed + _SIGNATURE_BYTES:
+            text = "manifest of %d bytes, not %d" % (self.have, signed + _SIGNATURE_BYTES)
             raise CapsuleError("truncated", text)
-        if wanted.key is not None:
-            out = bytearray(32)
-            hasher.hmac(wanted.key, b, signed, out)
-            if not same_digest(b, signed, out, 32):
-                raise CapsuleError("authenticity", "the manifest was not signed with the key")
-        if min(number(b, _M_MODEL), number(b, _M_TOTAL), self.version) < 0:
+        store.checker.signed(b, signed, wanted, _ROLE_ROLLOUT)
+        model = number(b, _M_MODEL)
+        if min(model, self.total, self.version, self.sequence) < 0:
             raise CapsuleError("format", "a number is above 2**30 - 1")
-        if wanted.model and number(b, _M_MODEL) != wanted.model:
-            text = "manifest for id %d, not %d" % (number(b, _M_MODEL), wanted.model)
-            raise CapsuleError("model", text)
+        if wanted.model and model != wanted.model:
+            raise CapsuleError("model", "manifest for id %d, not %d" % (model, wanted.model))
+        hasher, out = store.checker.hasher, bytearray(32)
+        hasher.reset()
+        hasher.update(cohort, len(cohort))
+        hasher.into(out)
+        if not same_digest(b, _M_COHORT, out, 8):
+            raise CapsuleError("cohort", "the manifest is for another cohort")
+        store.check_epoch(_half(b, _M_EPOCH))
+        if self.sequence < store.journal.manifest:
+            text = "manifest %d is older than %d" % (self.sequence, store.journal.manifest)
+            raise CapsuleError("version", text)
+        last = _half(b, _M_EXPIRES)
+        if last and store.day is not None and store.day() > last:
+            raise CapsuleError("expired", "the manifest counts until day %d since 1970" % last)
+
+    def keep_sequence(self, store):
+        """Let no manifest before this one count from now on."""
+        sequence, j = self.sequence, store.journal
+        if sequence > j.manifest and not store.trouble:
+            j.keep(_FLOOR_MANIFEST, sequence & 0xFFFF, sequence >> 16)
+
+    def tag(self, data):
+        """Put the tag that was made for this device alone where the signature is."""
+        at = self.signed_bytes
+        self.is_tagged = True
+        for i in range(32):
+            self.bytes[at + i] = 0
+            self.bytes[at + 32 + i] = data[i]
+
+    @property
+    def signed_bytes(self):
+        return _M_BYTES + self.bytes[_M_COUNT] * _E_BYTES
+
+    @property
+    def sequence(self):
+        return number(self.bytes, _M_SEQUENCE)
 
     @property
     def version(self):
@@ -133,3 +175,7 @@ class Manifest:
         if best is None:
             raise CapsuleError("base", "the repository has no file for the model in use")
         return best
+
+
+def _half(buffer, at):
+    return buffer[at] | buffer[at + 1] << 8

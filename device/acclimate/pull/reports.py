@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tell the server which model this device uses: one signed record of 112 bytes.
+"""Tell the server which model this device uses: one signed record of 128 bytes.
 
     data = record(store, device=17, count=time.time(), outcome=TAKEN)
     send("http://models.example:8000", data)
@@ -7,6 +7,8 @@
 ``acclimate serve`` keeps the latest report of each device, and ``acclimate fleet`` shows them. A
 static web server answers 404 or 405, which does no harm: ``send`` is then False.
 """
+
+import gc
 
 from acclimate.pull import http, sockets
 from acclimate.store import CapsuleError
@@ -33,10 +35,16 @@ _T_SLOT_BYTES = const(28)
 _T_COUNT = const(32)
 _T_REASON = const(36)
 _T_DIGEST = const(48)
-_T_TAG = const(80)
-_T_BYTES = const(112)
-_H_DIGEST = const(32)
-_FORMAT = const(1)
+_T_VERDICT = const(80)
+_T_RESETS = const(81)
+_T_SCORE = const(82)
+_T_HEAP = const(84)
+_T_ERASES_LEFT = const(88)
+_T_BATTERY = const(92)
+_T_TAG = const(96)
+_T_BYTES = const(128)
+_H_DIGEST = const(20)
+_REPORT_FORMAT = const(2)
 # layout: end
 
 NONE = 0
@@ -53,15 +61,17 @@ def outcome_of(error):
     return FAILED, type(error).__name__
 
 
-def make_report(store, device=0, count=0, outcome=NONE, reason=""):
+def make_report(store, device=0, count=0, outcome=NONE, reason="", resets=None, battery_mv=0):
     """Return the report of a Store as a bytearray.
 
     :param count: rises with each report, so that an old one cannot pass for a new one; a clock
         in seconds will do. :param outcome: of the latest pull, and the reason for it.
+    :param resets: that the program counted since the model is in use, to 255; None: the boots of
+        a trial. :param battery_mv: to 65535; 0: not known.
     """
     out = bytearray(_T_BYTES)
     out[0:4] = b"AREP"
-    out[_T_FORMAT] = _FORMAT
+    out[_T_FORMAT] = _REPORT_FORMAT
     out[_T_STATE] = store.journal.state
     out[_T_OUTCOME] = outcome
     has = store.active is not None
@@ -78,12 +88,32 @@ def make_report(store, device=0, count=0, outcome=NONE, reason=""):
     word = reason.encode()[: _T_DIGEST - _T_REASON]
     out[_T_REASON : _T_REASON + len(word)] = word
     if has:
-        out[_T_DIGEST:_T_TAG] = store.head.bytes[_H_DIGEST : _H_DIGEST + 32]
-    if store.wanted.key is not None:
+        out[_T_DIGEST:_T_VERDICT] = store.head.bytes[_H_DIGEST : _H_DIGEST + 32]
+    _health(out, store, resets, battery_mv)
+    key = getattr(store.wanted.key, "report", store.wanted.key)
+    if key is not None:
         tag = bytearray(32)
-        store.checker.hasher.hmac(store.wanted.key, out, _T_TAG, tag)
+        store.checker.hasher.hmac(key, out, _T_TAG, tag)
         out[_T_TAG:] = tag
     return out
+
+
+def _health(out, store, resets, battery_mv):
+    journal = store.journal
+    if resets is None:
+        # The first boot of a trial is no reset.
+        resets = max(0, journal.boots - 1) if store.state == "trial" else 0
+    if not 0 <= resets <= 255 or not 0 <= battery_mv <= 65535:
+        raise ValueError("report: %s resets, %s mV: to 255, to 65535" % (resets, battery_mv))
+    kept = journal.verdict
+    score = (kept & 16383) << 2 if kept >> 14 else 0
+    left = store.budget_left()
+    out[_T_VERDICT] = kept >> 14
+    out[_T_RESETS] = resets
+    out[_T_SCORE], out[_T_SCORE + 1] = score & 255, score >> 8
+    out[_T_BATTERY], out[_T_BATTERY + 1] = battery_mv & 255, battery_mv >> 8
+    put_number(out, _T_HEAP, gc.mem_free() & 0x3FFFFFFF if hasattr(gc, "mem_free") else 0)
+    put_number(out, _T_ERASES_LEFT, 0x3FFFFFFF if left is None else left)
 
 
 class _Status:

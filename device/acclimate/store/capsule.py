@@ -2,8 +2,8 @@
 """The capsule: header, section table, and the checks that a capsule must pass.
 
 What is refused raises CapsuleError, whose ``reason`` is one of: truncated, oversized, magic,
-format, table, kind, model, board, device, arch, abi, version, base, integrity, authenticity,
-patch.
+format, table, kind, model, board, device, arch, abi, epoch, version, base, integrity,
+authenticity, patch; of a manifest also cohort and expired.
 """
 
 from acclimate import _digest as digest
@@ -21,22 +21,23 @@ _H_FORMAT = const(4)
 _H_KIND = const(5)
 _H_SECTIONS = const(6)
 _H_FLAGS = const(7)
-_H_TOTAL = const(8)
-_H_MODEL = const(12)
-_H_VERSION = const(16)
-_H_ARCH = const(20)
-_H_ABI = const(21)
-_H_TEMPERATURE = const(22)
-_H_BOARD = const(24)
-_H_DEVICE = const(28)
-_H_DIGEST = const(32)
-_H_TAG = const(64)
-_H_BYTES = const(96)
+_H_MODEL = const(8)
+_H_VERSION = const(12)
+_H_EPOCH = const(16)
+_H_TEMPERATURE = const(18)
+_H_DIGEST = const(20)
+_H_SIGNATURE = const(52)
+_H_BYTES = const(116)
 _S_BYTES = const(4)
-_SECTIONS_MAX = const(8)
-_HEAD_MAX = const(128)
-_FORMAT = const(1)
+_SECTIONS_MAX = const(7)
+_HEAD_MAX = const(144)
+_HEADER_FORMAT = const(2)
 _FLAG_LOCAL = const(1)
+_FIRST_BOUND = const(128)
+_BOUND_BOARD = const(128)
+_BOUND_DEVICE = const(129)
+_BOUND_CODE = const(130)
+_ROLE_RELEASE = const(1)
 # layout: end
 
 PROGRAM = 1
@@ -56,19 +57,42 @@ class CapsuleError(ValueError):
 class Wanted:
     """What this device takes; a number that is 0 is not compared.
 
-    :param bytes key: 16 to 64 bytes; without one only integrity is checked, not authenticity.
+    Without a key nothing is taken from outside, unless ``unsigned`` says so: then integrity alone
+    counts.
+
+    :param key: HMAC key (16 to 64 bytes), or the path of the file that `acclimate capsule key`
+        brought by cable: it fixes the algorithm, the key and the secret of this board.
+    :param bytes secret: of this board alone: authenticates what it saves; None: the HMAC key does.
     """
 
-    def __init__(self, model=0, kind=0, board=0, device=0, arch=0, abi=0, key=None):
-        if key is not None and not 16 <= len(key) <= 64:
-            raise ValueError("key of %d bytes: 16 to 64" % len(key))
+    def __init__(
+        self,
+        model=0,
+        kind=0,
+        board=0,
+        device=0,
+        arch=0,
+        abi=0,
+        key=None,
+        secret=None,
+        unsigned=False,
+    ):
+        self.secret = secret
+        if isinstance(key, str):
+            # Not by an import: boards have this file only with the extra `ed25519`.
+            found = __import__("acclimate._trust", None, None, ("trusted",))
+            key, self.secret = found.trusted(key)
+        elif key is not None:
+            if not 16 <= len(key) <= 64:
+                raise ValueError("key of %d bytes: 16 to 64" % len(key))
+            self.secret = secret or key
         self.model = model
         self.kind = kind
         self.board = board
         self.device = device
-        self.arch = arch
-        self.abi = abi
+        self.code = arch | abi << 8
         self.key = key
+        self.unsigned = unsigned
 
 
 def number(head, at):
@@ -98,25 +122,25 @@ class Head:
             raise CapsuleError("truncated", "%d bytes are no header" % n)
         if b[0] != 65 or b[1] != 67 or b[2] != 65 or b[3] != 80:
             raise CapsuleError("magic", "it does not begin with ACAP")
-        if b[_H_FORMAT] != _FORMAT:
-            raise CapsuleError("format", "%d, this device reads %d" % (b[_H_FORMAT], _FORMAT))
+        if b[_H_FORMAT] != _HEADER_FORMAT:
+            text = "%d, this device reads %d" % (b[_H_FORMAT], _HEADER_FORMAT)
+            raise CapsuleError("format", text)
         count = b[_H_SECTIONS]
         if not 1 <= count <= _SECTIONS_MAX:
             raise CapsuleError("table", "%d sections, of 1 to %d" % (count, _SECTIONS_MAX))
         size = _H_BYTES + count * _S_BYTES
         if n < size:
             raise CapsuleError("truncated", "%d bytes, the header has %d" % (n, size))
-        self.size = size
-        if self._end() != self.total:
-            self.size = 0
-            raise CapsuleError("table", "sections end at %d of %d" % (self._end(), self.total))
-        if min(self.version, number(b, _H_MODEL), number(b, _H_BOARD), number(b, _H_DEVICE)) < 0:
-            self.size = 0
+        for i in range(count):
+            if self.section_type(i) > _BOUND_CODE:
+                raise CapsuleError("table", "a bound that this device does not know")
+        if min(self.version, self.model) < 0:
             raise CapsuleError("format", "a number is above 2**30 - 1")
+        self.size = size
 
     @property
     def total(self):
-        return number(self.bytes, _H_TOTAL)
+        return self.section_at(self.bytes[_H_SECTIONS])
 
     @property
     def version(self):
@@ -152,7 +176,8 @@ class Head:
         """Return where a section starts, from the start of the capsule."""
         at = _H_BYTES + self.bytes[_H_SECTIONS] * _S_BYTES
         for i in range(index):
-            at = at + self.section_size(i) + 3 & ~3
+            if self.section_type(i) < _FIRST_BOUND:
+                at = at + self.section_size(i) + 3 & ~3
         return at
 
     def find(self, type):
@@ -184,7 +209,9 @@ class Head:
         return False
 
     def is_newer(self, other):
-        """Tell by version, then by the count of saves, whether this one came after the other."""
+        """Tell by epoch, version and count of saves whether this one came after the other."""
+        if epoch_of(self) != epoch_of(other):
+            return epoch_of(self) > epoch_of(other)
         if self.version != other.version:
             return self.version > other.version
         saves = self.bytes[_H_FLAGS] - other.bytes[_H_FLAGS] & 255
@@ -192,7 +219,6 @@ class Head:
 
     def fits(self, wanted, limit_bytes):
         """Raise CapsuleError unless the capsule is for this device and not too large."""
-        b = self.bytes
         if self.total > limit_bytes:
             text = "%d bytes, a slot has %d; send a new region layout" % (self.total, limit_bytes)
             raise CapsuleError("oversized", text)
@@ -200,25 +226,26 @@ class Head:
             raise CapsuleError("kind", "%d, this device takes %d" % (self.kind, wanted.kind))
         if wanted.model and self.model != wanted.model:
             raise CapsuleError("model", "id %d, not %d" % (self.model, wanted.model))
-        _same_or_any("board", number(b, _H_BOARD), wanted.board)
-        _same_or_any("device", number(b, _H_DEVICE), wanted.device)
-        _same_or_any("arch", b[_H_ARCH], wanted.arch)
-        _same_or_any("abi", b[_H_ABI], wanted.abi)
+        self._bound(_BOUND_BOARD, "board", wanted.board, -1)
+        self._bound(_BOUND_DEVICE, "device", wanted.device, -1)
+        self._bound(_BOUND_CODE, "arch", wanted.code, 255)
+        self._bound(_BOUND_CODE, "abi", wanted.code, 65280)
 
-    def _end(self):
-        return self.section_at(self.bytes[_H_SECTIONS] - 1) + self.section_size(
-            self.bytes[_H_SECTIONS] - 1
-        )
+    def _bound(self, type, reason, wanted, mask):
+        index = self.find(type)
+        value = self.section_size(index) & mask if index >= 0 else 0
+        wanted &= mask
+        if value and wanted and value != wanted:
+            raise CapsuleError(reason, "made for %d, this is %d" % (value, wanted))
+
+
+def epoch_of(head):
+    return head.bytes[_H_EPOCH] | head.bytes[_H_EPOCH + 1] << 8
 
 
 def _doubled(x):
     """Multiply by 2 in the field of 256 elements (x^8 + x^4 + x^3 + x^2 + 1)."""
     return x << 1 ^ (285 if x > 127 else 0)
-
-
-def _same_or_any(reason, value, wanted):
-    if value and wanted and value != wanted:
-        raise CapsuleError(reason, "made for %d, this is %d" % (value, wanted))
 
 
 class Checker:
@@ -230,13 +257,39 @@ class Checker:
         self.hasher = digest.Hasher()
         self._out = bytearray(32)
         self.short = bytearray(4)
+        self.vouch = None  # of a pull: tags the header of an update's target
 
-    def authentic(self, head, key):
-        """Raise unless the header's tag was made with the key; without a key, anything goes."""
-        if key is None:
+    def authentic(self, head, wanted):
+        """Raise unless a model in the flash is signed: a saved one by the board's own secret.
+
+        A board without a key runs what is there; it takes nothing from outside.
+        """
+        if wanted.key is None:
             return
-        self.hasher.hmac(key, head.bytes, _H_TAG, self._out)
-        if not digest.same_digest(head.bytes, _H_TAG, self._out, 32):
+        self.signed(head.bytes, _H_SIGNATURE, wanted, 0 if head.is_local else _ROLE_RELEASE)
+        if head.is_local and hasattr(wanted.key, "check"):
+            wanted.key.knows(head.bytes, _H_SIGNATURE)
+
+    def signed(self, data, n, wanted, role):
+        """Raise unless the 64 bytes after the first n of data are the signature of these n.
+
+        With an HMAC key: 32 zeros, then the tag of all before it. Role 0: the board's own tag.
+        """
+        key = wanted.key if role else wanted.secret
+        if key is None:
+            if wanted.unsigned:
+                return
+            raise CapsuleError("authenticity", "no key here: bring one by cable")
+        if hasattr(key, "check"):
+            key.check(data, n, role)
+            return
+        n += 32
+        self.hasher.hmac(key, data, n, self._out)
+        is_good = digest.same_digest(data, n, self._out, 32)
+        for i in range(n - 32, n):
+            if role and data[i]:
+                is_good = False
+        if not is_good:
             raise CapsuleError("authenticity", "it was not signed with this device's key")
 
     def intact(self, head, start):
@@ -304,13 +357,16 @@ class Checker:
         if not digest.same_digest(head.bytes, _H_DIGEST, self._out, 32):
             raise CapsuleError("integrity", "SHA-256 of the content is not that of the header")
 
-    def sign(self, head, key):
-        """Finish the digest; put it, and the tag made with the key, into the header."""
+    def sign(self, head, wanted, old=None):
+        """Finish the digest; put it, the origin and the tag of the secret, into the header.
+
+        :param old: the header of the model that was trained.
+        """
         self.hasher.into(self._out)
         for i in range(32):
             head.bytes[_H_DIGEST + i] = self._out[i]
-            self._out[i] = 0
-        if key is not None:
-            self.hasher.hmac(key, head.bytes, _H_TAG, self._out)
-        for i in range(32):
-            head.bytes[_H_TAG + i] = self._out[i]
+        if old is not None and hasattr(wanted.key, "check") and not old.is_local:
+            wanted.key.origin(old.bytes, head.bytes)
+        if wanted.secret is not None:
+            self.hasher.hmac(wanted.secret, head.bytes, _H_SIGNATURE + 32, self._out)
+            head.bytes[_H_SIGNATURE + 32 : _H_BYTES] = self._out

@@ -20,9 +20,17 @@ raises for what it finds there. See docs/capsules.md.
 
 from acclimate.flash import FlashError
 from acclimate.store import journal as _journal
-from acclimate.store.capsule import CapsuleError, Checker, Head, Wanted
+from acclimate.store.capsule import CapsuleError, Checker, Head, Wanted, epoch_of
 from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
 from acclimate.store.slots import Slots
+
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
 
 try:
     from time import monotonic as _now
@@ -34,6 +42,11 @@ except ImportError:
         return ticks_ms() // 1000
 
 
+# layout: begin
+_H_FLAGS = const(7)
+_H_SIGNATURE = const(52)
+_ROLE_RELEASE = const(1)
+# layout: end
 _DAY_SLOTS = 32  # an update an hour, and some more
 _NAMES = ("", "staged", "verified", "trial", "confirmed", "rolled back", "empty")
 
@@ -54,8 +67,9 @@ class Store:
     :param max_boots: boots that a model on trial may take without ``confirm``, 1 to 60.
     :param chunk_bytes: buffer for reading and writing; divides a page.
     :param day_pages: erase budget: slot pages per day; None: of 32 whole slots; 0: no limit.
-    :param day: callable that returns the number of the day, for the budget. Without it each boot
-        begins a day, since a board without a clock would never see the next one.
+    :param day: callable that returns the number of the day since 1970, for the budget and for
+        manifests that expire. Without it each boot begins a day, since a board without a clock
+        would never see the next one.
     """
 
     def __init__(self, flash, wanted=None, max_boots=3, chunk_bytes=128, day_pages=None, day=None):
@@ -64,7 +78,7 @@ class Store:
         self.flash = flash
         self.wanted = wanted or Wanted()
         self.max_boots = max_boots
-        self._day = day
+        self.day = day
         self.checker = Checker(flash, chunk_bytes)
         self.slots = Slots(flash, self.checker.chunk)
         self.day_pages = _DAY_SLOTS * self.slots.pages if day_pages is None else day_pages
@@ -116,8 +130,8 @@ class Store:
         return max(0, self.day_pages - used)
 
     def _today(self):
-        if self._day is not None:
-            return self._day() & 0xFFFF
+        if self.day is not None:
+            return self.day() & 0xFFFF
         return self._first + int(_now() - self._start_s) // 86400 & 0xFFFF
 
     # ---- a new capsule ---------------------------------------------------------------------
@@ -134,11 +148,14 @@ class Store:
             into[i] = data[i]
         head.parse(n)
         head.fits(self.wanted, self.slots.bytes)
-        self.checker.authentic(head, self.wanted.key)
+        if head.bytes[_H_FLAGS]:
+            raise CapsuleError("authenticity", "a board saved it for itself")
+        self.checker.signed(head.bytes, _H_SIGNATURE, self.wanted, _ROLE_RELEASE)
+        self.check_epoch(epoch_of(head))
         if not any_version and head.version <= self.journal.floor:
             text = "%d is not above %d, tried before" % (head.version, self.journal.floor)
             raise CapsuleError("version", text)
-        return self._make_room(resume)
+        return self.make_room(resume)
 
     def scratch(self):
         """Return the buffer of the next header; what was being written is given up."""
@@ -238,9 +255,11 @@ class Store:
         if self.trouble:
             raise FlashError(self.trouble)
 
-    def stage_local(self):
-        """Make room for ``incoming``, whose header the device itself made and signed."""
-        return self._make_room(False)
+    def check_epoch(self, epoch):
+        """Raise CapsuleError unless an epoch is the one of the board's key list."""
+        own = self.journal.keys >> 16
+        if epoch != own:
+            raise CapsuleError("epoch", "%d, this device is in %d" % (epoch, own))
 
     def waiting(self):
         """Return the verified model that waits; it reads as a Store does (view, readinto, head).
@@ -282,7 +301,8 @@ class Store:
         self._is_checked = self._is_checked or self._load(self.journal.slot, self.incoming)
         return self._is_checked
 
-    def _make_room(self, resume):
+    def make_room(self, resume):
+        """Erase a slot for ``incoming``; return the first byte that is not there yet."""
         j, head, slots = self.journal, self.incoming, self.slots
         self.check_writable()
         if j.state == TRIAL:
@@ -325,7 +345,9 @@ class Store:
         if j.state == VERIFIED and not self._load_waiting():
             self.cancel()
             raise StoreError("the verified model is damaged: " + self.note)
-        j.append(state, j.slot, j.has_other, 0, head.version)
+        # A model of an epoch before says nothing of the versions of this one.
+        version = head.version if epoch_of(head) == j.keys >> 16 else 0
+        j.append(state, j.slot, j.has_other, 0, version)
         if self.active != j.slot:
             self.head, self.incoming = self.incoming, self.head
             self.active = j.slot
@@ -362,9 +384,11 @@ class Store:
 
     def _boot(self):
         j = self.journal
-        if not j.load():
-            if j.is_unread:
-                self.trouble = "flash: the journal cannot be read"
+        is_whole = j.load()
+        if hasattr(self.wanted.key, "check"):
+            self.wanted.key.meet(self)
+        if not is_whole:
+            self.trouble = j.note
             self._rebuild()
         why = j.note
         if j.state == TRIAL:
@@ -433,7 +457,7 @@ class Store:
     def _check(self, head, start):
         head.parse(len(head.bytes))
         head.fits(self.wanted, self.slots.bytes)
-        self.checker.authentic(head, self.wanted.key)
+        self.checker.authentic(head, self.wanted)
         self.checker.intact(head, start)
 
     def _rebuild(self):
@@ -451,5 +475,6 @@ class Store:
             self._use(None)
             self.note = "new region, or nothing left: " + self.note
         else:
-            self._settle(CONFIRMED, best, False, 0, self.head.version)
+            version = self.head.version if epoch_of(self.head) == self.journal.keys >> 16 else 0
+            self._settle(CONFIRMED, best, False, 0, version)
             self.note = "journal lost; the newest whole model is used"

@@ -32,8 +32,8 @@ _U_SIZE = const(8)
 _U_CRC = const(12)
 _U_BASE = const(16)
 _U_BYTES = const(48)
-_H_DIGEST = const(32)
-_HEAD_MAX = const(128)
+_H_DIGEST = const(20)
+_HEAD_MAX = const(144)
 _UPDATE_FORMAT = const(2)
 _OP_COPY = const(1)
 _OP_DATA = const(2)
@@ -48,15 +48,14 @@ class Updater:
     """One update of one Store."""
 
     def __init__(self, store, any_version=False):
-        self._decoder = None
+        self._decoder = _decoder()
         self._store = store
         self._any_version = any_version
         store.scratch()  # the target's header is collected in store.incoming
-        self._pre = bytearray(_U_BYTES)
         self._have = 0  # bytes of the headers that came, later of the result
         self._need = _U_BYTES  # of the headers; 0 once they are taken
         self._crc = bytearray(8)  # what came has, and what it shall have
-        self._block = bytearray(_BLOCK)  # of the base, then of the result
+        self._block = bytearray(_BLOCK)  # the header, later of the base, then of the result
         self._window = 0  # bytes in the decoder's input that came
         self._op = 0
         self._at = 0  # in the base
@@ -72,7 +71,7 @@ class Updater:
         i = 0
         while i < n and self._need:
             if self._have < _U_BYTES:
-                self._pre[self._have] = data[i]
+                self._block[self._have] = data[i]
             else:
                 self._store.incoming.bytes[self._have - _U_BYTES] = data[i]
             self._have += 1
@@ -103,7 +102,7 @@ class Updater:
             raise
 
     def _head_is_here(self):
-        pre, store = self._pre, self._store
+        pre, store = self._block, self._store
         if self._need == _U_BYTES:
             if pre[0] != 65 or pre[1] != 85 or pre[2] != 80 or pre[3] != 68:
                 raise CapsuleError("magic", "an update begins with AUPD")
@@ -117,16 +116,18 @@ class Updater:
         self._check_base()
         octets.copy(self._crc, 4, pre, _U_CRC, 4)
         self._stream = number(pre, _U_SIZE)
-        self._pre = pre = None  # the decoder takes its place
-        self._decoder = _decoder()
         self._decoder.at = -1
         n, target = self._need - _U_BYTES, store.incoming.bytes
+        if store.checker.vouch:
+            store.checker.vouch(target)
         start = store.stage(target, n, self._any_version)
         if not start:
             store.write(target, n)
-        elif start < n:  # in pages of 64 bytes
-            octets.copy(self._block, 0, target, start, n - start)
-            store.write(self._block, n - start)
+        while 0 < start < n:  # in pages of 64 bytes
+            part = min(_BLOCK, n - start)
+            octets.copy(self._block, 0, target, start, part)
+            store.write(self._block, part)
+            start += part
         self._skip = max(0, start - n)
         self._have = n
         crc.start(self._crc)
@@ -136,7 +137,7 @@ class Updater:
         store = self._store
         if store.active is None:
             raise CapsuleError("base", "there is no model to apply an update to")
-        if octets.common_prefix(store.head.bytes, _H_DIGEST, self._pre, _U_BASE, 32) != 32:
+        if octets.common_prefix(store.head.bytes, _H_DIGEST, self._block, _U_BASE, 32) != 32:
             raise CapsuleError("base", "the update is for another model than the one in use")
         try:
             store.checker.intact(store.head, store.slots.start(store.active))
@@ -147,44 +148,34 @@ class Updater:
         if n - i > self._stream:
             raise CapsuleError("oversized", "bytes after the last instruction")
         crc.update(self._crc, data, i, n)
+        decoder = self._decoder
         while True:
-            before = i
             i = self._load(data, i, n)
-            self._stream -= i - before
-            if not self._step():
-                if i < n:
-                    raise CapsuleError("oversized", "bytes after the last instruction")
-                return
+            if decoder.at < 0:
+                if not self._has(4):
+                    return
+                decoder.at = 0
+                decoder.start()
+            if not self._op:
+                if self._have >= self._store.slots.limit:
+                    self._is_used_up(n - i)
+                    return
+                if not self._has(_INSTRUCTION):
+                    return
+                self._begin(decoder.head())
+            elif self._k < self._n or self._next_block():
+                have = self._window if self._stream else _WINDOW
+                k = decoder.block(self._block, self._block, self._k, self._n, have, self._op)
+                if k == self._k and self._stream:
+                    return
+                self._k = k
 
     def _has(self, n):
         """Tell whether n bytes of input are here, or all that there are."""
         return self._window - max(0, self._decoder.at) >= n or not self._stream
 
-    def _step(self):
-        """Go on as far as the window reaches; False: it needs more, or all is made."""
-        decoder = self._decoder
-        if decoder.at < 0:
-            if not self._has(4):
-                return False
-            decoder.at = 0
-            decoder.start()
-        if not self._op:
-            if self._have >= self._store.slots.limit:
-                self._is_used_up()
-                return False
-            if not self._has(_INSTRUCTION):
-                return False
-            self._begin(decoder.head())
-            return True
-        if self._k == self._n and not self._next_block():
-            return True
-        k = self._k
-        have = self._window if self._stream else _WINDOW
-        self._k = decoder.block(self._block, self._block, k, self._n, have, self._op)
-        return self._k > k or not self._stream
-
-    def _is_used_up(self):
-        if self._stream or self._decoder.at < self._window:
+    def _is_used_up(self, more):
+        if more or self._stream or self._decoder.at < self._window:
             raise CapsuleError("patch", "code is left over")
 
     def _begin(self, args):
@@ -253,7 +244,8 @@ class Updater:
         if k > 0:
             octets.copy(window, self._window, data, i, k)
             self._window += k
-        if k == self._stream:
+            self._stream -= k
+        if not self._stream:
             for end in range(self._window, _WINDOW):
                 window[end] = 0
         return i + k

@@ -14,8 +14,8 @@ except ImportError:
 # layout: begin
 _H_FLAGS = const(7)
 _FLAG_LOCAL = const(1)
+_HEAD_MAX = const(144)
 # layout: end
-_FIRST_BYTES = 128  # at least a header with its section table
 
 
 class _Bytes:
@@ -47,7 +47,7 @@ def feed(store, source, any_version=False):
     """Stage, write and verify what a source gives: a capsule or an update container."""
     if not hasattr(source, "readinto"):
         source = _Bytes(source)
-    buffer = bytearray(max(_FIRST_BYTES, len(store.checker.chunk)))
+    buffer = bytearray(max(_HEAD_MAX, len(store.checker.chunk)))
     view = memoryview(buffer)
     n = _fill(source, view)
     if n >= 4 and bytes(view[:4]) == b"AUPD":
@@ -94,8 +94,8 @@ def save(store, weights):
             start += checker.take(base + start, end - start)
         if end == at:
             checker.hasher.update(weights, size)
-    checker.sign(head, store.wanted.key)
-    store.stage_local()
+    checker.sign(head, store.wanted, old)
+    store.make_room(False)
     store.write(head.bytes, head.size)
     _copy(store, base, head.size, at)
     store.write(weights, size)

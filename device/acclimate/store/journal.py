@@ -27,8 +27,10 @@ _P_DAY_ERASES = const(18)
 _P_SLOT_PAGES = const(20)
 _P_VERDICT = const(22)
 _P_PARITY = const(24)
-_P_CRC = const(28)
-_P_BYTES = const(32)
+_P_KEYS = const(28)
+_P_MANIFEST = const(32)
+_P_CRC = const(36)
+_P_BYTES = const(40)
 _R_SEQUENCE = const(0)
 _R_STATE = const(2)
 _R_SLOT = const(3)
@@ -39,6 +41,8 @@ _R_BYTES = const(12)
 _ST_STAGED = const(1)
 _ST_VERIFIED = const(2)
 _ST_EMPTY = const(6)
+_FLOOR_KEYS = const(7)
+_FLOOR_MANIFEST = const(8)
 # layout: end
 
 STAGED = 1
@@ -68,7 +72,6 @@ class Journal:
         self._page = bytearray(_round(_P_BYTES, flash.unit))
         self._record = bytearray(_round(_R_BYTES, flash.unit))
         self._crc = bytearray(4)
-        self._generation = bytearray(4)
         self.parity = [0, 0]
         self._clear()
 
@@ -76,11 +79,11 @@ class Journal:
         self._at = 0  # start of the page in use
         self._next = 0  # place of the next record in it
         self._is_twice = False  # whether the other page holds the same
-        self.is_unread = False  # whether the driver refused to read a part
-        self.note = ""
+        self.note = ""  # while it loads: what the driver refused to read
         self.generation = 0
         self.state, self.slot, self.has_other, self.boots = EMPTY, 0, False, 0
         self.version = self.floor = self.erases = self.day = self.day_erases = self.verdict = 0
+        self.keys = self.manifest = 0  # epoch << 16 | sequence of the list; sequence
 
     def load(self):
         """Read the state from what is whole; return False when both pages are not valid.
@@ -95,19 +98,20 @@ class Journal:
         self._at = self.flash.erase_bytes if second > first else 0
         page = self._page
         self._load_page(self._at)
-        put_number(self._generation, 0, self.generation)
         self.floor = number(page, _P_FLOOR)
         self.erases = number(page, _P_ERASES)
         self.day = _half(page, _P_DAY)
         self.day_erases = _half(page, _P_DAY_ERASES)
         self.verdict = _half(page, _P_VERDICT)
+        self.keys = number(page, _P_KEYS)
+        self.manifest = number(page, _P_MANIFEST)
         for i in range(2):
             self.parity[i] = _half(page, _P_PARITY + 2 * i)
         lacks = self._load_records(first == second, min(first, second) > 0)
         self._is_twice = first == second
         if self._is_twice and lacks == 1:
             self._at = self._other()
-        if not self.is_unread and (not self._is_twice or 0 < lacks < 3):
+        if not self.note and (not self._is_twice or 0 < lacks < 3):
             self.note = "journal: a damaged page is made anew"
             self._copy()
         return self.generation > 0
@@ -123,11 +127,17 @@ class Journal:
         self.state, self.slot, self.has_other, self.boots = state, slot, has_other, boots
         if low < 0:
             low, high = version & 0xFFFF, version >> 16
-        high &= 0xFFFF
+        self.keep(state, low, high & 0xFFFF)
+
+    def keep(self, state, low, high):
+        """Write a record; a floor (7: keys, 8: manifests) changes no state.
+
+        :raises FlashError: neither page takes it.
+        """
         self._count(state, low, high)
         try:
-            if not self.generation or not self._write(low, high):
-                self._compact(low, high)
+            if not self.generation or not self._write(state, low, high):
+                self._compact(state, low, high)
         except FlashError:
             self.load()  # what the flash holds is what counts
             raise
@@ -142,7 +152,7 @@ class Journal:
         try:
             self.flash.readinto(at, buffer)
         except FlashError:
-            self.is_unread = True
+            self.note = "flash: the journal cannot be read"
             return False
         return True
 
@@ -153,8 +163,9 @@ class Journal:
             return 0
         if page[0] != 65 or page[1] != 74 or page[2] != 78 or page[3] != 76:
             return 0
-        if min(number(page, _P_FLOOR), number(page, _P_ERASES)) < 0:
-            return 0
+        for field in (_P_FLOOR, _P_ERASES, _P_KEYS, _P_MANIFEST):
+            if number(page, field) < 0:
+                return 0
         if not self._check(page, _P_CRC, False) or _half(page, _P_SLOT_PAGES) != self.slot_pages:
             return 0
         return max(0, number(page, _P_GENERATION))
@@ -174,7 +185,7 @@ class Journal:
             if here == _WHOLE or there == _WHOLE:
                 self._take(self._record)
                 lacks |= (here != _WHOLE) | (there != _WHOLE) << 1
-            elif self.is_unread:  # the newest record may be just this one
+            elif self.note:  # the newest record may be just this one
                 self.generation = 0
             if here or there == _WHOLE or (is_same and there):
                 self._next, blank = place, 0
@@ -189,16 +200,25 @@ class Journal:
             return _DAMAGED
         if _blank(record):
             return _BLANK
-        known = 1 <= record[_R_STATE] <= _ST_EMPTY and _half(record, _R_SEQUENCE) == place
+        known = 1 <= record[_R_STATE] <= _FLOOR_MANIFEST and _half(record, _R_SEQUENCE) == place
         return _WHOLE if known and self._check(record, _R_CRC, True) else _DAMAGED
 
     def _take(self, record):
-        self.state = record[_R_STATE]
-        bits = record[_R_SLOT]
-        self.slot, self.has_other, self.boots = bits & 1, bool(bits & 2), bits >> 2
-        self._count(self.state, _half(record, _R_LOW), _half(record, _R_HIGH))
+        if record[_R_STATE] <= _ST_EMPTY:
+            self.state = record[_R_STATE]
+            bits = record[_R_SLOT]
+            self.slot, self.has_other, self.boots = bits & 1, bool(bits & 2), bits >> 2
+        self._count(record[_R_STATE], _half(record, _R_LOW), _half(record, _R_HIGH))
 
     def _count(self, state, low, high):
+        if state == _FLOOR_KEYS:
+            if high != self.keys >> 16:
+                self.version = self.floor = self.manifest = 0
+            self.keys = low | high << 16
+            return
+        if state == _FLOOR_MANIFEST:
+            self.manifest = max(self.manifest, low | high << 16)
+            return
         if state == _ST_STAGED:
             self.erases += low
             if high != self.day:
@@ -212,7 +232,7 @@ class Journal:
         self.version = low | high << 16
         self.floor = max(self.floor, self.version)
 
-    def _write(self, low, high):
+    def _write(self, state, low, high):
         """Program a record into both pages, at one place after where places are spoilt.
 
         Return False where the page is full, or spoilt too often: it is compacted then.
@@ -220,7 +240,7 @@ class Journal:
         for _ in range(_TRIES):
             if self._next >= self._places():
                 return False
-            self._fill(low, high)
+            self._fill(state, low, high)
             place = self._next
             self._next += 1
             here = self._program(self._at, place)
@@ -253,24 +273,30 @@ class Journal:
             self._is_twice = False
             self.note = "journal: a page is worn"
 
-    def _fill(self, low, high):
+    def _fill(self, state, low, high):
         record = self._record
         for i in range(len(record)):
             record[i] = 255
         _put_half(record, _R_SEQUENCE, self._next)
-        record[_R_STATE] = self.state
+        record[_R_STATE] = state
         record[_R_SLOT] = self.slot | (2 if self.has_other else 0) | self.boots << 2
         _put_half(record, _R_LOW, low)
         _put_half(record, _R_HIGH, high)
         self._seal(record, _R_CRC, True)
 
-    def _compact(self, low, high):
+    def _compact(self, state, low, high):
         """Begin anew in one page, then in the other: the older one counts until then."""
+        if state > _ST_EMPTY:  # the page's header has the floor; the record is that of the state
+            low, high = self.version & 0xFFFF, self.version >> 16
+            if self.state == _ST_STAGED:
+                low, high = 0, self.day
+            elif self.state == _ST_VERIFIED:
+                low, high = self.parity[self.slot], self.verdict
         at, old = 0, self.flash.erase_bytes
         if self.generation:
             at, old = self._other(), self._at
         self.generation += 1
-        put_number(self._generation, 0, self.generation)
+        put_number(self._page, _P_GENERATION, self.generation)
         try:
             self._begin(at, low, high)
         except FlashError:  # it is worn: only the page in use is left to begin in
@@ -287,7 +313,7 @@ class Journal:
         self.flash.erase(at)
         self._at = at
         self._next = 0
-        if self.state != _ST_EMPTY and not self._write(low, high):
+        if self.state != _ST_EMPTY and not self._write(self.state, low, high):
             raise FlashError("flash: journal page at %d keeps no record" % at)
         self._program_page(low if self.state == _ST_STAGED else 0)
 
@@ -304,6 +330,8 @@ class Journal:
         _put_half(page, _P_DAY_ERASES, max(0, self.day_erases - counted))
         _put_half(page, _P_SLOT_PAGES, self.slot_pages)
         _put_half(page, _P_VERDICT, self.verdict)
+        put_number(page, _P_KEYS, self.keys)
+        put_number(page, _P_MANIFEST, self.manifest)
         for i in range(2):
             _put_half(page, _P_PARITY + 2 * i, self.parity[i])
         self._seal(page, _P_CRC, False)
@@ -315,7 +343,7 @@ class Journal:
     def _sum(self, buffer, n, keyed):
         crc.start(self._crc)
         if keyed:
-            crc.update(self._crc, self._generation, 0, 4)
+            crc.update(self._crc, self._page, _P_GENERATION, _P_FLOOR)
         crc.update(self._crc, buffer, 0, n)
         crc.finish(self._crc)
 

@@ -18,33 +18,35 @@ except ImportError:
         return value
 
 
-SETS = const(8)
-UNARY = const(14)  # sizes above are escaped to 7 plain bits
-PER_SET = const(16)  # zero?, sign, UNARY
+_SETS = const(8)
+_UNARY = const(14)  # sizes above are escaped to 7 plain bits
+_PER_SET = const(8)  # zero?, sign, and how much larger: the first six steps
+_LARGER = const(64)  # the other steps, which the sets share
+_OWN = const(6)
 # Where the other chances begin.
-KIND = const(128)  # two for each kind that came before
-SAME = const(134)  # the place where the last instruction ended? for each kind before
-BACK = const(137)  # as far from the target as before the latest jump?
-SIGN = const(138)  # of a jump
-LOW = const(138)  # its 4 low bits: a tree, from 1 on
-HIGH = const(154)  # the bits above them: how many
-HIGH_MAX = const(12)
-LENGTH = const(166)  # how many bits a length has, for each kind
-LENGTH_MAX = const(11)
-TOP_HALF = const(199)  # of a plain byte: four trees of 15
-LOW_HALF = const(259)
-CHANCES = const(319)
-HEAD_BYTES = const(56)  # no instruction's head takes more than this much input
-NEED_BYTES = const(24)  # and no difference or plain byte more than this
-COPY = const(1)
-DATA = const(2)
-DIFF = const(3)
+_KIND = const(72)  # two for each kind that came before
+_SAME = const(78)  # the place where the last instruction ended? for each kind before
+_BACK = const(81)  # as far from the target as before the latest jump?
+_SIGN = const(82)  # of a jump
+_LOW = const(82)  # its 4 low bits: a tree, from 1 on
+_HIGH = const(98)  # the bits above them: how many
+_HIGH_MAX = const(12)
+_LENGTH = const(110)  # how many bits a length has, for each kind
+_LENGTH_MAX = const(11)
+_TOP_HALF = const(143)  # of a plain byte: four trees of 15
+_LOW_HALF = const(203)
+_CHANCES = const(263)
+_HEAD_BYTES = const(56)  # no instruction's head takes more than this much input
+_NEED_BYTES = const(24)  # and no difference or plain byte more than this
+_COPY = const(1)
+_DATA = const(2)
+_DIFF = const(3)
 _TOP = const(1 << 22)
 _BITS_MAX = const(20)  # of a length or jump, after its first
 
 # How fast a chance moves, by its count of uses; from _RARE on a use counts by chance.
 RATE = b"\2\2\3\3\3\4\4\4\4\5\5\5\5\6\6\6"
-RARE = const(9)
+_RARE = const(9)
 
 
 class Decoder:
@@ -57,8 +59,8 @@ class Decoder:
     def __init__(self, input_bytes):
         self.input = bytearray(input_bytes)
         self.at = 0
-        self._chance = array("H", bytearray(2 * CHANCES))
-        for i in range(CHANCES):  # a list of them would not fit the smallest board
+        self._chance = array("H", bytearray(2 * _CHANCES))
+        for i in range(_CHANCES):  # a list of them would not fit the smallest board
             self._chance[i] = 2048 << 4
         self._near = 0
         self._last = 0  # kind of the instruction before, from 0
@@ -82,19 +84,19 @@ class Decoder:
         """
         out = self._head
         last = self._last
-        kind = DATA
-        if self._bit(KIND + 2 * last):
-            kind = DIFF if self._bit(KIND + 2 * last + 1) else COPY
+        kind = _DATA
+        if self._bit(_KIND + 2 * last):
+            kind = _DIFF if self._bit(_KIND + 2 * last + 1) else _COPY
         self._last = kind - 1
         out[0] = kind
-        out[1] = length = self._number(LENGTH + LENGTH_MAX * (kind - 1), LENGTH_MAX)
+        out[1] = length = self._number(_LENGTH + _LENGTH_MAX * (kind - 1), _LENGTH_MAX)
         out[2] = 0
-        if kind != DATA and self._bit(SAME + last):
+        if kind != _DATA and self._bit(_SAME + last):
             out[2] = 2
-            if not self._bit(BACK):
+            if not self._bit(_BACK):
                 out[2] = 1
                 out[3] = self._jump()
-        if kind == COPY:
+        if kind == _COPY:
             self._lane = self._lane + length & 3
         return out
 
@@ -104,8 +106,8 @@ class Decoder:
         Returns the next k.
         """
         start = k
-        while k < n and self.at + NEED_BYTES <= have:
-            if kind == DATA:
+        while k < n and self.at + _NEED_BYTES <= have:
+            if kind == _DATA:
                 out[k] = self._byte(self._lane + k - start)
             else:
                 out[k] = base[k] + self.difference() & 255
@@ -116,26 +118,28 @@ class Decoder:
     def difference(self):
         """Return the next difference, -128 to 127."""
         near = self._near
-        base = set_of(near) * PER_SET
+        base = set_of(near) * _PER_SET
         if not self._bit(base):
             self._near = near - (near >> 2)
             return 0
         negative = self._bit(base + 1)
         size = 1
-        while size <= UNARY and self._bit(base + 1 + size):
+        while size <= _UNARY and self._bit(
+            base + 1 + size if size <= _OWN else _LARGER + size - 7
+        ):
             size += 1
-        if size > UNARY:
+        if size > _UNARY:
             size = 0
             for _ in range(7):
                 size = size << 1 | self._plain()
-            size += UNARY + 1
+            size += _UNARY + 1
         self._near = near - (near >> 2) + (min(size, 15) << 4)
         return -size if negative else size
 
     def _byte(self, lane):
         lane = (lane & 3) * 15
-        high = self._half(TOP_HALF + (lane if self._has_lanes else 0))
-        return high << 4 | self._half(LOW_HALF + (lane if self._has_lanes else (high >> 2) * 15))
+        high = self._half(_TOP_HALF + (lane if self._has_lanes else 0))
+        return high << 4 | self._half(_LOW_HALF + (lane if self._has_lanes else (high >> 2) * 15))
 
     def _half(self, chances):
         at = 1
@@ -144,14 +148,14 @@ class Decoder:
         return at & 15
 
     def _jump(self):
-        negative = self._bit(SIGN)
+        negative = self._bit(_SIGN)
         at = 1
         low = 0
         for i in range(4):
-            bit = self._bit(LOW + at)
+            bit = self._bit(_LOW + at)
             low |= bit << i
             at = at << 1 | bit
-        way = (self._number(HIGH, HIGH_MAX) - 1 << 4) + low
+        way = (self._number(_HIGH, _HIGH_MAX) - 1 << 4) + low
         return -way if negative else way
 
     def _number(self, chances, most):
@@ -177,7 +181,7 @@ class Decoder:
             self._range -= bound
             p -= p >> RATE[n]
             bit = 1
-        if n < RARE or (n < 15 and not self._range >> 12 & 3):
+        if n < _RARE or (n < 15 and not self._range >> 12 & 3):
             n += 1
         self._chance[index] = p << 4 | n
         while self._range < _TOP:

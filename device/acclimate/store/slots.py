@@ -14,7 +14,7 @@ except ImportError:
 
 
 # layout: begin
-_HEAD_MAX = const(128)
+_HEAD_MAX = const(144)
 # layout: end
 JOURNAL_PAGES = 2
 

@@ -24,7 +24,7 @@ def __getattr__(name):
     """A public name at its first use; where the large machine is not installed, `SVM` is small."""
     try:
         return _load_name(name)
-    except ImportError:
+    except (ImportError, AttributeError):  # of a frozen face, which is no package
         if name != "SVM":
             raise
         from acclimate.svm.small import SVM as found

@@ -10,7 +10,7 @@ from acclimate.svm import parameters as P
 from acclimate.svm.model import LINEAR, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
-_SURE = 0.0075  # error, of the largest answer, that no note is made of
+BEARABLE = 0.014  # of a margin: errors from here on make KKT gaps above 0.02
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
 _CAPPED, _ONE_CLASS, _ALONE_ROWS, _IMPRECISE = range(1, 5)  # kinds of notes, as in notes.py
@@ -111,12 +111,12 @@ def _alone(job):
     return others < _ALONE * own
 
 
-def imprecise(job, square, top, share=1.0):
+def imprecise(job, square, top, bearable=BEARABLE):
     """Text when errors of kernel values, times the coefficients, decide as much as the rows.
 
     :param square: sum of the squared coefficients
     :param top: largest answer
-    :param share: of the error that is bearable where a label is asked for
+    :param bearable: error of an answer that needs no word
     """
     par = job.par
     if not job.fixed:
@@ -125,9 +125,10 @@ def imprecise(job, square, top, share=1.0):
         return None  # exact
     else:
         unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
-    if square**0.5 * unit <= _SURE * top * share:
+    error = square**0.5 * unit
+    if error <= bearable:
         return None
-    return _note(_IMPRECISE, job.m, len(job.rows), square, unit, top, job.fixed, share)
+    return _note(_IMPRECISE, job.m, len(job.rows), error, top, job.fixed)
 
 
 def _weights(job):

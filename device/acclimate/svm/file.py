@@ -321,7 +321,7 @@ def _part(m, model, reader):
 
             model.answer = Labels.read(tag, data, model.classes)
         else:
-            from acclimate.svm.single import read
+            from acclimate.svm.kinds import read
 
             model.answer = read(m, model, tag, data)
     except ImportError:

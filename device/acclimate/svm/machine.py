@@ -18,7 +18,8 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.svm.model import KERNELS, core_for, missing, plain, uses_fixed
+from acclimate.svm.extra import plain
+from acclimate.svm.model import KERNELS, core_for, missing, uses_fixed
 
 
 def _positive(name, value, least=0.0):
@@ -44,7 +45,7 @@ def _small(kernel, state, storage, scale, budget, kind):
 def _kind(m, kind):
     """What `SVM(kind=...)` does differently; a file of its own."""
     try:
-        from acclimate.svm.single import kind_of
+        from acclimate.svm.kinds import kind_of
     except ImportError:
         raise missing("kinds") from None
     return kind_of(m, kind)

@@ -46,7 +46,7 @@ def _can(core, fixed):
 
 native = _native_core()
 _cores = {}
-_floats = _plain = None
+_floats = None
 
 
 def core_for(fixed):
@@ -57,21 +57,6 @@ def core_for(fixed):
             core = load("svm_q16")  # boards with an FPU have the fixed state in a file of its own
         _cores[fixed] = core if _can(core, fixed) else python_core()
     return _cores[fixed]
-
-
-def plain():
-    """What does a plain training at once (an extra), or None."""
-    global _plain
-    if _plain is None:
-        _plain = False
-        if native is not None and has_floats():
-            try:
-                from acclimate.svm.plain import fitting, train
-
-                _plain = fitting is not None and train
-            except ImportError:
-                pass
-    return _plain or None
 
 
 def has_floats():
@@ -91,9 +76,9 @@ def uses_fixed(state):
 
 def use(core):
     """Make `core` the native solver from now on (None: Python); for hosts and tests."""
-    global native, _floats, _plain
+    global native, _floats
     native = core
-    _floats = _plain = None
+    _floats = None
     _cores.clear()
 
 

@@ -13,6 +13,7 @@ from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
 from acclimate.svm.train import start_pieces
 
 TAG = 1
+_BEARABLE = 0.01  # share of the score at which rows are told apart
 
 
 class OneClassJob(SingleJob):
@@ -44,7 +45,8 @@ class OneClassJob(SingleJob):
             yield 0.0
 
     def too_coarse(self, square):
-        note = imprecise(self, square, abs(self.bias()))
+        top = abs(self.bias())
+        note = imprecise(self, square, top, _BEARABLE * top)
         return note and note.replace("C: ", "X: ").replace("lower C, ", "")
 
     def trouble(self):

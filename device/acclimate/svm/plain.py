@@ -52,9 +52,10 @@ def train(m, X, y):
     model.n_iter, model.gap = n_iter, gap
     model.converged, model.n_support = converged, n_support
     if notes:
+        from acclimate.svm.collect import BEARABLE
         from acclimate.svm.notes import texts
 
-        notes = texts(m, notes)
+        notes = texts(m, notes, BEARABLE)
     m._take(model, None)
     m._tell(notes)
     return True

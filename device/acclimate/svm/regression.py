@@ -15,7 +15,7 @@ from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
 from acclimate.svm.train import start_pieces
 
 TAG = 2
-_NUMBER = 0.25  # a number is asked for to be right, where a label only needs a sign
+_BEARABLE = 0.0025  # share of half the range of the targets
 
 
 class RegressionJob(SingleJob):
@@ -52,7 +52,7 @@ class RegressionJob(SingleJob):
 
     def too_coarse(self, square):
         slope = self.answer.slope
-        return imprecise(self, square * slope * slope, slope, _NUMBER)
+        return imprecise(self, square * slope * slope, slope, _BEARABLE * slope)
 
     def _gap(self):
         return SingleJob._gap(self) * self.answer.slope

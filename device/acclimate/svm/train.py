@@ -14,7 +14,8 @@ from acclimate.svm.collect import (
     unreached,
 )
 from acclimate.svm.data import check_budget, plain_labels, prepare_pieces
-from acclimate.svm.model import CODES, KERNELS, LINEAR, RBF, Model, core_for, plain, uses_fixed
+from acclimate.svm.extra import plain
+from acclimate.svm.model import CODES, KERNELS, LINEAR, RBF, Model, core_for, uses_fixed
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself

@@ -9,24 +9,38 @@
 import hashlib
 import hmac
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from acclimate_host.capsules.layout import ENUMS, HEADER, NUMBER_MAX, SECTION, SECTIONS_MAX
+from acclimate_host.capsules import signing
+from acclimate_host.capsules.layout import (
+    BOUND_MAX,
+    ENUMS,
+    HEADER,
+    LIMITS,
+    NUMBER_MAX,
+    SECTION,
+    SECTIONS_MAX,
+)
+from acclimate_host.capsules.signing import Key
 from acclimate_host.errors import Refused
 
 _FORMATS = {1: "B", 2: "H", 4: "I"}
 _HEADER = struct.Struct(
     "<"
     + "".join(
-        f"{field.bytes}s" if field.name in ("magic", "digest", "tag") else _FORMATS[field.bytes]
+        f"{field.bytes}s"
+        if field.name in ("magic", "digest", "signature")
+        else _FORMATS[field.bytes]
         for field in HEADER.fields
     )
 )
 _UNSIGNED = HEADER.offset("digest")
-_TAG = HEADER.offset("tag")
+_SIGNATURE = HEADER.offset("signature")
+_FORMAT = LIMITS["HEADER_FORMAT"]
 KINDS = ENUMS["Kinds"][1]
 SECTIONS = ENUMS["Sections"][1]
+_BOUNDS = ENUMS["Bounds"][1]
 
 
 @dataclass(frozen=True)
@@ -43,14 +57,19 @@ class Capsule:
     temperature: int
     board: int
     device: int
+    epoch: int
     digest: bytes
-    tag: bytes
+    signature: bytes
     total: int
     intact: bool
 
-    def authentic(self, key: bytes, data: bytes) -> bool:
-        """Tell whether the tag of the capsule's bytes was made with the key."""
-        return hmac.compare_digest(self.tag, _sign(data[:_TAG], key))
+    def authentic(self, key: Key | Iterable[bytes], data: bytes) -> bool:
+        """Tell whether the capsule's bytes are signed with a key; see ``signing.is_signed``."""
+        if self.flags & 1:  # the tag of a saved one covers where it came from
+            message = data[: _SIGNATURE + 32]
+            made = hmac.new(key, message, "sha256").digest() if isinstance(key, bytes) else b""
+            return hmac.compare_digest(self.signature[32:], made)
+        return signing.is_signed(data[:_SIGNATURE], self.signature, key)
 
 
 def build(
@@ -59,7 +78,8 @@ def build(
     model: int,
     version: int,
     *,
-    key: bytes | None = None,
+    key: Key | None = None,
+    epoch: int = 0,
     flags: int = 0,
     arch: int = 0,
     abi: int = 0,
@@ -69,42 +89,49 @@ def build(
 ) -> bytes:
     """Return a capsule of sections, a dictionary of type name -> bytes, in that order.
 
-    :param key: bytes (16 to 64) for the HMAC-SHA-256 tag; the tag is zero without one.
+    :param key: a private key of the release role, or bytes (16 to 64) for an HMAC tag; the
+        signature is zero without one. :param epoch: of the key list, 0 without one.
     """
-    _check_numbers(model=model, version=version, board=board, device=device)
-    if not 1 <= len(sections) <= SECTIONS_MAX:
-        raise Refused(f"{len(sections)} sections: 1 to {SECTIONS_MAX}")
-    if key is not None and not 16 <= len(key) <= 64:
+    _check_numbers(NUMBER_MAX, model=model, version=version)
+    _check_numbers(BOUND_MAX, board=board, device=device)
+    _check_numbers(0xFFFF, epoch=epoch, temperature=temperature, code=arch | abi << 8)
+    bounds = {"BOARD": board, "DEVICE": device, "CODE": arch | abi << 8}
+    bounds = {name: number for name, number in bounds.items() if number}
+    if not 1 <= len(sections) <= SECTIONS_MAX - len(bounds):
+        raise Refused(f"{len(sections)} sections: 1 to {SECTIONS_MAX - len(bounds)}")
+    if isinstance(key, bytes) and not 16 <= len(key) <= 64:
         raise Refused(f"key of {len(key)} bytes: 16 to 64")
     table = b"".join(
         bytes([SECTIONS[name]]) + len(content).to_bytes(3, "little")
         for name, content in sections.items()
     )
+    for name, number in bounds.items():
+        table += bytes([_BOUNDS[name]]) + number.to_bytes(3, "little")
     body = bytearray(HEADER.bytes + len(table))
     for content in sections.values():
-        body += bytes(-len(body) % 4)
         body += content
+        body += bytes(-len(body) % 4)
     after = table + bytes(body[HEADER.bytes + len(table) :])
     head = _HEADER.pack(
         b"ACAP",
-        1,
+        _FORMAT,
         KINDS[kind],
-        len(sections),
+        len(sections) + len(bounds),
         flags,
-        len(body),
         model,
         version,
-        arch,
-        abi,
+        epoch,
         temperature,
-        board,
-        device,
         bytes(32),
-        bytes(32),
+        bytes(64),
     )[:_UNSIGNED]
     digest = hashlib.sha256(head + after).digest()
-    tag = _sign(head + digest, key) if key is not None else bytes(32)
-    return head + digest + tag + after
+    return head + digest + signing.sign(head + digest, key) + after
+
+
+def signed_again(data: bytes, key: Key) -> bytes:
+    """Return a capsule with the signature of another key, all else byte by byte the same."""
+    return data[:_SIGNATURE] + signing.sign(data[:_SIGNATURE], key) + data[HEADER.bytes :]
 
 
 def head_bytes(data: bytes | bytearray) -> int:
@@ -119,11 +146,27 @@ def section_ranges(data: bytes | bytearray) -> list[tuple[int, int, int]]:
     ranges: list[tuple[int, int, int]] = []
     for index in range(count):
         entry = data[HEADER.bytes + index * SECTION.bytes :][: SECTION.bytes]
-        at += -at % 4
+        if entry[0] >= LIMITS["FIRST_BOUND"]:
+            continue
         size = int.from_bytes(entry[1:], "little")
         ranges.append((entry[0], at, at + size))
-        at += size
+        at += size + -size % 4
     return ranges
+
+
+def total_bytes(head: bytes | bytearray) -> int:
+    """Return how long a capsule is, of which the header and section table are there."""
+    ranges = section_ranges(head)
+    return ranges[-1][2] + -ranges[-1][2] % 4 if ranges else head_bytes(head)
+
+
+def _bounds(data: bytes | bytearray) -> dict[int, int]:
+    """Return {type number: number} of what a capsule is bound to."""
+    found: dict[int, int] = {}
+    for at in range(HEADER.bytes, head_bytes(data), SECTION.bytes):
+        if data[at] >= LIMITS["FIRST_BOUND"]:
+            found.setdefault(data[at], int.from_bytes(data[at + 1 : at + 4], "little"))
+    return found
 
 
 def read(data: bytes) -> Capsule:
@@ -136,14 +179,18 @@ def read(data: bytes) -> Capsule:
     if len(data) < HEADER.bytes + SECTION.bytes or data[:4] != b"ACAP":
         raise Refused("this is no capsule: it does not begin with ACAP and a header")
     values = dict(zip((f.name for f in HEADER.fields), _HEADER.unpack_from(data), strict=True))
-    if values["format"] != 1 or not 1 <= values["sections"] <= SECTIONS_MAX:
+    if values["format"] != _FORMAT or not 1 <= values["sections"] <= SECTIONS_MAX:
         raise Refused(f"capsule of format {values['format']}, {values['sections']} sections")
     if len(data) < head_bytes(data):
         raise Refused(f"capsule of {len(data)} bytes, its header has {head_bytes(data)}")
     names = {number: name for name, number in SECTIONS.items()}
-    ranges = section_ranges(data)
-    if values["total"] != len(data) or ranges[-1][2] != len(data):
-        raise Refused(f"capsule of {len(data)} bytes, its header says {values['total']}")
+    ranges, total = section_ranges(data), total_bytes(data)
+    if total != len(data):
+        raise Refused(f"capsule of {len(data)} bytes, its header says {total}")
+    bounds = _bounds(data)
+    if bounds.keys() - set(_BOUNDS.values()):
+        raise Refused(f"capsule with unknown bounds: {sorted(bounds)}")
+    code = bounds.get(_BOUNDS["CODE"], 0)
     digest = hashlib.sha256(data[:_UNSIGNED] + data[HEADER.bytes :]).digest()
     return Capsule(
         {v: k for k, v in KINDS.items()}.get(values["kind"], str(values["kind"])),
@@ -151,23 +198,20 @@ def read(data: bytes) -> Capsule:
         values["version"],
         tuple((names.get(t, str(t)), bytes(data[a:b])) for t, a, b in ranges),
         values["flags"],
-        values["arch"],
-        values["abi"],
+        code & 255,
+        code >> 8,
         values["temperature"],
-        values["board"],
-        values["device"],
+        bounds.get(_BOUNDS["BOARD"], 0),
+        bounds.get(_BOUNDS["DEVICE"], 0),
+        values["epoch"],
         values["digest"],
-        values["tag"],
+        values["signature"],
         len(data),
         hmac.compare_digest(digest, values["digest"]),
     )
 
 
-def _sign(message: bytes, key: bytes) -> bytes:
-    return hmac.new(key, message, "sha256").digest()
-
-
-def _check_numbers(**numbers: int) -> None:
+def _check_numbers(most: int, **numbers: int) -> None:
     for name, value in numbers.items():
-        if not 0 <= value <= NUMBER_MAX:
-            raise Refused(f"{name} {value}: 0 to {NUMBER_MAX}")
+        if not 0 <= value <= most:
+            raise Refused(f"{name} {value}: 0 to {most}")

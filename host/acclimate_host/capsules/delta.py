@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from acclimate.store.rangecoder import COPY, DATA
-from acclimate_host.capsules.build import head_bytes, section_ranges
+from acclimate.store.rangecoder import _COPY as COPY
+from acclimate.store.rangecoder import _DATA as DATA
+from acclimate_host.capsules.build import head_bytes, section_ranges, total_bytes
 from acclimate_host.capsules.layout import ENUMS, HEADER, LIMITS, UPDATE
 from acclimate_host.capsules.planning import Instruction, plans
 from acclimate_host.capsules.rangecoder import Encoder
@@ -62,7 +63,7 @@ def describe(container: bytes) -> dict[str, Any]:
         "base_sha256": container[base : base + 32].hex(),
         "model": number(target + HEADER.offset("model")),
         "version": number(target + HEADER.offset("version")),
-        "target_bytes": number(target + HEADER.offset("total")),
+        "target_bytes": total_bytes(container[target:]),
         "target_sha256": container[digest : digest + 32].hex(),
     }
 
@@ -105,20 +106,17 @@ def _form(base: bytes, target: bytes) -> str:
 
 def _code(base: bytes, target: bytes, head: int) -> bytes:
     """Return the shortest stream found of what makes the target from byte `head` on."""
-    old = {type: (start, end) for type, start, end in section_ranges(base)}
+    # Sections are filled up with zeros to a multiple of four.
+    old = {type: (start, end + -end % 4) for type, start, end in section_ranges(base)}
     chosen: list[Instruction] = []
-    at = head
     for type, start, end in section_ranges(target):
-        if start > at:
-            chosen.append(Instruction(DATA, at, start, 0))
+        end += -end % 4
         if end > start:
             first, last = old.get(type, (head, head + end - start))
             found = plans(base, target[start:end], (first, last - (end - start)))
-            chosen += min(
-                ([_moved(step, start) for step in plan] for plan in found),
-                key=lambda plan: len(_stream(base, target, plan, start)),
-            )
-        at = end
+            moved = [[_moved(step, start) for step in plan] for plan in found]
+            sizes = [len(_stream(base, target, plan, start)) for plan in moved]
+            chosen += moved[sizes.index(min(sizes))]
     return min((_stream(base, target, chosen, head, lanes) for lanes in (False, True)), key=len)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from acclimate.store import Store, Wanted
 from acclimate.store.slots import JOURNAL_PAGES
 from acclimate_host.capsules.build import read
+from acclimate_host.capsules.layout import ENUMS
 from acclimate_host.errors import Refused
 from acclimate_host.testing.nor import NorFlash
 
@@ -43,7 +44,11 @@ def region_image(capsule, region_bytes, page_bytes=4096, key=None):
     if key is not None and not seen.authentic(key, capsule):
         raise Refused("authenticity: the capsule was not signed with this key")
     flash = NorFlash(region_bytes, page_bytes)
-    store = Store(flash, Wanted(model=seen.model, key=key), chunk_bytes=64)
+    own = key if isinstance(key, bytes) else None
+    wanted = Wanted(model=seen.model, key=own, unsigned=own is None)
+    store = Store(flash, wanted, chunk_bytes=64)
+    if seen.epoch:
+        store.journal.keep(ENUMS["Floors"][1]["KEYS"], 0, seen.epoch)
     store.swap_capsule(capsule)
     return bytes(flash.data)
 

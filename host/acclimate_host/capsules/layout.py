@@ -23,28 +23,24 @@ HEADER = Record(
     "H",
     (
         Field("magic", 4, "`ACAP`"),
-        Field("format", 1, "version of this table: 1"),
+        Field("format", 1, "version of this table: 2"),
         Field("kind", 1, "what the model is, see Kinds"),
-        Field("sections", 1, "entries of the section table, 1 to 8"),
+        Field("sections", 1, "entries of the section table, 1 to 7"),
         Field("flags", 1, "bit 0: saved by the board itself; bits 1 to 7 count its saves"),
-        Field("total", 4, "bytes of the whole capsule"),
         Field("model", 4, "model id: which application it is for"),
         Field("version", 4, "rises with each release of the model"),
-        Field("arch", 1, "architecture of native operators, 0 for any"),
-        Field("abi", 1, "native ABI (.mpy version and sub-version), 0 for any"),
+        Field("epoch", 2, "of the key list whose keys count; 0 without one"),
         Field("temperature", 2, "confidence temperature in 1/256"),
-        Field("board", 4, "board id, 0 for any"),
-        Field("device", 4, "id of one device, 0 for any"),
-        Field("digest", 32, "integrity: SHA-256 of all bytes but digest and tag"),
-        Field("tag", 32, "authenticity: HMAC-SHA-256 of the bytes before it"),
+        Field("digest", 32, "integrity: SHA-256 of all bytes but digest and signature"),
+        Field("signature", 64, "authenticity, see Signatures"),
     ),
 )
 SECTION = Record(
     "Section table entry",
     "S",
     (
-        Field("type", 1, "see Sections"),
-        Field("size", 3, "length in bytes; the section starts at the next multiple of 4"),
+        Field("type", 1, "see Sections, and from 128 on Bounds"),
+        Field("size", 3, "bytes; filled up with zeros to a multiple of 4. A bound: its number"),
     ),
 )
 PAGE = Record(
@@ -63,7 +59,9 @@ PAGE = Record(
             2,
             "top bits: 1 accept, 2 undecided, 3 reject, 0 none; rest: (ndcg + 32768) / 4",
         ),
-        Field("parity", 4, "two check bytes for the first 128 bytes of each slot"),
+        Field("parity", 4, "two check bytes for the first 144 bytes of each slot"),
+        Field("keys", 4, "sequence of the newest key list; upper half: its epoch"),
+        Field("manifest", 4, "highest sequence of a manifest that was taken in this epoch"),
         Field("crc", 4, "CRC-32 of the bytes before it"),
     ),
 )
@@ -74,8 +72,8 @@ RECORD = Record(
         Field("sequence", 2, "place in its page, from 0; with the generation it orders all"),
         Field("state", 1, "see States"),
         Field("slot", 1, "bit 0: slot; bit 1: the other slot can be gone back to; rest: boots"),
-        Field("low", 2, "staged: slot pages to erase; verified: parity; else low half of version"),
-        Field("high", 2, "staged: day modulo 65536; verified: verdict; else the high half"),
+        Field("low", 2, "staged: slot pages to erase; verified: parity; else see below"),
+        Field("high", 2, "staged: day modulo 65536; verified: verdict; else see below"),
         Field("crc", 4, "CRC-32 of the page's generation and the bytes before it"),
     ),
 )
@@ -97,13 +95,17 @@ MANIFEST = Record(
     "M",
     (
         Field("magic", 4, "`AMAN`"),
-        Field("format", 1, "version of this table: 1"),
-        Field("count", 1, "entries, which follow, 1 to 8; after them the tag"),
+        Field("format", 1, "version of this table: 2"),
+        Field("count", 1, "entries, which follow, 1 to 8; after them the signature"),
         Field("percent", 1, "share of the devices that take it, 0 to 100"),
         Field("zero", 1, "0"),
         Field("model", 4, "model id"),
         Field("version", 4, "version of the capsule"),
+        Field("epoch", 2, "of the key list whose keys count; 0 without one"),
+        Field("expires", 2, "last day since 1970 on which it counts, 0: no end"),
+        Field("sequence", 4, "rises with each change of any cohort of the model"),
         Field("total", 4, "bytes of the capsule"),
+        Field("cohort", 8, "first bytes of the SHA-256 of the cohort's name"),
         Field("digest", 32, "SHA-256 in the capsule's header"),
     ),
 )
@@ -121,7 +123,7 @@ REPORT = Record(
     "T",
     (
         Field("magic", 4, "`AREP`"),
-        Field("format", 1, "version of this table: 1"),
+        Field("format", 1, "version of this table: 2"),
         Field("state", 1, "see States"),
         Field("outcome", 1, "of the latest pull, see Outcomes"),
         Field("zero", 1, "0"),
@@ -134,34 +136,91 @@ REPORT = Record(
         Field("count", 4, "rises with each report of the device"),
         Field("reason", 12, "why the latest pull took nothing: the first letters, then zeros"),
         Field("digest", 32, "of the model in use, zeros for none"),
+        Field("verdict", 1, "of the board on its latest verified model: as in the journal"),
+        Field("resets", 1, "of this model on trial, or what the program counted"),
+        Field("score", 2, "of the verdict, plus 32768"),
+        Field("heap", 4, "free bytes of heap"),
+        Field("erases_left", 4, "slot pages that may be erased today, 0x3fffffff: no limit"),
+        Field("battery", 2, "millivolts, 0: not known"),
+        Field("spare", 2, "0"),
         Field("tag", 32, "authenticity: HMAC-SHA-256 of the bytes before it"),
     ),
 )
-RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY, REPORT)
+KEYS = Record(
+    "Key list",
+    "K",
+    (
+        Field("magic", 4, "`AKYL`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("count", 1, "keys, which follow, 1 to 8; after them one signature, or two"),
+        Field(
+            "epoch", 2, "at most 16383; raised by the root to begin versions and sequences anew"
+        ),
+        Field("sequence", 2, "rises with each list"),
+        Field("signatures", 1, "1; 2 where the root changes: the old root's, then the new one's"),
+        Field("zero", 1, "0"),
+        Field("root", 32, "public key of the root from this list on"),
+    ),
+)
+KEY = Record(
+    "Key of a list",
+    "L",
+    (
+        Field("role", 1, "see Roles"),
+        Field("zero", 3, "0"),
+        Field("public", 32, "Ed25519 public key"),
+    ),
+)
+TRUST = Record(
+    "Trust of a board (its file capsule.key)",
+    "A",
+    (
+        Field("magic", 4, "`AKEY`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("algorithm", 1, "see Algorithms"),
+        Field("zero", 2, "0"),
+        Field("key", 32, "public key of the root, or the HMAC key"),
+        Field("secret", 32, "of this board alone: authenticates what it saves"),
+        Field("report", 32, "HMAC key of its reports"),
+    ),
+)
+RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY, REPORT, KEYS, KEY, TRUST)
 
 ENUMS: dict[str, tuple[str, dict[str, int]]] = {
     "Kinds": ("KIND", {"SVM": 1, "NETWORK": 2, "OPERATORS": 3, "DATA": 4}),
     "Sections": ("SEC", {"PROGRAM": 1, "WEIGHTS": 2, "OPERATORS": 3, "META": 4}),
+    "Bounds": ("BOUND", {"BOARD": 128, "DEVICE": 129, "CODE": 130}),
     "Flags": ("FLAG", {"LOCAL": 1}),
     "States": (
         "ST",
         {"STAGED": 1, "VERIFIED": 2, "TRIAL": 3, "CONFIRMED": 4, "ROLLED_BACK": 5, "EMPTY": 6},
     ),
+    "Floors": ("FLOOR", {"KEYS": 7, "MANIFEST": 8}),
+    "Roles": ("ROLE", {"RELEASE": 1, "ROLLOUT": 2}),
+    "Algorithms": ("ALG", {"HMAC": 1, "ED25519": 2}),
     "Forms": ("FORM", {"DELTA": 1, "WEIGHTS": 2, "OPERATORS": 3, "PATCH": 4}),
     "Instructions": ("OP", {"COPY": 1, "DATA": 2, "DIFF": 3}),
     "Outcomes": ("OUT", {"NONE": 0, "CURRENT": 1, "TAKEN": 2, "REFUSED": 3, "FAILED": 4}),
 }
-SECTIONS_MAX = 8
+SECTIONS_MAX = 7
 ENTRIES_MAX = 8
-TAG_BYTES = 32  # a manifest ends with HMAC-SHA-256 of all before it
+TAG_BYTES = 32
+SIGNATURE_BYTES = 64
+BOUND_MAX = (1 << 24) - 1
+KEYS_MAX = 8
 LIMITS = {
     "TAG_BYTES": TAG_BYTES,
+    "SIGNATURE_BYTES": SIGNATURE_BYTES,
+    "KEYS_MAX": KEYS_MAX,
     "ENTRIES_MAX": ENTRIES_MAX,
-    "M_MAX": MANIFEST.bytes + ENTRIES_MAX * ENTRY.bytes + TAG_BYTES,
+    "M_MAX": MANIFEST.bytes + ENTRIES_MAX * ENTRY.bytes + SIGNATURE_BYTES,
     "SECTIONS_MAX": SECTIONS_MAX,
     "HEAD_MAX": HEADER.bytes + SECTIONS_MAX * SECTION.bytes,
+    "FIRST_BOUND": 128,
     "FORMAT": 1,
+    "HEADER_FORMAT": 2,
     "UPDATE_FORMAT": 2,
+    "REPORT_FORMAT": 2,
 }
 
 

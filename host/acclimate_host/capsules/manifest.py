@@ -2,14 +2,22 @@
 """Manifests: small signed files that say which capsule of a model is the newest."""
 
 import hashlib
-import hmac
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from acclimate_host.capsules.layout import ENTRIES_MAX, ENTRY, MANIFEST, TAG_BYTES
+from acclimate_host.capsules import signing
+from acclimate_host.capsules.layout import (
+    ENTRIES_MAX,
+    ENTRY,
+    LIMITS,
+    MANIFEST,
+    SIGNATURE_BYTES,
+)
+from acclimate_host.capsules.signing import Key
 from acclimate_host.errors import Refused
 
-_HEAD = struct.Struct("<4sBBBBIII32s")
+_HEAD = struct.Struct("<4sBBBBIIHHII8s32s")
 _ENTRY = struct.Struct("<16sI16s")
 assert _HEAD.size == MANIFEST.bytes and _ENTRY.size == ENTRY.bytes
 WHOLE = bytes(16)
@@ -31,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest says."""
+    """What a manifest says; ``cohort`` is ``cohort_mark`` of the name, ``expires`` a day or 0."""
 
     model: int
     version: int
@@ -39,48 +47,82 @@ class Manifest:
     digest: bytes
     percent: int
     entries: tuple[Entry, ...]
+    cohort: bytes = bytes(8)
+    sequence: int = 0
+    epoch: int = 0
+    expires: int = 0
 
-    def pack(self, key: bytes | None) -> bytes:
+    def pack(self, key: Key | None) -> bytes:
         """Return the signed bytes.
 
-        :param key: of the devices; without one the tag is zero, and only integrity holds.
+        :param key: see ``signing.sign``; without one only integrity holds.
         """
+        data = self.signed()
+        return data + signing.sign(data, key)
+
+    def signed(self) -> bytes:
+        """Return the bytes that are signed."""
         if not 0 <= self.percent <= 100:
             raise Refused(f"percent {self.percent}: 0 to 100")
         if not 1 <= len(self.entries) <= ENTRIES_MAX:
             raise Refused(f"{len(self.entries)} entries: 1 to {ENTRIES_MAX}")
         data = _HEAD.pack(
             b"AMAN",
-            1,
+            LIMITS["HEADER_FORMAT"],
             len(self.entries),
             self.percent,
             0,
             self.model,
             self.version,
+            self.epoch,
+            self.expires,
+            self.sequence,
             self.total,
+            self.cohort,
             self.digest,
         )
         for entry in self.entries:
             data += _ENTRY.pack(entry.base, entry.size, bytes.fromhex(entry.name))
-        tag = hmac.new(key, data, "sha256").digest() if key is not None else bytes(TAG_BYTES)
-        return data + tag
+        return data
+
+
+def cohort_mark(name: str) -> bytes:
+    """Return what stands for a cohort's name in a manifest."""
+    return hashlib.sha256(name.encode()).digest()[:8]
 
 
 def unpack(data: bytes) -> Manifest:
     """Return a Manifest from its bytes; the tag is not looked at (see ``is_signed``)."""
-    if len(data) < MANIFEST.bytes + ENTRY.bytes + TAG_BYTES or data[:4] != b"AMAN":
+    if len(data) < MANIFEST.bytes + ENTRY.bytes + SIGNATURE_BYTES or data[:4] != b"AMAN":
         raise Refused("this is no manifest: it does not begin with AMAN and a header")
-    _, form, count, percent, _, model, version, total, digest = _HEAD.unpack_from(data)
-    if form != 1 or len(data) != MANIFEST.bytes + count * ENTRY.bytes + TAG_BYTES:
+    head = _HEAD.unpack_from(data)
+    _, form, count, percent, zero, model, version, epoch, expires, sequence = head[:10]
+    total, cohort, digest = head[10:]
+    if (
+        form != LIMITS["HEADER_FORMAT"]
+        or zero
+        or not 1 <= count <= ENTRIES_MAX
+        or len(data) != MANIFEST.bytes + count * ENTRY.bytes + SIGNATURE_BYTES
+    ):
         raise Refused(f"manifest of format {form}, {count} entries, {len(data)} bytes")
     entries = []
     for i in range(count):
         base, size, name = _ENTRY.unpack_from(data, MANIFEST.bytes + i * ENTRY.bytes)
         entries.append(Entry(base, size, name.hex()))
-    return Manifest(model, version, total, digest, percent, tuple(entries))
+    return Manifest(
+        model,
+        version,
+        total,
+        digest,
+        percent,
+        tuple(entries),
+        cohort,
+        sequence,
+        epoch,
+        expires,
+    )
 
 
-def is_signed(data: bytes, key: bytes) -> bool:
-    """Tell whether a manifest's tag was made with the key."""
-    tag = hmac.new(key, data[:-TAG_BYTES], "sha256").digest()
-    return hmac.compare_digest(tag, data[-TAG_BYTES:])
+def is_signed(data: bytes, key: Key | Iterable[bytes]) -> bool:
+    """Tell whether a manifest is signed with a key; see ``signing.is_signed``."""
+    return signing.is_signed(data[:-SIGNATURE_BYTES], data[-SIGNATURE_BYTES:], key)

@@ -19,6 +19,7 @@ def send(
     user=None,
     password=None,
     tls=False,
+    cafile=None,
     timeout_s=2,
     tries=30,
     progress=None,
@@ -26,7 +27,8 @@ def send(
 ):
     """Send a file to the device that listens at a topic; return (packets, seconds).
 
-    :param drop: tells which packets are lost on the way; for trials of a bad line.
+    :param tls: nothing is sent without it; :param cafile: of certificates that count, else the
+        system's. :param drop: tells which packets are lost on the way; for trials of a bad line.
     :raises Refused: the device refuses it. AcclimateError: no broker, or no answer.
     """
     try:
@@ -42,7 +44,7 @@ def send(
     if user is not None:
         client.username_pw_set(user, password)
     if tls:
-        client.tls_set_context(ssl.create_default_context())
+        client.tls_set_context(ssl.create_default_context(cafile=cafile))
     try:
         client.connect(host, port)
     except OSError as error:

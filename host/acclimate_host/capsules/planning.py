@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acclimate.store.rangecoder import COPY, DATA, DIFF
+from acclimate.store.rangecoder import _COPY as COPY
+from acclimate.store.rangecoder import _DATA as DATA
+from acclimate.store.rangecoder import _DIFF as DIFF
 from acclimate_host.capsules.alignment import LITERAL_BITS, NO_SHIFT, Run, runs
 
 _SWITCH_BITS = 9.0  # of another instruction at the same place

@@ -11,7 +11,7 @@ SETUP = "from capsules import store"
 _PIECE = 192
 _BEGIN = """
 from binascii import a2b_base64 as _from64
-_active = store.head.bytes[32:64] if store.active is not None else b""
+_active = store.head.bytes[20:52] if store.active is not None else b""
 print(bytes(_active).hex(), store.slots.bytes, store.journal.floor)
 """
 _UPDATER = """

@@ -17,7 +17,7 @@ class Encoder:
     """
 
     def __init__(self, made: int = 0, has_lanes: bool = False) -> None:
-        self._chance = [(2048, 0)] * rc.CHANCES
+        self._chance = [(2048, 0)] * rc._CHANCES
         self._near = self._last = self._lane = 0
         self._at = self._back = 0
         self._made = made
@@ -29,7 +29,7 @@ class Encoder:
     def copy(self, at: int, length: int) -> None:
         """Take bytes of the base from a place on."""
         for part in _parts(length):
-            self._head(rc.COPY, part, at)
+            self._head(rc._COPY, part, at)
             self._lane = self._lane + part & 3
             at = self._moved(part)
 
@@ -37,7 +37,7 @@ class Encoder:
         """Take these bytes."""
         start = 0
         for part in _parts(len(piece)):
-            self._head(rc.DATA, part, self._at)
+            self._head(rc._DATA, part, self._at)
             for byte in piece[start : start + part]:
                 self._byte(byte)
             start += part
@@ -48,7 +48,7 @@ class Encoder:
         values = list(differences)
         start = 0
         for part in _parts(len(values)):
-            self._head(rc.DIFF, part, at)
+            self._head(rc._DIFF, part, at)
             for value in values[start : start + part]:
                 self._difference(value)
             self._lane = self._lane + part & 3
@@ -69,30 +69,30 @@ class Encoder:
 
     def _head(self, kind: int, length: int, at: int) -> None:
         last, self._last = self._last, kind - 1
-        self._bit(rc.KIND + 2 * last, kind != rc.DATA)
-        if kind != rc.DATA:
-            self._bit(rc.KIND + 2 * last + 1, kind == rc.DIFF)
-        self._number(rc.LENGTH + rc.LENGTH_MAX * (kind - 1), rc.LENGTH_MAX, length)
-        if kind == rc.DATA:
+        self._bit(rc._KIND + 2 * last, kind != rc._DATA)
+        if kind != rc._DATA:
+            self._bit(rc._KIND + 2 * last + 1, kind == rc._DIFF)
+        self._number(rc._LENGTH + rc._LENGTH_MAX * (kind - 1), rc._LENGTH_MAX, length)
+        if kind == rc._DATA:
             return
-        self._bit(rc.SAME + last, at != self._at)
+        self._bit(rc._SAME + last, at != self._at)
         if at == self._at:
             return
         is_back = at == self._made + self._back
-        self._bit(rc.BACK, is_back)
+        self._bit(rc._BACK, is_back)
         if not is_back:
             self._jump(at - self._at)
         self._back = self._at - self._made
         self._at = at
 
     def _jump(self, way: int) -> None:
-        self._bit(rc.SIGN, way < 0)
+        self._bit(rc._SIGN, way < 0)
         low, node = abs(way) & 15, 1
         for i in range(4):
             bit = low >> i & 1
-            self._bit(rc.LOW + node, bit)
+            self._bit(rc._LOW + node, bit)
             node = node << 1 | bit
-        self._number(rc.HIGH, rc.HIGH_MAX, (abs(way) >> 4) + 1)
+        self._number(rc._HIGH, rc._HIGH_MAX, (abs(way) >> 4) + 1)
 
     def _number(self, chances: int, most: int, value: int) -> None:
         bits = value.bit_length() - 1
@@ -103,8 +103,8 @@ class Encoder:
 
     def _byte(self, value: int) -> None:
         lane = self._lane * 15 if self._has_lanes else 0
-        self._half(rc.TOP_HALF + lane, value >> 4)
-        self._half(rc.LOW_HALF + (lane if self._has_lanes else (value >> 6) * 15), value & 15)
+        self._half(rc._TOP_HALF + lane, value >> 4)
+        self._half(rc._LOW_HALF + (lane if self._has_lanes else (value >> 6) * 15), value & 15)
         self._lane = self._lane + 1 & 3
 
     def _half(self, chances: int, value: int) -> None:
@@ -116,19 +116,20 @@ class Encoder:
 
     def _difference(self, difference: int) -> None:
         near = self._near
-        base = rc.set_of(near) * rc.PER_SET
+        base = rc.set_of(near) * rc._PER_SET
         size = abs(difference)
         self._bit(base, size != 0)
         self._near = near - (near >> 2) + (min(size, 15) << 4)
         if not size:
             return
         self._bit(base + 1, difference < 0)
-        for step in range(1, rc.UNARY + 1):
-            self._bit(base + 1 + step, size > step)
+        for step in range(1, rc._UNARY + 1):
+            own = step <= rc._OWN
+            self._bit(base + 1 + step if own else rc._LARGER + step - 7, size > step)
             if size <= step:
                 return
         for shift in range(6, -1, -1):
-            self._plain(size - rc.UNARY - 1 >> shift & 1)
+            self._plain(size - rc._UNARY - 1 >> shift & 1)
 
     def _bit(self, index: int, bit: int) -> None:
         p, n = self._chance[index]
@@ -140,7 +141,7 @@ class Encoder:
         else:
             self._range = bound
             p += 4096 - p >> rc.RATE[n]
-        if n < rc.RARE or (n < 15 and not self._range >> 12 & 3):
+        if n < rc._RARE or (n < 15 and not self._range >> 12 & 3):
             n += 1
         self._chance[index] = p, n
         self._normalise()

@@ -61,19 +61,31 @@ class Region:
         return f"{self.code}\nfrom acclimate.flash import BlockFlash\n_flash = BlockFlash(_device)"
 
     def store_code(
-        self, key_path, model=0, kind=0, board=0, device=0, chunk_bytes=64, max_boots=3
+        self,
+        key_path,
+        model=0,
+        kind=0,
+        board=0,
+        device=0,
+        chunk_bytes=64,
+        max_boots=3,
+        unsigned=False,
     ):
-        """Return statements that leave a Store in ``store``; the key is in a file of the board."""
+        """Return statements that leave a Store in ``store``; the key is in a file of the board.
+
+        :param unsigned: without a key take what is not signed.
+        """
         return f"""
 from acclimate.store import Wanted
 from acclimate.store import Store
 {self.flash_code()}
 try:
     with open({key_path!r}, 'rb') as _f: _key = _f.read()
+    if _key[:4] == b'AKEY': _key = {key_path!r}
 except OSError:
     _key = None
 store = Store(_flash, Wanted(model={model}, kind={kind}, board={board}, device={device},
-    key=_key), chunk_bytes={chunk_bytes}, max_boots={max_boots})
+    key=_key, unsigned={unsigned}), chunk_bytes={chunk_bytes}, max_boots={max_boots})
 """
 
 
@@ -130,7 +142,8 @@ def open_for_store(name, **options):
 def prepare(board):
     """Bring the device package up to date; on the smallest board its native module only."""
     if not (board.emulated and board.name in FROZEN):
-        install(board, only=_MODULES, yes=True)
+        more = ("_trust",) if _has_trust(board) else ()
+        install(board, only=_MODULES + more, yes=True)
         board.soft_reset()
         return
     native = package.natives("armv6m").get("_codec")
@@ -138,6 +151,12 @@ def prepare(board):
         raise Missing(f"{board.name}: _codec.mpy was not built; run: make native")
     board.put_bytes(native.read_bytes(), "/_codec.mpy")
     board.exec(_REGISTER, 30)
+
+
+def _has_trust(board):
+    """Tell whether a board was given the root of Ed25519 keys."""
+    path = key_path(board)
+    return board.exists(path) and board.get_bytes(path)[:4] == b"AKEY"
 
 
 def require(board, region):
@@ -166,6 +185,21 @@ def give_key(board, key):
     board.put_bytes(key, key_path(board))
     if board.get_bytes(key_path(board)) != key:
         raise AcclimateError(f"{board.name}: the key came back different from what was sent")
+
+
+def give_trust(board, trust, first=b""):
+    """Write a board's file of trust over its cable, and the list of keys that it begins with."""
+    path = key_path(board)
+    for place in (0, 1):  # the list of a root before would count otherwise
+        if board.exists(f"{path}.{place}"):
+            board.rm(f"{path}.{place}")
+    for name, data in ((f"{path}.0", first), (path, trust)):
+        if data:
+            board.put_bytes(data, name)
+            if board.get_bytes(name) != data:
+                raise AcclimateError(
+                    f"{board.name}: {name} came back different from what was sent"
+                )
 
 
 def open_store(board, region, **wanted):

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from acclimate_host.capsules.keys import device_key
-from acclimate_host.capsules.layout import ENUMS, NUMBER_MAX, REPORT
+from acclimate_host.capsules.layout import ENUMS, LIMITS, NUMBER_MAX, REPORT
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
-_RECORD = struct.Struct("<4sBBBB7I12s32s32s")
+_RECORD = struct.Struct("<4sBBBB7I12s32sBBHIIHH32s")
 assert _RECORD.size == REPORT.bytes
 _TAG = REPORT.offset("tag")
 _STATES = {number: name.lower().replace("_", " ") for name, number in ENUMS["States"][1].items()}
 _OUTCOMES = {number: name.lower() for name, number in ENUMS["Outcomes"][1].items()}
+_VERDICTS = {0: "", 1: "accept", 2: "undecided", 3: "reject"}
 _NUMBERS = ("device", "model", "version", "floor", "erases", "slot_bytes", "count")
 _DEVICES_MAX = 1_000_000
 
@@ -33,12 +34,13 @@ def parse(data: bytes, key: bytes | None = None) -> dict[str, Any]:
     """
     if len(data) != REPORT.bytes:
         raise Refused(f"report of {len(data)} bytes: {REPORT.bytes}")
-    magic, form, state, outcome, _, *numbers, reason, digest, tag = _RECORD.unpack(data)
-    if magic != b"AREP" or form != 1:
-        raise Refused("report: it does not begin with AREP and format 1")
+    magic, form, state, outcome, zero, *values = _RECORD.unpack(data)
+    numbers, (reason, digest, *health, spare, tag) = values[:7], values[7:]
+    if magic != b"AREP" or form != LIMITS["REPORT_FORMAT"] or zero or spare:
+        raise Refused(f"report: it does not begin with AREP and format {LIMITS['REPORT_FORMAT']}")
     if state not in _STATES or outcome not in _OUTCOMES:
         raise Refused(f"report: state {state}, outcome {outcome}")
-    if max(numbers) > NUMBER_MAX:
+    if max(*numbers, *health) > NUMBER_MAX or health[0] > max(_VERDICTS):
         raise Refused(f"report: a number above {NUMBER_MAX}")
     if key is not None and not any(
         hmac.compare_digest(hmac.new(known, data[:_TAG], "sha256").digest(), tag)
@@ -51,8 +53,22 @@ def parse(data: bytes, key: bytes | None = None) -> dict[str, Any]:
         "state": _STATES[state],
         "outcome": _OUTCOMES[outcome],
         "reason": "".join(c if c.isascii() and (c.isalnum() or c in " -") else "?" for c in text),
+        **_health(*health),
         "digest": digest.hex() if any(digest) else "",
         "is_authentic": None if key is None else True,
+    }
+
+
+def _health(
+    verdict: int, resets: int, score: int, heap: int, erases_left: int, battery: int
+) -> dict[str, Any]:
+    return {
+        "verdict": _VERDICTS[verdict],
+        "score": score - 32768 if verdict else None,
+        "resets": resets,
+        "heap": heap,
+        "erases_left": None if erases_left == NUMBER_MAX else erases_left,
+        "battery_mv": battery or None,
     }
 
 

@@ -3,23 +3,36 @@
 
     objects/<name>                 capsules and updates; never changed, named by their content
     models/<model>/<cohort>.man    signed manifest: what is the newest for these devices
+    models/<model>/<cohort>/<device>.tag    its tag for one device that has an HMAC key
+    keys/<root>.keys               the newest list of keys that a root signed
 
 An object is there before a manifest names it, and a manifest is replaced in one step, so a
 device sees the old state or the new one.
 """
 
 import contextlib
+import dataclasses
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from acclimate_host.capsules import delta
+from acclimate_host.capsules import delta, key_list, signing
 from acclimate_host.capsules.build import Capsule, read
 from acclimate_host.capsules.history import History
-from acclimate_host.capsules.layout import ENTRIES_MAX, TAG_BYTES
-from acclimate_host.capsules.manifest import WHOLE, Entry, Manifest, is_signed, object_name, unpack
+from acclimate_host.capsules.keys import device_key
+from acclimate_host.capsules.layout import ENTRIES_MAX, SIGNATURE_BYTES
+from acclimate_host.capsules.manifest import (
+    WHOLE,
+    Entry,
+    Manifest,
+    cohort_mark,
+    is_signed,
+    object_name,
+    unpack,
+)
+from acclimate_host.capsules.signing import Key, SigningKey
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
@@ -34,10 +47,11 @@ _COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 class Repository:
     """The folder; it is made when it is not there.
 
-    :param key: of the devices (16 to 64 bytes), which manifests are signed with, or None.
+    :param key: that manifests are signed with: a private key of the rollout role; or the HMAC
+        key of the devices (16 to 64 bytes); or None.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], key: bytes | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str], key: Key | None = None) -> None:
         self.folder = Path(folder)
         self.key = key
         for name in ("objects", "models"):
@@ -118,8 +132,9 @@ class Repository:
         new = read(capsule)
         if not new.intact:
             raise Refused("integrity: the capsule's SHA-256 is not that of its content")
-        if self.key is not None and not new.authentic(self.key, capsule):
-            raise Refused("authenticity: the capsule was not signed with the repository's key")
+        self._check_release(new, capsule, "the capsule")
+        if new.epoch != self.epoch():
+            raise Refused(f"epoch {new.epoch}: expected {self.epoch()}, that of the key list")
         present = self.manifest(new.model, cohort)
         if present and self.key is None and self._is_signed(new.model, cohort):
             raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
@@ -135,8 +150,90 @@ class Repository:
             if len(made) < len(capsule):
                 entries.append(self._entry(digest[:16], made))
         manifest = Manifest(new.model, new.version, new.total, new.digest, percent, tuple(entries))
-        write_whole(self.manifest_path(new.model, cohort), manifest.pack(self.key))
+        return self._put_manifest(cohort, manifest)
+
+    def _put_manifest(self, cohort: str, manifest: Manifest) -> Manifest:
+        """Write a cohort's manifest, and those of the others anew: all have the next sequence."""
+        model = manifest.model
+        there = {name: old for id, name, old in self.models() if id == model}
+        sequence = max((old.sequence for old in there.values()), default=0) + 1
+        # The changed one comes first: a device that reads meanwhile has at least this.
+        for name, old in {cohort: manifest, **{**there, cohort: manifest}}.items():
+            new = dataclasses.replace(
+                old, cohort=cohort_mark(name), sequence=sequence, epoch=self.epoch()
+            )
+            write_whole(self.manifest_path(model, name), new.pack(self.key))
+            if name == cohort:
+                manifest = new
         return manifest
+
+    def write_tags(self, fleet_key: bytes, devices: Iterable[int], model: int, cohort: str) -> int:
+        """Write the manifest's detached tag for devices with an HMAC key each; return how many.
+
+        :param fleet_key: that the devices' keys are made from, see ``keys.device_key``.
+        """
+        manifest = self.manifest(model, cohort)
+        if manifest is None:
+            raise Refused(f"model {model}, cohort {cohort}: nothing is published")
+        count, folder = 0, self.manifest_path(model, cohort).with_suffix("")
+        for device in devices:
+            made = signing.tag(manifest.signed(), device_key(fleet_key, device))
+            write_whole(folder / f"{device}.tag", made)
+            count += 1
+        return count
+
+    # ---- keys ----------------------------------------------------------------------------
+
+    def keys(self) -> key_list.KeyList | None:
+        """Return the newest list of keys, or None."""
+        lists = [key_list.unpack(p.read_bytes()) for p in self.folder.glob("keys/*.keys")]
+        return max(lists, key=lambda found: found.sequence, default=None)
+
+    def epoch(self) -> int:
+        """Return the epoch that new capsules and manifests belong to; 0 without a list."""
+        newest = self.keys()
+        return newest.epoch if newest else 0
+
+    def publish_keys(
+        self,
+        root: SigningKey,
+        release: Iterable[bytes],
+        rollout: Iterable[bytes],
+        raise_epoch: bool = False,
+        new_root: SigningKey | None = None,
+    ) -> key_list.KeyList:
+        """Sign the next list of keys and make it the newest; return it.
+
+        :param release: and :param rollout: public keys; those not named no longer count.
+        :param raise_epoch: let versions and sequences begin anew, after a key was stolen.
+        :raises Refused: root is not the one of the newest list.
+        """
+        with self._alone():
+            old = self.keys()
+            if old and old.root != root.public:
+                raise Refused("root: expected the key that signed the newest list")
+            made = key_list.KeyList(
+                (old.epoch if old else 0) + raise_epoch,
+                (old.sequence if old else 0) + 1,
+                (new_root or root).public,
+                (*((1, key) for key in release), *((2, key) for key in rollout)),
+            )
+            data = made.pack(root, new_root)
+            write_whole(self.folder / "keys" / key_list.list_name(root.public), data)
+            if new_root:
+                path = self.folder / "keys" / key_list.list_name(new_root.public)
+                write_whole(path, made.pack(new_root))
+            return made
+
+    def _check_release(self, said: Capsule, data: bytes, what: str) -> None:
+        """Raise unless a capsule is signed as the devices want it."""
+        newest = self.keys()
+        key = newest.of("release") if newest and not isinstance(self.key, bytes) else self.key
+        if key is not None and not said.authentic(key, data):
+            raise Refused(
+                f"{what}: authenticity: it was not signed with "
+                + ("a listed release key" if newest else "the repository's key")
+            )
 
     def _present(self, model: int, cohort: str) -> bytes | None:
         """Return the present capsule, or None where it is damaged: the next one is whole then."""
@@ -150,8 +247,8 @@ class Repository:
         base = read(data)
         if not base.intact:
             raise Refused("base: integrity: its SHA-256 is not that of its content")
-        if self.key is not None and not base.authentic(self.key, data):
-            raise Refused("base: authenticity: it was not signed with the repository's key")
+        if isinstance(self.key, bytes):  # a base of a key before may be what devices have
+            self._check_release(base, data, "base")
         return base
 
     def set_percent(self, model: int, percent: int, cohort: str = "all") -> None:
@@ -172,13 +269,19 @@ class Repository:
             raise Refused(f"model {model}, cohort {cohort}: signed until now: give the key")
         if self.key is not None and not signed:
             raise Refused(f"model {model}, cohort {cohort}: not signed with this key until now")
-        new = Manifest(old.model, old.version, old.total, old.digest, percent, old.entries)
-        write_whole(self.manifest_path(model, cohort), new.pack(self.key))
+        self._put_manifest(cohort, dataclasses.replace(old, percent=percent))
 
     def _is_signed(self, model: int, cohort: str) -> bool:
         """Tell whether the present manifest is signed: with the key, or, without one, at all."""
         data = self.manifest_path(model, cohort).read_bytes()
-        return any(data[-TAG_BYTES:]) if self.key is None else is_signed(data, self.key)
+        return any(data[-SIGNATURE_BYTES:]) if self.key is None else self._is_ours(data)
+
+    def _is_ours(self, data: bytes) -> bool:
+        """Tell whether a manifest is signed with the key, or with another listed rollout key."""
+        newest = self.keys()
+        if isinstance(self.key, SigningKey) and newest:
+            return True  # what the list says now decides, not what signed it then
+        return self.key is not None and is_signed(data, self.key)
 
     def models(self) -> Iterator[tuple[int, str, Manifest]]:
         """Yield (model, cohort, Manifest) of all that is published."""

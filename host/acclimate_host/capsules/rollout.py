@@ -59,7 +59,9 @@ def harm_of(report: dict[str, Any], version: int, limits: Limits) -> str:
     if report.get("resets", 0) > limits.resets:
         return "resets"
     score = report.get("score")
-    return "low_score" if None not in (limits.score, score) and score < limits.score else ""
+    if limits.score is None or score is None:
+        return ""
+    return "low_score" if score < limits.score else ""
 
 
 class Rollout:

@@ -18,15 +18,18 @@ from acclimate_host.capsules.manifest import Manifest
 from acclimate_host.capsules.operators import fields_of, operators
 from acclimate_host.capsules.push import push
 from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.signing import Key, read_private
 from acclimate_host.errors import AcclimateError, Refused
 
 
-def read_key(path: str | os.PathLike[str]) -> bytes:
-    """Return the key in a file (see ``acclimate capsule key``)."""
+def read_key(path: str | os.PathLike[str]) -> Key:
+    """Return the key in a file (see ``acclimate capsule key``): HMAC bytes, or a private key."""
     try:
         key = Path(path).read_bytes()
     except OSError as error:
         raise AcclimateError(f"{path}: {error.strerror}") from None
+    if key[:5] == b"-----":
+        return read_private(path)
     if not 16 <= len(key) <= 64:
         raise Refused(f"{path}: key of {len(key)} bytes: 16 to 64")
     return key
@@ -66,7 +69,7 @@ class CapsuleServer:
         model: Any,
         folder: str | os.PathLike[str] = "repository",
         model_id: int = 1,
-        key: str | os.PathLike[str] | bytes | None = None,
+        key: str | os.PathLike[str] | Key | None = None,
         kind: str | None = None,
         operators: str | os.PathLike[str] | None = None,
         native_arch: str | None = None,
@@ -97,7 +100,13 @@ class CapsuleServer:
             sections = {**sections, "OPERATORS": code}
             options = {**fields_of(code), **options}
         self.capsule = build(
-            sections, self.kind or kind, self.model_id, version, key=self.key, **options
+            sections,
+            self.kind or kind,
+            self.model_id,
+            version,
+            key=self.key,
+            epoch=self.repository.epoch(),
+            **options,
         )
         return self.capsule
 

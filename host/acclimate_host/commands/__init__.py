@@ -3,12 +3,14 @@
 
 import argparse
 import math
-import sys
 from pathlib import Path
 
+from acclimate_host.commands.showing import progress
 from acclimate_host.connect import RUNNABLE, emulator, firmware, open_board
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import write_whole
+
+__all__ = ["progress"]  # and what is defined here
 
 
 def add_board_arguments(parser, needed=True):
@@ -81,12 +83,6 @@ def _to_float(text):
         return float(text)
     except ValueError:
         return math.nan
-
-
-def progress(text):
-    """Show a line that the next one replaces, on a terminal only; empty text clears it."""
-    if sys.stdout.isatty():
-        print("\r\x1b[K" + text, end="", flush=True)
 
 
 def table(rows, heads):

@@ -2,13 +2,15 @@
 """``acclimate capsule``: build, inspect, verify, diff and key."""
 
 import json
+import secrets
 
-from acclimate_host.capsules import keys, region
+from acclimate_host.capsules import key_list, keys, region
 from acclimate_host.capsules.build import KINDS, build, read
 from acclimate_host.capsules.delta import describe as describe_update
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.operators import describe, fields_of, operators
 from acclimate_host.capsules.server import read_key
+from acclimate_host.capsules.signing import SigningKey, read_public
 from acclimate_host.commands import add_board_arguments, open_chosen, read_bytes, write_bytes
 from acclimate_host.connect.mpy import ARCHS
 from acclimate_host.errors import AcclimateError, Refused
@@ -29,6 +31,15 @@ def add_arguments(parser):
     diff.add_argument("-o", "--output", metavar="FILE", required=True)
     key = actions.add_parser("key", help="make a key file; or bring a key to a board")
     key.add_argument("file", help="made, never over an old one; with a board or device: read")
+    key.add_argument(
+        "--ed25519",
+        action="store_true",
+        help="make a pair: FILE is private, FILE.pub goes to boards and lists",
+    )
+    key.add_argument("--list", metavar="FILE", help="key list that the board begins with")
+    key.add_argument(
+        "--reports", metavar="FILE", help="fleet key: the board's reports are signed with its own"
+    )
     key.add_argument("--device", type=int, metavar="N", help="the key that N alone has")
     key.add_argument("-o", "--output", metavar="FILE", help="write the device's key")
     add_board_arguments(key, needed=False)
@@ -50,6 +61,9 @@ def _build_arguments(parser):
     )
     parser.add_argument("--temperature", type=float, default=1.0, help="of confidences (1)")
     parser.add_argument("--key", metavar="FILE", help="key file made by: acclimate capsule key")
+    parser.add_argument(
+        "--epoch", type=int, default=0, metavar="N", help="of the key list (%(default)s)"
+    )
 
 
 def run(args):
@@ -78,6 +92,7 @@ def _build(args):
         args.version,
         temperature=temperature,
         key=read_key(args.key) if args.key else None,
+        epoch=args.epoch,
         **fields,
     )
     write_bytes(args.output, data)
@@ -109,6 +124,7 @@ def _values(capsule):
         "abi": capsule.abi,
         "board": capsule.board,
         "device": capsule.device,
+        "epoch": capsule.epoch,
         "temperature": capsule.temperature / 256,
         "saved_by_device": bool(capsule.flags & 1),
         "operators_for": describe(capsule.arch, capsule.abi),
@@ -127,7 +143,7 @@ def _verify(args):
     if args.key is None:
         print("authenticity: not checked; give --key FILE")
         return 0
-    if not capsule.authentic(read_bytes(args.key), data):
+    if not capsule.authentic(_verifying(args.key), data):
         raise Refused(f"{args.capsule}: authenticity: it was not signed with this key")
     print("authenticity: signed with this key")
     return 0
@@ -147,8 +163,23 @@ def _diff(args):
     return 0
 
 
+def _verifying(path):
+    """Return what is_signed takes: an HMAC key, or the public keys of a file."""
+    data = read_bytes(path)
+    return read_key(path) if 16 <= len(data) < 64 else (read_public(path),)
+
+
 def _key(args):
     named = args.port or args.board
+    if args.ed25519 and named:
+        return _provision(args)
+    if args.ed25519:
+        secret = SigningKey(secrets.token_bytes(32))
+        keys.write_new(args.file, secret.pem())
+        keys.write_new(f"{args.file}.pub", secret.public.hex().encode() + b"\n")
+        print(f"{args.file}: a new private key; keep it off the network")
+        print(f"{args.file}.pub: {secret.public.hex()}")
+        return 0
     if args.device is None and not named:
         keys.write_new(args.file)
         print(
@@ -157,6 +188,10 @@ def _key(args):
         )
         return 0
     key, whose = read_key(args.file), "the key"
+    if not isinstance(key, bytes):
+        raise AcclimateError(
+            f"{args.file}: a private key goes to no board: --ed25519 {args.file}.pub"
+        )
     if args.device is not None:
         key, whose = keys.device_key(key, args.device), f"the key of device {args.device}"
     if args.output:
@@ -168,4 +203,22 @@ def _key(args):
             print(f"{board.name}: {whose} is in {region.key_path(board)}, and reads back as sent")
     elif not args.output:
         raise AcclimateError("--device: say where to: -o FILE, --port or --board")
+    return 0
+
+
+def _provision(args):
+    """Give a board its trust by cable: the root's public key, its own secret, the first list."""
+    root = read_public(args.file)
+    fleet = read_key(args.reports) if args.reports else None
+    if (fleet is None) != (args.device is None):
+        raise AcclimateError("--reports FILE and --device N: the key of reports needs both")
+    report = keys.device_key(fleet, args.device) if fleet else secrets.token_bytes(32)
+    first = read_bytes(args.list) if args.list else b""
+    made = key_list.unpack(first, root) if first else None
+    trust = key_list.trust(root, secrets.token_bytes(32), report, True)
+    with open_chosen(args, **region.open_options(args.board)) as board:
+        region.give_trust(board, trust, first)
+        print(f"{board.name}: it takes what root {root.hex()[:16]}... allows")
+        if made:
+            print(f"{board.name}: key list {made.sequence}, epoch {made.epoch}")
     return 0

@@ -107,7 +107,9 @@ def run(args):
     write_bytes(folder / "net_weights", program.weights)
     layers = ", ".join(node.attrs["layer"] for node in convolutions(network.graph))
     print(f"convolutions, first to last: {layers}")
-    table(_sizes(network, program, folder) + rows, ("what", "bytes"))
+    sizes = _sizes(network, program, folder) + rows
+    args.result = {"folder": str(folder), "layers": layers.split(", "), "sizes": dict(sizes)}
+    table(sizes, ("what", "bytes"))
 
 
 def _loss(args, network):

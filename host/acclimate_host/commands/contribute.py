@@ -3,6 +3,7 @@
 twin, and the best parts for an arena."""
 
 import argparse
+import json
 import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -98,6 +99,7 @@ def run(args):
     keep = Path(args.keep or Path(args.model).stem + ".contributions.jsonl")
     with _executor(args) as executor:
         gains = _measured(case, executor, keep, args)
+        args.result = json.loads(to_json(gains))
         _print_gains(case.network.graph, gains, args.ratios)
         if args.out:
             write_text(args.out, to_json(gains) + "\n")

@@ -44,6 +44,7 @@ def run(args):
             else:
                 copy.to_board(Path(source), target[1:], len(sources) > 1)
     progress("")
+    args.result = {"files": copy.files, "bytes": copy.size_bytes}
     print(f"{copy.files} files, {copy.size_bytes} bytes, compared with what was sent")
 
 

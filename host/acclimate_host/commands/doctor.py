@@ -3,7 +3,7 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from acclimate import __version__
@@ -12,6 +12,7 @@ from acclimate_host.capsules import flash_map, partitions
 from acclimate_host.commands import add_board_arguments, open_chosen, to_number
 from acclimate_host.connect import RUNNABLE, mpy, package, romfs, why_not
 from acclimate_host.connect.check import check_package
+from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Missing, NoRegion
 from acclimate_host.paths import program
 from acclimate_host.poet import solver_check
@@ -30,6 +31,9 @@ class Finding:
 
 def add_arguments(parser):
     add_board_arguments(parser, needed=False)
+    parser.add_argument(
+        "--fix", action="store_true", help="install damaged, missing or hidden files again"
+    )
     parser.add_argument("--table", metavar="FILE", help="look at a partition table instead")
     parser.add_argument(
         "--flash-bytes", type=to_number, default=0x400000, help="of that chip (%(default)#x)"
@@ -47,6 +51,7 @@ def run(args):
         findings = check_computer()
     if args.port or args.board:
         findings += check_board(args)
+    args.result = [asdict(finding) for finding in findings]
     for finding in findings:
         print(f"{finding.state:8}{finding.text}")
     if any(finding.state == "problem" for finding in findings):
@@ -131,7 +136,7 @@ def check_board(args):
             table, flash_bytes = flash_map.of_board(board)
             findings += _judge(table, flash_bytes, args) if table else []
             findings.append(_romfs(board, args))
-            findings += _package(board, info)
+            findings += _package(board, info, args.fix)
     except AcclimateError as error:
         findings.append(Finding("problem", str(error)))
     return findings
@@ -184,11 +189,24 @@ def _abilities(board, info):
     ]
 
 
-def _package(board, info):
-    """Check that what is installed is whole and of one release."""
+def _package(board, info, fix):
+    """Check that what is installed is whole and of one release; install it again to fix it."""
     found = check_package(board, info)
     if not found:
         return [
             Finding("note", f"acclimate is not installed: run: acclimate install {board.words}")
         ]
-    return [Finding("ok" if fine else "problem", text) for fine, text in found]
+    findings = [Finding("ok" if fine else "problem", text) for fine, text in found]
+    if not fix or all(fine for fine, _ in found):
+        return findings
+    report = install(board, _that_are_there(board, info), yes=True)
+    board.soft_reset()
+    fixed = [Finding("note", f"was: {f.text}") for f in findings if f.state == "problem"]
+    fixed.append(Finding("ok", f"fixed: {len(report.copied)} files were installed again"))
+    return fixed + _package(board, info, fix=False)
+
+
+def _that_are_there(board, info):
+    """Return the names of what is installed, without what this release does not have."""
+    stems = {name.partition(".")[0] for name in board.ls(board.lib + "/acclimate")}
+    return sorted(stems & set(package.files(info.arch)))

@@ -89,13 +89,14 @@ def _write(args, board, capsule, key):
                 hint = f"; run again with --bytes {judged.needed}"
             raise Refused(f"{board.name}: nothing was written{hint}")
         image = region_image(capsule, size, page, key)
-        flasher.write_region(board, image, page, lambda i, n: progress(f"page {i} of {n}"))
+        flasher.write_region(board, image, page, lambda i, n: progress(f"page {i} of {n}", i, n))
         progress("")
     if key is not None:
         region.give_key(board, key)
     state, version, note = region.open_store(board, place, model=read(capsule).model)
     if version != read(capsule).version or state != "confirmed":
         raise AcclimateError(f"{board.name}: written, but its store says: {state}, {note}")
+    args.result = {"board": board.name, "version": version, "state": state}
     print(f"{board.name}: version {version}, {state}")
 
 

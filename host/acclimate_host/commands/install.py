@@ -2,6 +2,7 @@
 """``acclimate install``: copy the device package to a board, or to a CIRCUITPY drive."""
 
 import sys
+from dataclasses import asdict
 
 from acclimate_host.commands import add_board_arguments, open_chosen, progress
 from acclimate_host.connect import merge
@@ -45,6 +46,7 @@ def run(args):
         raise AcclimateError("name the board: --port DEV, --board NAME or --drive FOLDER")
     for line in report.lines():
         print(line)
+    args.result = asdict(report)
 
 
 def _ask(question):

@@ -119,6 +119,7 @@ def run(args):
     if made.rows:
         table(made.rows, ("", "plan", "keeping all"))
     if made.plan:
+        args.result = to_json(problem.graph, budget, made.plan, made.claim)
         _write(args, problem.graph, budget, made)
     return 0
 

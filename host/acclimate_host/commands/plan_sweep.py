@@ -26,7 +26,10 @@ def run_sweep(args, task, pressed):
     try:
         with _executor(args, len(todo)) as executor:
             rows = sweep.run(
-                todo, executor, lambda done, all: progress(f"{done} of {all} plans"), pressed
+                todo,
+                executor,
+                lambda done, all: progress(f"{done} of {all} plans", done, all),
+                pressed,
             )
     except BrokenExecutor:
         raise AcclimateError("a worker process died; give fewer --workers more memory") from None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``acclimate profile``: measure a board's operators and page store; write its cost table."""
 
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
@@ -87,6 +88,11 @@ def run(args):
         ("page store", "latency, ms", "bytes/s"),
     )
     print(f"times: {how}")
+    args.result = {
+        "times": how,
+        "operators": [asdict(row) for row in rows],
+        "pages": {name: {"latency_s": a, "bytes_per_s": b} for name, (a, b) in pages.items()},
+    }
     text = _table(args, rows, pages, power, how)
     if args.out:
         write_text(args.out, text)

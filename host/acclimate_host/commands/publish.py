@@ -45,6 +45,16 @@ def run(args):
     history = History(args.folder, read(files[0]).model, args.cohort)
     bases = [*files[1:], *history.capsules(args.deltas)]
     made = Repository(args.folder, key).publish(files[0], args.cohort, args.percent, bases)
+    args.result = {
+        "model": made.model,
+        "version": made.version,
+        "percent": made.percent,
+        "cohort": args.cohort,
+        "entries": [
+            {"bytes": entry.size, "base": None if entry.base == WHOLE else entry.base.hex()}
+            for entry in made.entries
+        ],
+    }
     print(f"model {made.model}, version {made.version}, for {made.percent} % of {args.cohort}")
     for entry in made.entries:
         what = "whole" if entry.base == WHOLE else "update of " + entry.base.hex()[:12]

@@ -25,6 +25,9 @@ def add_arguments(parser):
         "--key", metavar="FILE", help="give the board this key first, over its cable"
     )
     parser.add_argument(
+        "--unsigned", action="store_true", help="a board without a key takes what comes"
+    )
+    parser.add_argument(
         "--trial", action="store_true", help="use the model on trial; without: confirm it"
     )
 
@@ -38,7 +41,7 @@ def run(args):
         if key:
             region.give_key(board, key)
         state, version, note = region.open_store(
-            board, place, model=args.model, device=args.device
+            board, place, model=args.model, device=args.device, unsigned=args.unsigned
         )
         print(f"{board.name}: version {version}, {state}" + (f" ({note})" if note else ""))
         reason = pull(
@@ -49,9 +52,11 @@ def run(args):
             lambda done: progress(f"{done:,} bytes"),
         )
         progress("")
+        args.result = {"board": board.name, "taken": not reason, "reason": reason or None}
         if reason:
             print(f"{board.name}: nothing taken: {reason}")
             return
         board.exec("store.trial()" if args.trial else "store.confirm()", 60)
         state, version, _ = region.status(board)
+        args.result.update(version=version, state=state)
         print(f"{board.name}: version {version}, {state}")

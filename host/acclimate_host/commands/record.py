@@ -11,6 +11,6 @@ def add_arguments(parser):
 
 
 def run(args):
-    with session(args, args.folder) as board:
+    with session(args, args.folder, trains=False) as board:
         terminal.teach(board, trains=False)
         print(f"{len(board.windows)} windows are new in {args.folder}")

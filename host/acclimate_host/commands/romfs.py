@@ -23,6 +23,7 @@ def run(args):
     if args.output:
         image = romfs.build(args.arch, only, args.pure or args.arch is None)
         write_bytes(args.output, image)
+        args.result = {"file": str(args.output), "image_bytes": len(image)}
         print(f"{args.output}: {len(image):,} bytes, bytecode only, as lib/acclimate")
         print(romfs.NATIVE_NOTE if args.arch and not args.pure else "no native modules in it")
         return
@@ -35,9 +36,10 @@ def run(args):
         image = romfs.build(info.arch, only, pure)
         print(f"{board.name}: image of {len(image):,} bytes, region of {size:,}")
         romfs.deploy(
-            board, image, args.region, lambda done, total: progress(f"{done:,} of {total:,} bytes")
+            board, image, args.region, lambda done, total: progress("writing", done, total)
         )
         progress("")
+    args.result = {"board": board.name, "image_bytes": len(image), "region_bytes": size}
     print(f"{board.name}: written and read back; reset the board to use it")
     if not pure:
         print(romfs.NATIVE_NOTE)

@@ -17,6 +17,7 @@ def add_arguments(parser):
     parser.add_argument("--user")
     parser.add_argument("--password-file", metavar="FILE")
     parser.add_argument("--tls", action="store_true", help="with the system's certificates")
+    parser.add_argument("--cafile", metavar="FILE", help="with --tls: the certificates that count")
     parser.add_argument(
         "--rate",
         type=to_positive,
@@ -29,6 +30,8 @@ def add_arguments(parser):
 def run(args):
     data = read_bytes(args.file)
     host, port = _broker(args)
+    if args.cafile and not args.tls:
+        raise AcclimateError("--cafile: it counts with --tls only")
     password = read_text(args.password_file).strip() if args.password_file else None
     estimate = Sender(data, args.block).estimate_s(args.rate)
     print(f"{len(data):,} bytes, at least {estimate:.0f} s at {args.rate:g} bytes/s")
@@ -41,10 +44,12 @@ def run(args):
         user=args.user,
         password=password,
         tls=args.tls,
-        progress=lambda done, count: progress(f"block {done} of {count}"),
+        cafile=args.cafile,
+        progress=lambda done, count: progress(f"block {done} of {count}", done, count),
     )
     progress("")
     rate = len(data) / max(seconds, 1e-3)
+    args.result = {"bytes": len(data), "packets": packets, "seconds": seconds}
     print(f"verified by the device: {packets} packets, {seconds:.1f} s, {rate:,.0f} bytes/s")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acclimate_host.commands import table
-from acclimate_host.commands.model_files import channels_of, imported
+from acclimate_host.commands.model_files import array, channels_of, imported
 from acclimate_host.compile.arena import live_bytes
 from acclimate_host.compile.choose import choose, described
 from acclimate_host.compile.cost_model import CORES, CostModel
@@ -14,6 +14,7 @@ from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model import mlperf_tiny, text, zoo
+from acclimate_host.model.layer_errors import layer_errors
 from acclimate_host.model.losses import with_loss
 from acclimate_host.model.seeded import seeded_network
 from acclimate_host.plots.graph import graph_picture
@@ -57,6 +58,14 @@ def add_arguments(parser):
     parser.add_argument(
         "--count", action="store_true", help="and count them on the emulated board of the core"
     )
+    parser.add_argument(
+        "--errors",
+        metavar="FILE",
+        help="int8 against float on these samples (.npy), layer by layer, the worst first",
+    )
+    parser.add_argument(
+        "--ranges", metavar="FILE", help="with --errors: draw the channels' ranges, .svg or .png"
+    )
     parser.add_argument("--nodes", action="store_true", help="print every node")
     parser.add_argument("--out", metavar="FILE", help="draw the graph, as .svg")
     parser.add_argument("--arena", metavar="FILE", help="draw the arena, as .svg or .png")
@@ -68,6 +77,11 @@ def run(args):
             f"--classes {args.classes}, --patches {args.patches}: expected 1 or more, at most "
             f"{MOST_CLASSES} classes and {MOST_PATCHES} patches"
         )
+    if args.ranges and not args.errors:
+        raise AcclimateError("--ranges: expected --errors FILE with it")
+    if args.errors:
+        _errors(args)
+        return
     network = _network(args)
     graph = network.graph
     scheme = _scheme(args, graph)
@@ -84,6 +98,24 @@ def run(args):
 
         arena_map(Path(args.arena), step, f"{args.net}: one arena over one step")
         print(f"drawn in {args.arena}")
+
+
+def _errors(args):
+    """Print how much noise int8 adds in each layer."""
+    if Path(args.net).suffix not in (".onnx", ".tflite"):
+        raise AcclimateError(f"--errors: expected a float .onnx or .tflite file, got {args.net}")
+    rows = layer_errors(imported(args.net), array(args.errors))
+    cells = [
+        (r.layer, r.op, f"{r.own_db:.1f}", f"{r.total_db:.1f}", f"{r.low:.2%}", f"{r.high:.2%}")
+        for r in rows
+    ]
+    table(cells, ("layer", "operator", "own dB", "so far dB", "at -128", "at 127"))
+    print(f"most noise of its own: {rows[0].layer}")
+    if args.ranges:
+        from acclimate_host.plots.ranges import channel_ranges
+
+        channel_ranges(Path(args.ranges), rows, f"{Path(args.net).name}: ranges of the channels")
+        print(f"drawn in {args.ranges}")
 
 
 def _network(args):

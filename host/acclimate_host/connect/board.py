@@ -86,6 +86,9 @@ class Board:
         """The words of the command line that name this board."""
         return f"--board {self.name}"
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self.name!r})"
+
     def __enter__(self):
         return self
 

@@ -25,6 +25,12 @@ _MACHINES = {
         "-object",
         "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
     ],
+    "stm32f103": [
+        "-machine",
+        "mps2-an385,memory-backend=psram",
+        "-object",
+        "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
+    ],
     "samd21": [
         "-machine",
         "microbit",
@@ -35,7 +41,7 @@ _MACHINES = {
     ],
 }
 NAMES = (*_MACHINES, "esp32")
-PERSISTENT = ("nrf52840", "esp32")  # boards whose flash is a file while they run
+PERSISTENT = ("nrf52840", "stm32f103", "esp32")  # boards whose flash is a file while they run
 # Flash that is in the file only while the emulator does not run: address, size.
 _KEPT_AT_END = {"samd21": (0x40000, 0x20000)}
 # Memory of the machine, also in the flash file, that the firmware does not use.
@@ -87,6 +93,10 @@ class Emulator:
         self._slave = None
         self._messages = None
         self._monitor = self._passed = None
+
+    def __repr__(self):
+        state = "running" if self.process and self.status() is None else "off"
+        return f"Emulator({self.name!r}, {state})"
 
     @property
     def kept(self):

@@ -12,6 +12,7 @@ from acclimate_host.paths import built, firmware, program, repository
 _NEEDS = {
     "nrf52840": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
     "samd21": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
+    "stm32f103": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
     "esp32": (("make", "base"), ("clang-22", "xtensa"), ("xtensa-lx106-elf-ld", "xtensa")),
 }
 

@@ -101,7 +101,7 @@ def install(
         report.removed.append(name)
     for count, name in enumerate(_order(different), 1):
         if progress:
-            progress(f"copying {name} ({count} of {len(different)})")
+            progress(f"copying {name}", count - 1, len(different))
         _copy_verified(board, f"{folder}/{name}", files[name])
         report.size_bytes += len(files[name])
     report.copied = different

@@ -37,6 +37,9 @@ class Link(SerialTransport):
             raise ConnectError(f"cannot open {device}: {why}") from error
         self.attach(device, Port(line, ended))
 
+    def __repr__(self):
+        return f"Link({self.device_name!r})"
+
     @classmethod
     def over(cls, line, ended=lambda: None):
         """Make a link over an object that is already open (a fake in tests)."""

@@ -27,6 +27,7 @@ _TOGETHER = {
         "svm",
         "svm.parameters",
         "svm.model",
+        "svm.extra",
         "svm.data",
         "svm.scaler",
         "svm.file",
@@ -37,7 +38,7 @@ _TOGETHER = {
     "_svm_more": ("svm.notes", "svm.collect", "svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
     "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
-    "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression", "svm.kinds"),
     "_svm_labels": ("svm.labels",),
     "_svm_online": ("svm.online",),
     "_svm_probability": ("svm.probability",),
@@ -66,6 +67,7 @@ _TOGETHER = {
         "store.waiting",
         "store.operators",
     ),
+    "_trust": ("_signature", "_trust"),
     "flash": (
         "flash",
         "flash.base",
@@ -95,7 +97,7 @@ EXTRAS = {
     "small": ("svm.small", "svm.small_file", "svm.small_report"),
     "drift": ("drift",),
     "energy": ("energy", "_loop_state"),
-    "kinds": ("svm.single", "svm.oneclass", "svm.regression"),
+    "kinds": ("svm.single", "svm.oneclass", "svm.regression", "svm.kinds"),
     "labels": ("svm.labels",),
     "online": ("svm.online",),
     "probability": ("svm.probability",),
@@ -103,6 +105,7 @@ EXTRAS = {
     "fixed": (),
     "fast": ("svm.plain",),
     "rare": (),
+    "ed25519": ("_trust",),
 }
 # Made by the installer.
 _INSTALLED = ("_manifest",)
@@ -112,6 +115,7 @@ EXTRA_NATIVES = {
     "fixed": ("_svm_q16",),
     "fast": ("_svm_fit",),
     "rare": ("_net_rare",),
+    "ed25519": ("_ed25519",),
 }
 
 

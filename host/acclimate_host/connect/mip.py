@@ -14,8 +14,6 @@ from acclimate_host.connect.room import ROLES, SMALL_ROLES
 from acclimate_host.paths import write_whole
 
 PURE = "py"
-# The room that an extra of native modules alone is for.
-_ROOM_OF = {"float32": "net", "fixed": "svm"}
 
 
 def sets(arch):
@@ -32,10 +30,15 @@ def sets(arch):
         found[name] = _files(native, (name,), ())
     for name, modules in merge.EXTRAS.items():
         if modules or native and merge.EXTRA_NATIVES[name][0] + ".mpy" in every:
-            found.setdefault(name, _files(native, modules or (_ROOM_OF[name],), (name,)))
+            found.setdefault(name, _files(native, modules or _room(name), (name,)))
     if not small:
         found["predict"] = list(package.build(only=package.PREDICT))
     return {name: sorted(set(files) & every.keys()) for name, files in found.items()}, every
+
+
+def _room(extra):
+    """Return the room of an extra of native modules alone: the module is named after it."""
+    return (merge.EXTRA_NATIVES[extra][0].split("_")[1],)
 
 
 def _files(arch, roles, extras):

@@ -31,6 +31,9 @@ ARCHS = (
     "rv32imc",
     "rv64imc",
 )
+# Firmware loads the code of what comes before it here too (py/persistentcode.h): of what is built,
+# the nearest is taken.
+_LOADS = {"armv7m": "armv6m", "armv7em": "armv6m", "armv7emdp": "armv7emsp"}
 RUNTIMES = {ord("M"): "micropython", ord("C"): "circuitpython"}
 TITLES = {"micropython": "MicroPython", "circuitpython": "CircuitPython", "cpython": "CPython"}
 FIRST_VERSION_WITH_ARCH = 6
@@ -86,6 +89,11 @@ def read_header(data, name="file"):
     return MpyForm(form.version, form.sub_version, form.arch, RUNTIMES[data[0]])
 
 
+def loaded_by(arch):
+    """Return the architectures whose native modules a board of one loads, its own first."""
+    return (arch, _LOADS[arch]) if arch in _LOADS else (arch,)
+
+
 def check_fits(form, board, name="file", runtime="micropython", board_words="--port PORT"):
     """Raise Refused, naming both sides and the command that helps, unless the file fits.
 
@@ -101,7 +109,7 @@ def check_fits(form, board, name="file", runtime="micropython", board_words="--p
         )
     if form.arch is None:
         return
-    if form.arch != board.arch:
+    if form.arch not in loaded_by(board.arch):
         raise Refused(
             f"{name} has {form.arch} code, the board is {board.arch or 'bytecode only'}: "
             f"run: acclimate install {board_words}"

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from acclimate import __version__
-from acclimate_host.connect import merge
+from acclimate_host.connect import merge, mpy
 from acclimate_host.errors import Missing, Refused
 from acclimate_host.paths import built, program, repository, write_whole
 
@@ -34,9 +34,11 @@ def native_folder(arch):
 
 def natives(arch):
     """Return ``{module name: path}`` of the native modules for arch; none for arch None."""
-    if arch is None:
-        return {}
-    return {path.stem: path for path in sorted(native_folder(arch).glob("_*.mpy"))}
+    for code in mpy.loaded_by(arch) if arch else ():
+        found = {path.stem: path for path in sorted(native_folder(code).glob("_*.mpy"))}
+        if found:
+            return found
+    return {}
 
 
 @functools.lru_cache(maxsize=256)

@@ -12,8 +12,7 @@ from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built
 
 
-def arguments():
-    parser = argparse.ArgumentParser(prog="python -m acclimate_host.demo", description=__doc__)
+def add_arguments(parser):
     parser.add_argument(
         "--board",
         default=os.environ.get("BOARD") or "desktop",
@@ -31,11 +30,16 @@ def arguments():
         action="store_true",
         help="fewer features and samples, linear kernel; samd21 takes fewer exercises as well",
     )
-    return parser.parse_args()
 
 
 def main():
-    args = arguments()
+    parser = argparse.ArgumentParser(prog="python -m acclimate_host.demo", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args())
+
+
+def run(args):
+    """Show all parts; return the exit code."""
     started = time.monotonic()
     try:
         recordings = watch.load(built("data", "watch.npz"))

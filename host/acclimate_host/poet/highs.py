@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from acclimate_host.output import flush_libraries
+
 from .model import Program
 from .problem import PlanError
 
@@ -84,6 +86,7 @@ def available():
 def quiet():
     """Keep the banner, which HiGHS writes past Python, off the standard output."""
     sys.stdout.flush()
+    flush_libraries()
     with contextlib.ExitStack() as stack:
         try:
             saved = os.dup(1)
@@ -92,6 +95,7 @@ def quiet():
             stack.callback(os.close, nowhere)
             os.dup2(nowhere, 1)
             stack.callback(os.dup2, saved, 1)
+            stack.callback(flush_libraries)  # first of the callbacks: the banner waits there
         except OSError:  # no standard output to keep clean
             pass
         yield

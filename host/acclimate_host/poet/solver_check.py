@@ -27,9 +27,9 @@ def try_solver(name):
 def _highs():
     import highspy
 
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
     with highs.quiet():
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
         for _ in range(2):
             solver.addVar(0, highspy.kHighsInf)
         for i in range(2):
@@ -46,9 +46,9 @@ def _highs_mixed():
     """What HiGHS answers to the model with one whole and one real column."""
     import highspy
 
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
     with highs.quiet():
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
         for cost in (2.0, 3.0):
             solver.addCol(cost, 0.0, highspy.kHighsInf, 0, [], [])
         solver.changeColIntegrality(1, highspy.HighsVarType.kInteger)

@@ -75,12 +75,12 @@ class Bridge:
 
     def _talk(self, connection):
         """Take the wishes of one page; runs in a thread of its own."""
-        with self._lock:
-            before, self._page = self._page, connection
-        if before is not None:
-            before.close(4000, "opened elsewhere")
-        self._send(self._hello())
         with suppress(ConnectionClosed):
+            connection.send(json.dumps(self._hello()))  # first: the page knows nothing before it
+            with self._lock:
+                before, self._page = self._page, connection
+            if before is not None:
+                before.close(4000, "opened elsewhere")
             self._listen(connection)
         with self._lock:
             if self._page is connection:

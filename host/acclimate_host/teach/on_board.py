@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The board's side of teaching, copied to it as teach_board: called line by line, prints JSON.
-
-A sensor is a module with `channels`, `rate_hz` (0: as fast as asked) and ``read(out, at)``, which
-writes one sample of int16 numbers into out[at:].
-"""
+"""The board's side of teaching, copied to it as teach_board: a stream that a model learns from."""
 
 import gc
 import json
-import sys
+import os
 from array import array
-from binascii import a2b_base64, b2a_base64
+from binascii import a2b_base64
+
+from stream_board import Stream, load_sensor  # noqa: F401 (the host calls both by these names)
 
 from acclimate.features import WindowFeatures
 from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
@@ -17,35 +15,27 @@ from acclimate.svm import SVM
 
 try:
     from qboard import ticks
-
-    MASK = 0x3FFFFFFF
 except ImportError:
     from time import ticks_us as ticks
 
-    MASK = 0x3FFFFFFF
-from time import sleep_ms, ticks_add, ticks_diff, ticks_ms
-
+MASK = 0x3FFFFFFF  # both clocks wrap; differences below 2**30 survive that
 UNTAUGHT = 255  # said before there is a model
+STEPS = 8  # of a training in one look
 
 
-class Teacher:
+class Teacher(Stream):
     """The stream, the sample store and the model; everything is allocated here.
 
-    :param int classes: gestures, 2..9
-    :param int samples: of a window. :param int hop: new samples between two looks
+    :param int shift: of the features. :param dict machine: arguments of SVM
+    :param int per_class: windows of a class that are kept, beside those held back
     :param int least: windows of each class, without those held back, before the first training
     """
 
     def __init__(self, sensor, classes, samples, hop, shift, machine, per_class, least):
-        self.sensor = sensor
-        self.classes = classes
+        super().__init__(sensor, classes, samples, hop)
         self.least = least
-        self.hop = hop
-        channels = sensor.channels
-        self.features = WindowFeatures(channels, samples, shift)
+        self.features = WindowFeatures(sensor.channels, samples, shift)
         width = self.features.width
-        self.window = array("h", bytes(2 * channels * samples))
-        self.filled = 0
         self.row = array("b", bytes(width))
         self.store = Stitcher(width, classes, per_class, 4 * classes)
         self.live, spare = SVM(**machine), SVM(**machine)
@@ -56,52 +46,16 @@ class Teacher:
         self.first = None  # the first training, while it goes on
         self.taught = False
         self.said = UNTAUGHT
-        self.told = bytearray(classes)
         self.held = bytearray(classes)
         self.confusion = array("H", bytes(2 * classes * classes))
         self.ticks = self.trainings = 0
-        self.due = ticks_ms()
         gc.collect()
 
-    def sample(self):
-        """Move the window by one hop, at the pace of the sensor."""
-        window, channels, sensor = self.window, self.sensor.channels, self.sensor
-        new = self.hop * channels
-        keep = len(window) - new
-        for i in range(keep):
-            window[i] = window[i + new]
-        for at in range(keep, len(window), channels):
-            if sensor.rate_hz:
-                wait = ticks_diff(self.due, ticks_ms())
-                if wait > 0:
-                    sleep_ms(wait)
-                elif wait < -500:
-                    self.due = ticks_ms()  # it was away for a while
-                self.due = ticks_add(self.due, 1000 // sensor.rate_hz)
-            sensor.read(window, at)
-        self.filled = min(len(window), self.filled + new)
-
-    def poll(self):
-        """A hop of the stream, what it looks like, and some training. Prints the state."""
-        self.sample()
+    def work(self):
+        """What the model says of the window, and some training."""
         if self.taught and self.filled == len(self.window):
             self.said = self.loop.io.step(self.window)
-        verdict = self.work()
-        state = self.state(verdict)
-        new = self.hop * self.sensor.channels
-        last = memoryview(self.window)[len(self.window) - new :]
-        state["new"] = b2a_base64(bytes(last)).decode().strip()
-        print(json.dumps(state))
-
-    def tell(self, truth):
-        """The last seconds were `truth`. Prints the state, with the whole window."""
-        if self.filled < len(self.window):
-            print(json.dumps({"word": "not yet: the first window is still being filled"}))
-            return
-        self.learn(truth)
-        state = self.state(None)
-        state["window"] = b2a_base64(bytes(self.window)).decode().strip()
-        print(json.dumps(state))
+        return self.train_some()
 
     def learn(self, truth):
         """Take the window as a sample of a class."""
@@ -110,12 +64,12 @@ class Teacher:
             self.confusion[truth * self.classes + said] += 1
             before = self.store.held_count
             self.loop.observe(truth)
-            self.told[truth] += 1
+            super().learn(truth)
             self.held[truth] += self.store.held_count > before
             return
         self.features.into(self.window, self.row)
         kept_back = self.store.add(self.row, UNTAUGHT, truth)
-        self.told[truth] += 1
+        super().learn(truth)
         self.held[truth] += kept_back
 
     def part(self, at, text):
@@ -140,12 +94,12 @@ class Teacher:
             self.trainer.start()
         print(json.dumps(self.state(None)))
 
-    def work(self):
+    def train_some(self):
         """Some steps of a training. Returns a verdict when one has ended."""
         if not self.taught and self.first is None and not self.lacking():
             self.first = iter(self.trainer.first_steps())
         verdict = None
-        for _ in range(8):
+        for _ in range(STEPS):
             start = ticks()
             busy = True
             if self.first is not None:
@@ -177,37 +131,21 @@ class Teacher:
         return verdict
 
     def state(self, verdict):
-        """What a page or a terminal shows; the heap is counted without garbage."""
-        gc.collect()
-        return {
-            "said": self.said if self.taught and self.said != UNTAUGHT else None,
-            "verdict": verdict,
-            "training": self.first is not None or self.trainer.busy(),
-            "taught": self.taught,
-            "lacking": [] if self.taught else self.lacking(),
-            "told": list(self.told),
-            "held": self.store.held_count,
-            "recent": self.loop.feedback.recent() if self.loop.feedback.answered else None,
-            "kept": self.trainer.kept,
-            "discarded": self.trainer.discarded,
-            "confusion": list(self.confusion),
-            "heap": [gc.mem_alloc(), gc.mem_free()],
-            "ticks": self.ticks,
-        }
-
-    def show(self):
-        print(json.dumps(self.state(None)))
-
-    def perform(self, gesture, unseen):
-        """For a replay: which recording comes now."""
-        self.sensor.perform(gesture, unseen)
-        self.filled = 0
-        print(json.dumps(self.state(None)))
+        found = super().state(verdict)
+        loop, trainer = self.loop, self.trainer
+        found["said"] = self.said if self.taught and self.said != UNTAUGHT else None
+        found["training"] = self.first is not None or trainer.busy()
+        found["taught"] = self.taught
+        found["lacking"] = [] if self.taught else self.lacking()
+        found["held"] = self.store.held_count
+        found["recent"] = loop.feedback.recent() if loop.feedback.answered else None
+        found["kept"], found["discarded"] = trainer.kept, trainer.discarded
+        found["confusion"] = list(self.confusion)
+        found["ticks"] = self.ticks
+        return found
 
     def save(self, folder, program):
         """Write model and program; what main.py was there before is kept. Prints names."""
-        import os
-
         if not self.taught:
             print(json.dumps({"word": "nothing to save: no training has ended yet"}))
             return
@@ -222,9 +160,3 @@ class Teacher:
         with open(folder + "main.py", "w") as file:
             file.write(program)
         print(json.dumps({"saved": ["main.py", "taught.svm"], "before": before}))
-
-
-def load_sensor(name):
-    """Import a sensor by name, anew when it was changed."""
-    sys.modules.pop(name, None)
-    return __import__(name)

@@ -17,10 +17,11 @@ from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
 from acclimate_host.paths import program
 
 _HERE = Path(__file__).parent
-_ON_BOARD = _HERE / "on_board.py"
+_STREAM, _TEACHER = _HERE / "on_board_stream.py", _HERE / "on_board.py"
 SENSORS = tuple(
     sorted(path.stem for path in (_HERE / "sensors").glob("*.py") if path.stem != "__init__")
 )
+_EARLY = ("acclimate.svm", "acclimate.loop", "acclimate.features")  # a deep import takes stack
 NEEDED = ("svm", "loop", "features")
 _FIRST_S, _CALL_S = 60, 60
 _PART_VALUES = 96  # of a window that is sent back, at once
@@ -54,15 +55,17 @@ class Settings:
 class Session:
     """One board, from nothing to what it has learned.
 
+    :param trains: False only keeps windows, which needs no device package on the board
     :param reopen: returns the board once it is there again
     :param record: takes (label, window) of each window that was named; see `record.Record`
     """
 
-    def __init__(self, board, settings, record=None, reopen=None, data=None):
+    def __init__(self, board, settings, record=None, reopen=None, data=None, trains=True):
         settings.check()
         self.board = board
         self.settings = settings
         self.record = record
+        self.trains = trains
         self.windows = []  # (class, bytes of the window)
         self.performing = None
         self._reopen = reopen
@@ -72,12 +75,12 @@ class Session:
     def set_up(self, installs=True, say=lambda text: None):
         """Bring package, program and sensor to the board, and make the learner there."""
         info = self.board.info()
-        if info.heap_free_bytes < _HEAP_BYTES:
+        if self.trains and info.heap_free_bytes < _HEAP_BYTES:
             raise Refused(
                 f"{self.board.name}: {info.heap_free_bytes:,} bytes of heap are free; "
-                f"teaching takes {_HEAP_BYTES:,}: record the windows and train on the computer"
+                f"teaching takes {_HEAP_BYTES:,}; acclimate record works there"
             )
-        if installs:
+        if installs and self.trains:
             say("bringing the board up to date")
             install(self.board, only=NEEDED, yes=True)
             self.board.soft_reset()
@@ -86,7 +89,10 @@ class Session:
 
     def _send(self):
         board, lib = self.board, self.board.lib
-        self._put(_ON_BOARD, lib + "/teach_board")
+        board.mkdir(lib)
+        self._put(_STREAM, lib + "/stream_board")
+        if self.trains:
+            self._put(_TEACHER, lib + "/teach_board")
         name = self.settings.sensor
         if Path(name).suffix == ".py":
             path = Path(name)
@@ -120,20 +126,23 @@ class Session:
     def _begin(self):
         s = self.settings
         run = self.board.exec
-        for module in ("acclimate.svm", "acclimate.loop", "acclimate.features"):
+        for module in _EARLY if self.trains else ():
             try:
                 run(f"import {module}", timeout_s=_FIRST_S)
             except BoardError as error:
                 raise Missing(f"{error}; run: acclimate install") from None
-        run("from teach_board import *", timeout_s=_FIRST_S)
+        run(f"from {'teach' if self.trains else 'stream'}_board import *", timeout_s=_FIRST_S)
         try:
             run(f"sensor = load_sensor({self.sensor!r})", timeout_s=_FIRST_S)
             self.channels = int(run("print(sensor.channels)"))
         except BoardError as error:
             raise AcclimateError(f"the sensor {self.sensor} does not start {error}") from None
-        arguments = (len(s.labels), s.samples, s.hop, s.shift, s.machine, s.per_class, s.least)
+        arguments = [len(s.labels), s.samples, s.hop]
+        if self.trains:
+            arguments += [s.shift, s.machine, s.per_class, s.least]
         text = ", ".join(map(repr, arguments))
-        run(f"t = Teacher(sensor, {text})\ngc.collect()", timeout_s=_FIRST_S)
+        name = "Teacher" if self.trains else "Stream"
+        run(f"t = {name}(sensor, {text})\ngc.collect()", timeout_s=_FIRST_S)
 
     def _call(self, code, timeout_s=_CALL_S):
         """Run a line on the board; return the JSON object that it printed last."""
@@ -202,7 +211,7 @@ class Session:
             raise AcclimateError("this board cannot be opened again; start anew")
         self.board = self._reopen()
         self._begin()
-        for gesture, window in self.windows:
+        for gesture, window in self.windows if self.trains else ():
             values = base64_parts(window)
             for at, text in values:
                 self.board.exec(f"t.part({at}, '{text}')", timeout_s=_CALL_S)

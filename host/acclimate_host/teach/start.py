@@ -30,9 +30,10 @@ def add_session_arguments(parser):
 
 
 @contextmanager
-def session(args, folder=None):
+def session(args, folder=None, trains=True):
     """Give the session that the arguments describe, set up; at the end the board is closed.
 
+    :param trains: False only keeps windows
     :param folder: where labelled windows are kept, or None
     """
     settings = Settings(_labels(args), args.sensor, args.samples)
@@ -52,7 +53,7 @@ def session(args, folder=None):
             pass  # it is gone
         return open_chosen(args, **options)
 
-    made = Session(board, settings, record, reopen, data)
+    made = Session(board, settings, record, reopen, data, trains)
     try:
         made.set_up(not args.no_install, lambda text: print(text, flush=True))
         yield made

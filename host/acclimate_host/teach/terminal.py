@@ -154,7 +154,7 @@ def shown(session, state, trains):
     confusion = state.get("confusion", [0] * len(labels) ** 2)
     said = state.get("said")
     heads = " ".join(label[:6].rjust(6) for label in labels)
-    lines.append(f"{'':{wide + 6}} windows   {'said when it was: ' + heads if trains else ''}")
+    lines.append(f"{'':{wide + 6}} windows   {'it said:          ' + heads if trains else ''}")
     for k, label in enumerate(labels):
         mark = "▶" if k == said else " "
         row = confusion[k * len(labels) : (k + 1) * len(labels)]

@@ -3,7 +3,8 @@
 
 import ctypes
 
-from acclimate.store.rangecoder import CHANCES, HEAD_BYTES
+from acclimate.store.rangecoder import _CHANCES as CHANCES
+from acclimate.store.rangecoder import _HEAD_BYTES as HEAD_BYTES
 
 from . import library
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A plain training as an object: it looks at the data, trains a bounded piece at every call and
- * gives the decision functions at the end. What is not plain gives None, and Python does it. */
+ * MicroPython wrapper `_svm_fit`. A plain training as an object: it looks at the data, trains a
+ * bounded piece at every call and gives the decision functions at the end. What is not plain gives
+ * None, and Python does it. */
+#include "module.h"
 #include "svm_fit.h"
+
+#if defined(SVM_FLOAT)
+#include "svm_mod_row.h"
 
 /* Solver state that nobody asked for: six times the data, inside these limits. */
 #define CACHE_LEAST (8 * 1024)
@@ -475,3 +480,10 @@ static mp_obj_t svm_mod_gamma(mp_obj_t x, mp_obj_t type, mp_obj_t d) {
     return mp_obj_new_float_from_f(svm_scale_gamma(at, kind, bytes >> size_of(kind), mp_obj_get_int(d)));
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(gamma_obj, svm_mod_gamma);
+
+#define NAMES(OBJECT, NUMBER) \
+    OBJECT(MP_QSTR_gamma, gamma_obj) \
+    OBJECT(MP_QSTR_fit, fit_obj)
+
+MODULE(_svm_fit, svm_fit_user_module, NAMES)
+#endif

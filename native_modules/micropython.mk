@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# The C modules as part of a firmware: make ... USER_C_MODULES=THIS_REPOSITORY
+# FROZEN_MANIFEST=THIS_REPOSITORY/device/manifest_natives.py freezes the Python beside them.
+ACCLIMATE_DIR := $(USERMOD_DIR)
+
+ACCLIMATE_C := $(addprefix codec/, codec_mod.c sha256.c crc32.c buffers.c rangecoder.c window.c) \
+	$(addprefix svm/, svm_mod.c svm.c svm_fixed.c svm_float.c svm_linear.c svm_model.c \
+		svm_fit_mod.c svm_fit.c) \
+	$(addprefix svm_linear/, linear_mod.c linear.c) \
+	$(addprefix net/, net_mod.c net_run.c net_read.c net_bounds.c net_rows.c pool_window.c \
+		net_forward.c conv_fast.c conv_quads.c depthwise_fast.c store.c dot.c elements.c \
+		net_train.c softmax.c block.c gradient.c depthwise_gradient.c scatter.c update.c \
+		weights.c gradient_fast.c weights_fast.c sums.c net_rare.c loss.c decay.c \
+		random_step.c)
+# Each says itself for which core it is, and is empty for others.
+ACCLIMATE_ASM := $(addprefix net/, net_dot_m0.S net_dot_m4f.S net_sums_m4f.S)
+
+SRC_USERMOD_C += $(addprefix $(ACCLIMATE_DIR)/, $(ACCLIMATE_C))
+SRC_USERMOD_LIB_ASM += $(addprefix $(ACCLIMATE_DIR)/, $(ACCLIMATE_ASM))
+
+# The same results bit for bit as on the host: no contraction of a product and a sum.
+CFLAGS_USERMOD += -DACCLIMATE_USER_MODULE -DSVM_MODULE -DNET_FAST -ffp-contract=off \
+	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""What the command prints: progress on a terminal only, JSON, completion, nobody's banners."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from acclimate_host import cli
+from acclimate_host.connect import open_board, why_not
+from acclimate_host.connect.emulator import Emulator
+from acclimate_host.connect.install import install
+from acclimate_host.paths import repository
+from harness.clock import HANG_S
+
+ROOT = repository()
+PATH = os.pathsep.join(str(ROOT / part) for part in ("device", "host"))
+needs_desktop = pytest.mark.skipif(why_not("desktop") is not None, reason=str(why_not("desktop")))
+
+
+def run(*words, code=0, **options):
+    done = subprocess.run(
+        [sys.executable, *words],
+        env={**os.environ, "PYTHONPATH": PATH},
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        **options,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def on_a_terminal(code):
+    """Run a program whose outputs are a terminal; return all that it wrote there."""
+    main, line = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": PATH, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=line, stdout=line, stderr=line, env=environment
+    )
+    os.close(line)
+    written = b""
+    try:
+        while part := os.read(main, 65536):
+            written += part
+    except OSError:
+        pass  # the other end was closed
+    os.close(main)
+    assert process.wait(HANG_S) == 0, written
+    return written.decode()
+
+
+SHOWN = """
+from acclimate_host.commands.showing import progress
+for done in range(4):
+    progress("copying", done, 4)
+print("done here", flush=True)
+progress("")
+"""
+
+
+def test_progress_has_the_time_left_and_is_for_terminals_only():
+    written = on_a_terminal(SHOWN)
+    assert "copying" in written and " left " in written and "done here" in written
+    done = run("-c", SHOWN)
+    assert (done.stdout, done.stderr) == ("done here\n", "")
+
+
+SLOW = """
+import time
+from acclimate_host.commands import showing as module
+module._AFTER_S = 0
+with module.waiting("plan is at work"):
+    while not module.progress.shows():
+        time.sleep(0.01)
+assert not module.progress.shows()
+"""
+
+
+def test_what_says_nothing_for_long_shows_that_it_works():
+    assert "plan is at work" in on_a_terminal(SLOW)
+
+
+LIBRARY = """
+import ctypes, sys
+from acclimate_host import cli
+from acclimate_host.commands import boards
+def verb(args):
+    ctypes.CDLL(None).puts(b"banner of a library")
+    print("a result")
+boards.run = verb
+sys.exit(cli.main(["boards"]))
+"""
+
+
+def test_what_a_library_writes_past_python_is_not_on_standard_output():
+    done = run("-c", LIBRARY)
+    assert done.stdout == "a result\n" and "banner" in done.stderr
+
+
+def test_doctor_prints_no_banner():
+    done = run("-m", "acclimate_host.cli", "doctor", "--json")
+    found = json.loads(done.stdout)
+    assert {"state": "ok", "text": "13 board descriptions"}.keys() == found[0].keys()
+    assert "Copyright" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_knows_every_verb_and_is_a_script(shell):
+    script = run("-m", "acclimate_host.cli", "completion", shell).stdout
+    for verb in cli.COMMANDS:
+        assert verb in script
+    assert "--recursive" in script
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_every_verb_that_has_results_offers_json():
+    parsers = cli.parser(every=True)._subparsers._group_actions[0].choices
+    for verb, parser in parsers.items():
+        if verb not in (*cli._WITHOUT_RESULT, "capsule"):
+            assert "--json" in parser.format_help(), verb
+
+
+@needs_desktop
+def test_results_are_json_and_words_stay_away(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("abc")
+    assert cli.main(["cp", str(tmp_path / "a.txt"), ":", "--board", "desktop", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"files": 1, "bytes": 3}
+    assert cli.main(["install", "--board", "desktop", "--only", "_sha256", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sorted(found["copied"]) == ["__init__.mpy", "_sha256.mpy"] and not found["kept"]
+    assert cli.main(["plan", "linear", "--ram", "50%", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["nodes"]
+
+
+@needs_desktop
+def test_doctor_installs_damaged_files_again(tmp_path, capsys, monkeypatch):
+    with open_board("desktop", root=tmp_path) as board:
+        install(board, ["svm"])
+        path = tmp_path / "lib" / "acclimate" / "svm.mpy"
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1])
+    real = open_board
+    monkeypatch.setattr(
+        "acclimate_host.commands.open_board", lambda name, **_: real(name, root=tmp_path)
+    )
+    assert cli.main(["doctor", "--board", "desktop"]) == 9
+    assert path.read_bytes() != whole
+    capsys.readouterr()
+    assert cli.main(["doctor", "--board", "desktop", "--fix"]) == 0
+    assert path.read_bytes() == whole
+    assert "fixed: 1 files" in capsys.readouterr().out
+
+
+@needs_desktop
+def test_bench_compares_native_with_pure_python(capsys):
+    assert cli.main(["bench", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["unit"] == "microseconds"
+    assert [row["kernel"] for row in found["rows"]] == ["linear", "linear", "rbf", "rbf"]
+    assert all(row["train"] >= 0 and row["predict"] >= 0 for row in found["rows"])
+    assert cli.main(["bench", "teapot"]) == 2
+    assert "there are: " in capsys.readouterr().err
+
+
+def test_objects_say_what_they_are():
+    if not why_not("desktop"):
+        with open_board("desktop") as board:
+            assert repr(board) == "DesktopBoard('desktop')"
+    if not why_not("samd21"):
+        board = Emulator("samd21")
+        assert repr(board) == "Emulator('samd21', off)"
+        board.close()
