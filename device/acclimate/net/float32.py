@@ -91,7 +91,7 @@ class FloatNet(Net):
             got = n // 4, n, len(values), len(out)
             raise NetError("values: expected %d into %d bytes, got %d into %d" % got)
         for i, value in enumerate(values):
-            if not -3.5e38 < value < 3.5e38:
+            if not -3.4028234e38 <= value <= 3.4028234e38:
                 raise NetError("values: number %d is %s; expected a finite one" % (i, value))
             struct.pack_into("<f", out, 4 * i, value)
         return out
