@@ -41,4 +41,13 @@
     }
 
 #endif
+
+/* Take memory or a null pointer, and give memory back; some firmware counts bytes itself. */
+#if defined(ACCLIMATE_USER_MODULE) && MICROPY_MALLOC_USES_ALLOCATED_SIZE
+#define MODULE_TAKE(bytes) m_realloc_maybe(NULL, 0, bytes, false)
+#define MODULE_GIVE(at, bytes) m_free(at, bytes)
+#else
+#define MODULE_TAKE(bytes) m_realloc_maybe(NULL, bytes, false)
+#define MODULE_GIVE(at, bytes) m_free(at)
+#endif
 #endif

@@ -183,7 +183,7 @@ static int32_t look_at(entry *e, mp_obj_t *items, const mp_buffer_info_t *info, 
             type = SVM_STRANGE;
         }
     }
-    m_free(low);
+    MODULE_GIVE(low, (size_t)(d + 1) * 12);
     return type;
 }
 
@@ -257,7 +257,7 @@ static void reserve(fit_data *o) {
         }
         o->p.words = svm_work_words(n, 1, slots);
         size_t bytes = 4 * (size_t)o->p.words;
-        o->p.work = slots > 2 ? m_realloc_maybe(NULL, bytes, false) : m_malloc(bytes);
+        o->p.work = slots > 2 ? MODULE_TAKE(bytes) : m_malloc(bytes);
     }
     o->p.par = o->par;
     o->p.is_float = 1;
@@ -293,9 +293,9 @@ static mp_obj_t linear_pair(fit_data *o) {
         int32_t *q = m_malloc(rounded);
         svm_round_weights(w, d, type, q);
         parts[2] = new_array(o, IS_INT32, q, rounded);
-        m_free(q);
+        MODULE_GIVE(q, rounded);
     }
-    m_free(w);
+    MODULE_GIVE(w, bytes);
     return mp_obj_new_tuple(3, parts);
 }
 
@@ -317,8 +317,8 @@ static mp_obj_t kernel_pair(fit_data *o, int32_t count) {
         mp_obj_new_float_from_f(work[W_BIAS]),
         new_array(o, SVM_FLOAT32, o->par, sizeof(o->par)),
     };
-    m_free(rows);
-    m_free(kept);
+    MODULE_GIVE(rows, 2 * (size_t)count);
+    MODULE_GIVE(kept, 4 * (size_t)count);
     return mp_obj_new_tuple(4, parts);
 }
 

@@ -13,7 +13,6 @@ _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
 BEARABLE = 0.014  # of a margin: errors from here on make KKT gaps above 0.02
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
-_CAPPED, _ONE_CLASS, _ALONE_ROWS, _IMPRECISE = range(1, 5)  # kinds of notes, as in notes.py
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
 
 
@@ -79,20 +78,20 @@ def trouble(job, status):
                 if wrong and says != (r >= 0):
                     wrong[r if r >= 0 else ~r] = 1
         yield
+    note = 0  # as notes.text numbers them
     if status == P.CAPPED:
-        return _note(_CAPPED, job.m, n)
-    alone = job.kind == RBF and n >= 8 and count == n and (yield from _alone(job))
-    if positive in (0, n) and not alone:
-        return _note(_ONE_CLASS, job.m, n)
-    if alone:
-        return _note(_ALONE_ROWS, job.m, n)
-    return imprecise(job, square, top / one)
+        note = 1
+    elif job.kind == RBF and n >= 8 and count == n and (yield from _alone(job)):
+        note = 3
+    elif positive in (0, n):
+        note = 2
+    return _note(note, job) if note else imprecise(job, square, top / one)
 
 
-def _note(*about):
+def _note(kind, job, *more):
     from acclimate.svm.notes import text  # seldom needed
 
-    return text(*about)
+    return text(kind, job.m, len(job.rows), *more)
 
 
 def _alone(job):
@@ -128,7 +127,7 @@ def imprecise(job, square, top, bearable=BEARABLE):
     error = square**0.5 * unit
     if error <= bearable:
         return None
-    return _note(_IMPRECISE, job.m, len(job.rows), error, top, job.fixed)
+    return _note(4, job, error, top, job.fixed)
 
 
 def _weights(job):
