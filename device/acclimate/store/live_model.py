@@ -80,18 +80,12 @@ class LiveModel:
 
         :raises LiveModelError: the model was held for ``timeout_ms``, or could not be loaded.
         """
-        waited = 0
         self._wants = True
         try:
-            while not self._try_alone():
-                if waited >= timeout_ms:
-                    raise LiveModelError("switch: the model is held by %d" % self._holders)
+            while not self._try_alone(timeout_ms):
                 time.sleep(0.001)
-                waited += 1
-            try:
-                self._change(step)
-            finally:
-                self._lock.release()
+                timeout_ms -= 1
+            self._change(step)
         finally:
             self._wants = False
 
@@ -99,57 +93,50 @@ class LiveModel:
         """As ``switch``, but other tasks of asyncio go on while it waits."""
         import asyncio
 
-        waited = 0
         self._wants = True
         try:
-            while not self._try_alone():
-                if waited >= timeout_ms:
-                    raise LiveModelError("switch: the model is held by %d" % self._holders)
+            while not self._try_alone(timeout_ms):
                 await asyncio.sleep(0.001)
-                waited += 1
-            try:
-                self._change(step)
-            finally:
-                self._lock.release()
+                timeout_ms -= 1
+            self._change(step)
         finally:
             self._wants = False
 
-    def _try_alone(self):
+    def _try_alone(self, left_ms):
         """Take the lock when nobody holds the model; tell whether it was taken."""
         self._lock.acquire()
         if not self._holders:
             return True
         self._lock.release()
+        if left_ms <= 0:
+            raise LiveModelError("switch: the model is held by %d" % self._holders)
         return False
 
     def _change(self, step):
+        """Step and load with the lock that `_try_alone` took, and give it back."""
         store = self.store
         before = store.active
-        step()
-        if store.active is None:
-            self.model, self.version = None, 0
-            return
-        if store.active == before and self.model is not None:
-            return
         try:
-            model = self._load(store)
-        except Exception as error:  # a model's code may raise anything
-            self._back(before)
+            step()
+            if store.active is None:
+                self.model, self.version = None, 0
+            elif store.active != before or self.model is None:
+                self._renew(store, before)
+        finally:
+            self._lock.release()
+
+    def _renew(self, store, before):
+        try:
+            self.model = self._load(store)
+            self.version = store.head.version
+        except BaseException as error:
+            # Ctrl-C or a cancelled task says nothing of the model.
+            if before is not None or store.state == "trial":
+                store.rollback()
+            if not isinstance(error, Exception):
+                raise
             text = "the new model cannot be loaded: %s: %s" % (type(error).__name__, error)
             raise LiveModelError(text) from None
-        except BaseException:  # Ctrl-C or a cancelled task says nothing of the model
-            self._back(before)
-            raise
-        self.model, self.version = model, store.head.version
-
-    def _back(self, before):
-        if before is not None or self.store.state == "trial":
-            self.store.rollback()
-
-    def _enter(self):
-        while self._wants:  # whoever comes later lets the switch go first
-            time.sleep(0.001)
-        self._take()
 
     def _take(self):
         self._lock.acquire()
@@ -158,6 +145,7 @@ class LiveModel:
             raise LiveModelError("no model: %s" % self.store.note)
         self._holders += 1
         self._lock.release()
+        return self.model
 
     def _leave(self):
         self._lock.acquire()
@@ -170,8 +158,9 @@ class _Held:
         self._current = current
 
     def __enter__(self):
-        self._current._enter()
-        return self._current.model
+        while self._current._wants:  # whoever comes later lets the switch go first
+            time.sleep(0.001)
+        return self._current._take()
 
     def __exit__(self, *_):
         self._current._leave()
@@ -181,8 +170,7 @@ class _Held:
 
         while self._current._wants:
             await asyncio.sleep(0.001)
-        self._current._take()
-        return self._current.model
+        return self._current._take()
 
     async def __aexit__(self, *_):
         self._current._leave()

@@ -24,9 +24,18 @@ try:
 except ImportError:
     IOBase = object
 
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
 _MOUNT = "/_operators"
-_ARMV6M, _ARMV7EMDP = 4, 8  # Thumb: each runs the code of those before it
-_BUFFER_BYTES = 64
+_ARMV6M = const(4)  # Thumb: each runs the code of those before it
+_ARMV7EMDP = const(8)
+_BUFFER_BYTES = const(64)
 _latest = {}  # id of a flash -> (name, module) of its operators
 
 

@@ -11,7 +11,15 @@ A save writes a whole capsule, so it erases as many pages as the capsule has. Wi
 ``Store(day_pages=N, day=...)`` the number of erases per day is limited over resets too.
 """
 
-_WARN_BELOW = 3  # saves that are left today
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+_WARN_BELOW = const(3)  # saves that are left today
 
 
 class SavePolicy:
@@ -66,9 +74,9 @@ class SavePolicy:
         return max(0, self.every_s - passed)
 
     def saves_left(self):
-        """Return how many saves the erase budget leaves today; None without a budget."""
+        """Return how many saves the erase budget leaves today; None without a budget or model."""
         pages = self.store.budget_left()
-        if pages is None:
+        if pages is None or self.store.active is None:
             return None
         return pages // max(1, self.store.slots.pages_of(self.store.head.total))
 
@@ -78,12 +86,12 @@ class SavePolicy:
         return why
 
     def _look(self):
-        left = self.saves_left() if self.store.active is not None else None
+        left = self.saves_left()
         few = left is not None and left < _WARN_BELOW
         self.warning = "%d more saves today" % left if few else ""
 
     def __repr__(self):
-        left = self.saves_left() if self.store.active is not None else None
+        left = self.saves_left()
         return "SavePolicy(every %s s): %d saves, %d skipped, %s left today, %d erases in all" % (
             self.every_s,
             self.saves,
