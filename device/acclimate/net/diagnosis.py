@@ -81,7 +81,7 @@ def report(net, inputs):
     :raises ValueError: for a float32 network, which has no limits
     """
     if net._dtype:
-        raise ValueError("report: float32 has no limits; expected an int8 network")
+        raise ValueError("report: float32 has no limits; expected int8")
     given, rows, order = Row("input", 1, -128, 127), {}, []
     for x in inputs:
         for i in range(len(x)):

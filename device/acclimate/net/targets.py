@@ -53,7 +53,7 @@ class Target:
         self._place, self._n, self._more = v[4], v[1], v[5:]
         first = number(program, _P_INPUT)
         self._is_input = self._place & 1 or self._place >> 1 == first - 1
-        self._is_float = program[_P_DTYPE]
+        self._dtype = program[_P_DTYPE]
         self._zero = signed(program[_P_OUTPUT_ZERO])
         self._scale = net._scale(_P_OUTPUT_SCALE)
 
@@ -76,10 +76,10 @@ class Target:
         if self._is_binary:
             if value not in (0, 1):
                 raise NetError("target: number %d is %s; expected 0 or 1" % (i, value))
-            if not self._is_float:
+            if not self._dtype:
                 arena[at + i] = int(value)
                 return
-        if self._is_float:
+        if self._dtype:
             if not -1e30 < value < 1e30:
                 raise NetError("target: number %d is %s; expected a finite one" % (i, value))
             struct.pack_into("<f", arena, at + 4 * i, value)
@@ -97,7 +97,7 @@ class Target:
         share = net._get(_S_SHARE)
         if self._is_binary:
             return ((share >> 16) * log(2) - log((share & 65535) / 32768)) / self._n
-        if self._is_float:
+        if self._dtype:
             return struct.unpack("<f", struct.pack("<I", share))[0]
         _, _, factor, exponent, _ = self._more
         return factor * 2.0 ** (exponent - 129) * share * self._scale / _PARTS
@@ -117,7 +117,7 @@ class Target:
             y = -y if t else y
             return log(1 + exp(-abs(y))) + max(y, 0)
         d, limit = abs(y - t), self._more[1]
-        if self._is_float:
+        if self._dtype:
             limit = struct.unpack("<f", struct.pack("<I", limit))[0]
             is_huber = limit - limit == 0
         else:
