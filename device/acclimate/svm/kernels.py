@@ -17,7 +17,7 @@ except ImportError:
     _by_ulab = None
 
 HUGE = 2.0**126  # a float at or beyond it is reported as not finite: sums of four stay finite
-_PIECE = 700  # multiplications between two yields
+_PIECE = 600  # multiplications between two yields
 
 
 def values_at_once(par):
