@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler  # noqa: E402
 from sklearn.svm import SVC, SVR, LinearSVC, OneClassSVM  # noqa: E402
 
+from acclimate.svm import model as svm_model  # noqa: E402
 from acclimate_host.connect import open_board, package, why_not  # noqa: E402
 from acclimate_host.model.import_sklearn import import_svm, largest_difference  # noqa: E402
 from acclimate_host.model.importing import ModelImportError  # noqa: E402
@@ -47,6 +48,15 @@ def rows_of(classes, labels):
     X, y = np.float32(X[y < classes]).astype(float), y[y < classes]
     y = y if labels is None else np.array(labels)[y]
     return X[::2], y[::2], X[1::2]
+
+
+@pytest.fixture(autouse=True)
+def in_python():
+    """The limits below are those of Python's numbers, whatever core another test has loaded."""
+    before = svm_model.native
+    svm_model.use(None)
+    yield
+    svm_model.use(before)
 
 
 @pytest.fixture(scope="module", params=["desktop", "nrf52840"])
