@@ -36,7 +36,8 @@ def test_accuracy_and_confidence():
 
 
 def test_weights_go_to_another_net():
-    first, second = net_checks.open_net(v), net_checks.open_net(v)
+    program = bytearray(v.PROGRAM)
+    first, second = net_checks.open_net(v, program), net_checks.open_net(v, program)
     first.train_step(v.INPUTS[0], v.LABELS[0])
     second.load(first.weights())
     assert second.weights() == first.weights() != v.WEIGHTS

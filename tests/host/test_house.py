@@ -99,16 +99,18 @@ def test_blocks_count_whole_ones_and_two_for_each_folder_and_the_superblock():
 def test_every_missed_bar_is_named_and_none_that_holds():
     good = {
         "public": {"names": 70, "modules": 12},
+        "natives": dict(house.NATIVES_MAX),
         "circles": [],
         "lines": {"less": 3000},
     }
     assert house.missed(good) == []
     bad = {
         "public": {"names": 71, "modules": 13},
+        "natives": {name: most + 1 for name, most in house.NATIVES_MAX.items()},
         "circles": [["a.py", "b.py"]],
         "lines": {"less": 2999},
     }
-    assert len(house.missed(bad)) == 4
+    assert len(house.missed(bad)) == 4 + len(house.NATIVES_MAX)
 
 
 def test_lines_and_rooms_are_counted_as_wc_does(tree):
