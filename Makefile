@@ -48,7 +48,7 @@ help:
 	@echo "make house                      what is public, what an install takes, circles, lines"
 	@echo "make mutants [NAME=journal] [SEED=1]   small faults in the core: do the tests notice?"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
-	@echo "make wheel                      build out/dist/acclimate-VERSION.whl, native modules included"
+	@echo "make wheel                      build source package and wheel with native modules, and the emulators' firmware"
 	@echo "make clean                      remove out/"
 
 # A demo needs no board; with none, what is not offered here is left out and named.
@@ -203,11 +203,14 @@ out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.
 	@$(PYTHON) tools/stage.py $*
 	@touch $@
 
-wheel: native
-	@rm -rf build out/dist
-	@$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist .
-	@rm -rf build
-	@ls out/dist/*.whl
+# Of the wheel's files none may be left of an earlier one in build/.
+wheel: native firmware $(if $(filter samd21,$(FIRMWARE)),out/firmware/samd21-learning/firmware.elf)
+	@rm -rf build emulators/build out/dist
+	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
+	@$(if $(FIRMWARE),$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators)
+	@rm -rf build emulators/build
+	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
+	@ls out/dist/*
 
 # ---- the C cores for CPython ("twin"), plain and with sanitizers ----------------------------
 

@@ -1,23 +1,40 @@
 # SPDX-License-Identifier: MIT
-"""What pyproject.toml cannot say: a wheel takes files along that lie outside of the packages.
+"""What pyproject.toml cannot say: packages take files along that lie outside of them.
 
-Board descriptions always; native modules when they have been built (`make wheel` does).
+The wheel has the board descriptions, and the native modules that have been built (`make wheel`
+builds all). The source distribution has those native modules as well, in prebuilt/, so that it
+gives the same wheel on a computer without cross compilers.
 """
 
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 _ROOT = Path(__file__).resolve().parent
+_PREBUILT = Path("prebuilt", "native")
+
+
+def _natives():
+    """Return (the folder that has ARCH/*.mpy, those files)."""
+    for folder in (_ROOT / "out" / "native", _ROOT / _PREBUILT):
+        files = sorted(folder.glob("*/_*.mpy"))
+        if files:
+            return folder, files
+    return None, []
 
 
 def _extra_files():
     """Yield (file here, its place in the package acclimate_host)."""
-    for file in sorted(_ROOT.glob("boards/*.toml")) + sorted(_ROOT.glob("boards/costs/*.toml")):
+    boards = sorted(_ROOT.glob("boards/*.toml"))
+    if not boards:
+        raise SystemExit("boards/*.toml is missing: build from a clone or a whole source package")
+    for file in boards + sorted(_ROOT.glob("boards/costs/*.toml")):
         yield file, Path("data", file.relative_to(_ROOT))
-    for file in sorted(_ROOT.glob("out/native/*/*.mpy")):
-        yield file, Path("native", file.relative_to(_ROOT / "out" / "native"))
+    folder, files = _natives()
+    for file in files:
+        yield file, Path("native", file.relative_to(folder))
 
 
 class BuildWithFiles(build_py):
@@ -39,4 +56,16 @@ class BuildWithFiles(build_py):
         ]
 
 
-setup(cmdclass={"build_py": BuildWithFiles})
+class SourcesWithNatives(sdist):
+    """The native modules go along, as out/ itself does not."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        folder, natives = _natives()
+        for file in natives:
+            target = Path(base_dir, _PREBUILT, file.relative_to(folder))
+            self.mkpath(str(target.parent))
+            self.copy_file(str(file), str(target))
+
+
+setup(cmdclass={"build_py": BuildWithFiles, "sdist": SourcesWithNatives})

@@ -2,6 +2,7 @@
 """Where the repository, its built things and its data files are."""
 
 import importlib
+import importlib.util
 import os
 import shutil
 import sys
@@ -20,9 +21,18 @@ def repository() -> Path | None:
 
 
 def built(*parts: str) -> Path:
-    """Return a path below the folder of built things: ACCLIMATE_OUT, else out/."""
-    base = os.environ.get("ACCLIMATE_OUT") or (repository() or Path.cwd()) / "out"
+    """Return a path below the folder of built things, whatever the current folder is.
+
+    It is ACCLIMATE_OUT, else out/ of the repository, else the user's own cache folder.
+    """
+    root = repository()
+    base = os.environ.get("ACCLIMATE_OUT") or (root / "out" if root else _user_cache())
     return Path(base, *parts)
+
+
+def _user_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base, "acclimate").absolute()
 
 
 def boards_folder() -> Path:
@@ -62,6 +72,18 @@ def device_package() -> Path:
     import acclimate
 
     return Path(acclimate.__file__).resolve().parent
+
+
+def firmware(name: str) -> Path:
+    """Return where the firmware of an emulated board is: built here, else what pip installed.
+
+    The file is not there where neither is.
+    """
+    path = built("firmware", name, "firmware.elf")
+    if not path.exists() and importlib.util.find_spec("acclimate_emulators"):
+        installed: Path = importlib.import_module("acclimate_emulators").firmware(name)
+        return installed if installed.exists() else path
+    return path
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """`acclimate install` without names: all of the package, or as much as a board has room for."""
 
+import shlex
+
 import pytest
 
 from acclimate.svm import SVM
+from acclimate_host import cli
 from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Refused
+from acclimate_host.paths import repository
 from harness.errors import naming
 
 USES = {
@@ -25,10 +29,25 @@ def test_plain_install_fits_each_emulated_board_and_works(name):
         pytest.skip(why_not(name))
     with open_board(name) as board:
         report = install(board)
+        if name != "samd21":  # 256 KB hold the default set, and a little of the user's own
+            assert not any("no room" in note for note in report.notes)
+            assert board.free_bytes() >= 8 * 1024
         board.soft_reset()
         assert board.exec(USES[name]) == "1\n"
         again = install(board)
     assert len(again.kept) == len(report.copied) and not again.copied
+
+
+def test_advice_for_a_board_without_room_works_when_pasted(capsys):
+    if why_not("samd21"):
+        pytest.skip(why_not("samd21"))
+    assert cli.main(["install", "--board", "samd21", "--only", "svm"]) == 6
+    advice = capsys.readouterr().err.partition("what fits: acclimate ")[2]
+    assert cli.main(shlex.split(advice)) == 0
+    example = str(repository() / "examples" / "hvac.py")
+    assert cli.main(["run", example, "--board", "samd21"]) == 6
+    said = capsys.readouterr().err
+    assert said.endswith(f"a larger board takes it: acclimate run {example} --board nrf52840\n")
 
 
 @pytest.fixture
@@ -73,6 +92,6 @@ def test_a_trained_svm_is_used_with_three_files(desktop, tmp_path):
 def test_names_that_were_asked_for_are_never_left_out(desktop, monkeypatch):
     monkeypatch.setattr(desktop, "free_bytes", lambda path: 16 * 4096)
     for only in (None, ["svm"]):
-        with pytest.raises(Refused, check=naming(65536, "--only")):
+        with pytest.raises(Refused, check=naming(65536, "--board desktop --only predict")):
             install(desktop, only)
     assert not desktop.ls(desktop.lib)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acclimate_host.connect import package
-from acclimate_host.connect.install import install_drive
+from acclimate_host.connect.drive import install_drive
 from harness.runtimes import no_circuitpython, open_circuitpython
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,8 @@ from acclimate import __version__, _native
 from acclimate_host import boards, cli
 from acclimate_host.connect import merge, mpy, open_board, package, why_not
 from acclimate_host.connect.check import check_package
-from acclimate_host.connect.install import install, install_drive
+from acclimate_host.connect.drive import install_drive
+from acclimate_host.connect.install import install
 from acclimate_host.errors import BoardError, Refused
 from harness.errors import naming
 from harness.runtimes import ARCHS
@@ -125,7 +126,11 @@ def test_a_damaged_first_file_is_found_without_importing_it(desktop):
     path = desktop.lib + FOLDER + "/__init__.mpy"
     desktop.put_bytes(b"", path)
     [(fine, text)] = findings(desktop)
-    assert not fine and "not a .mpy file" in text and text.endswith("run: acclimate install")
+    assert (
+        not fine
+        and "not a .mpy file" in text
+        and text.endswith("run: acclimate install --board desktop")
+    )
     other = package.stamped("__init__").replace(__version__.encode(), b"0.0.9")
     desktop.put_bytes(package.compile_source(other, "acclimate/__init__.py"), path)
     [(fine, text)] = findings(desktop)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The wheel, installed in an environment of its own, away from the repository."""
+"""Source package and wheels, built by the real tools and installed away from the repository."""
 
-import os
 import shutil
-import subprocess
 import sys
 import sysconfig
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from acclimate_host import boards
 from acclimate_host.connect import package, why_not
-from acclimate_host.paths import repository
-from harness.clock import HANG_S
+from acclimate_host.paths import built, repository
+from harness import pythons
 
 ROOT = repository()
 TEN_LINES = """\
@@ -20,95 +21,143 @@ from acclimate.svm import SVM
 model = SVM(kernel="linear", C=1).fit([[20, 0], [22, 1], [60, 9], [70, 9]], [0, 0, 1, 1])
 print(model.predict([24, 1]), model.predict([66, 9]))
 """
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info", ".git", "out", "build", ".*_cache")
 
 
 class Installed:
-    """A wheel in a new environment, which borrows what it depends on from this one."""
+    """A wheel in a new environment.
 
-    def __init__(self, folder, wheel):
+    :param python: the interpreter; without one, this one, and the environment borrows what the
+        wheel depends on from here. With one, pip brings it.
+    :param files: wheels, or requirements that name them.
+    """
+
+    def __init__(self, folder, *files, python=None):
         self.folder, self.bin = folder, folder / "venv" / "bin"
-        run(folder, sys.executable, "-m", "venv", "--without-pip", folder / "venv")
-        run(
-            folder,
-            sys.executable,
-            "-m",
-            "pip",
-            "-q",
-            "--python",
-            self.bin / "python",
-            "install",
-            "--no-deps",
-            "--no-index",
-            "--no-compile",
-            wheel,
-        )
-        (site,) = (folder / "venv").glob("lib/python3*/site-packages")
-        # Only the folder itself: .pth files in it, and so the repository, do not count.
-        (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        offline = () if python else ("--without-pip",)
+        pythons.run(folder, python or sys.executable, "-m", "venv", *offline, folder / "venv")
+        pip = [sys.executable, "-m", "pip", "-q", "--python", self.bin / "python", "install"]
+        if not python:
+            pip += ["--no-deps", "--no-index", "--no-compile"]
+        pythons.run(folder, *pip, *files)
+        if not python:
+            (site,) = (folder / "venv").glob("lib/python3*/site-packages")
+            # Only the folder itself: .pth files in it, and so the repository, do not count.
+            (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self._path = () if python else (Path(sys.executable).parent,)
 
     def __call__(self, *arguments, code=0):
         (self.folder / "work").mkdir(exist_ok=True)
-        return run(self.folder / "work", self.bin / arguments[0], *arguments[1:], code=code)
-
-
-def run(folder, *command, code=0):
-    """Run a command in a folder, without this environment's variables; return its output."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("ACCL", "PYTHON"))}
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        env={**environment, "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=HANG_S,
-    )
-    assert done.returncode == code, done.stdout
-    return done.stdout
-
-
-def made_of_a_copy(folder):
-    """Build the wheel from a copy of the sources; return its path.
-
-    With the native modules of x64, as far as this machine could build them.
-    """
-    copy = folder / "copy"
-    copy.mkdir(parents=True)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
-    for name in ("device", "host", "boards"):
-        shutil.copytree(
-            ROOT / name,
-            copy / name,
-            ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "emulated"),
-        )
-    for path in package.natives("x64").values():
-        target = copy / "out" / "native" / "x64" / path.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)
-    run(
-        copy,
-        sys.executable,
-        "-m",
-        "pip",
-        "-q",
-        "wheel",
-        "--no-deps",
-        "--no-index",
-        "--no-build-isolation",
-        "-w",
-        folder,
-        ".",
-    )
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+        command = (self.bin / arguments[0], *arguments[1:])
+        return pythons.run(self.folder / "work", *command, code=code, path=self._path)
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    return Installed(folder, made_of_a_copy(folder))
+def made(tmp_path_factory):
+    """What ``python -m build`` and pip make of a copy of the repository: a folder of packages.
+
+    The wheel comes from the source package, as with every installation of that one.
+    """
+    folder = tmp_path_factory.mktemp("made")
+    copy, dist = folder / "copy", folder / "dist"
+    shutil.copytree(ROOT, copy, ignore=_LEFT_OUT)
+    for arch in boards.ARCHS:
+        for path in package.natives(arch).values():
+            target = copy / "out" / "native" / arch / path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
+    build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, copy)
+    pythons.run(folder, *build)
+    if any(built("firmware").glob("*/firmware.elf")):
+        (copy / "out" / "firmware").symlink_to(built("firmware"))
+        (copy / "out" / "micropython").symlink_to(built("micropython"))
+        pip = (sys.executable, "-m", "pip", "-q", "wheel", "--no-deps", "--no-build-isolation")
+        pythons.run(folder, *pip, "--no-index", "-w", dist, copy / "emulators")
+    return dist
+
+
+@pytest.fixture(scope="module")
+def installed(made, tmp_path_factory):
+    return Installed(tmp_path_factory.mktemp("wheel"), *made.glob("*.whl"))
+
+
+def test_the_source_package_has_sources_boards_and_tests(made):
+    (path,) = made.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for folder in ("device", "host", "native_modules", "boards", "tests", "tools", "docs"):
+        here = {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*") if p.is_file()}
+        here = {name for name in here if "__pycache__" not in name and ".egg-info" not in name}
+        assert here and not here - names, folder
+    assert {"Makefile", "setup.py", "LICENSE", "emulators/setup.py"} <= names
+
+
+def test_the_wheel_has_the_native_modules_of_every_architecture(made):
+    (path,) = made.glob("acclimate-*.whl")
+    names = zipfile.ZipFile(path).namelist()
+    for arch in boards.ARCHS:
+        wanted = {f"acclimate_host/native/{arch}/{name}.mpy" for name in package.natives(arch)}
+        assert wanted == {name for name in names if f"/native/{arch}/" in name}
+    assert not [name for name in names if "/out/" in name or name.startswith(("tests", "tools"))]
+
+
+def test_pip_makes_the_same_wheel_of_the_source_package(made, tmp_path):
+    """Also on a computer without compilers: the native modules lie in it."""
+    (source,) = made.glob("*.tar.gz")
+    pip = (sys.executable, "-m", "pip", "-q", "wheel", "--no-deps", "--no-index")
+    pythons.run(tmp_path, *pip, "--no-build-isolation", "-w", tmp_path, source)
+    (again,), (wheel,) = tmp_path.glob("*.whl"), made.glob("acclimate-*.whl")
+    first, second = (
+        {item.filename: item.CRC for item in zipfile.ZipFile(path).infolist()}
+        for path in (again, wheel)
+    )
+    assert first == second
+
+
+def test_a_source_package_without_boards_is_not_built(tmp_path):
+    """An installation that knows of no board was silent about it."""
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("device", "host"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=_LEFT_OUT)
+    pip = (sys.executable, "-m", "pip", "-q", "wheel", "--no-deps", "--no-index")
+    words = (*pip, "--no-build-isolation", "-w", tmp_path / "dist", tmp_path)
+    said = pythons.run(tmp_path, *words, code=1)
+    assert "boards/*.toml is missing" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", pythons.found())
+def test_every_python_installs_it_and_reaches_an_emulated_board(made, tmp_path, version):
+    (file,), (source,) = made.glob("acclimate-*.whl"), made.glob("*.tar.gz")
+    emulators = list(made.glob("acclimate_emulators-*.whl"))
+    it = Installed(tmp_path, f"{file}[plan]", *emulators, python=pythons.found()[version])
+    assert it("python", "-c", TEN_LINES) == "0 1\n"
+    assert " problem" not in it("acclimate", "doctor")
+    assert "nano33ble" in it("acclimate", "boards")
+    assert "proven optimal" in it("acclimate", "plan", "linear", "--board", "m4", "--ram", "50%")
+    if why_not("nrf52840") or not emulators:
+        pytest.skip(str(why_not("nrf52840") or "no firmware was built"))
+    _install_and_doctor_agree(it)
+    it("python", "-m", "pip", "-q", "install", "--force-reinstall", "--no-deps", source)
+    assert it("python", "-c", TEN_LINES) == "0 1\n"
+    assert "native modules for armv7emsp: _codec, _net, " in it("acclimate", "doctor")
+
+
+def _install_and_doctor_agree(it):
+    board = ("--board", "nrf52840", "--flash", "kept.flash")
+    said = it("acclimate", "install", *board)
+    assert "no room" not in said and "native modules for armv7emsp: _codec, _net, " in said
+    said = it("acclimate", "doctor", *board)
+    assert "native module _svm: loaded" in said and "acclimate 0.1.0 is installed" in said
+
+
+@pytest.mark.skipif(why_not("nrf52840") is not None, reason=str(why_not("nrf52840")))
+def test_firmware_comes_as_a_package_of_its_own(installed):
+    code = "from acclimate_host.paths import firmware; print(firmware('nrf52840'))"
+    path = Path(installed("python", "-c", code).strip())
+    assert path.is_relative_to(installed.folder / "venv") and path.is_file()
+    _install_and_doctor_agree(installed)
 
 
 def test_installed_package_is_not_the_repository(installed):

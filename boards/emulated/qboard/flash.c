@@ -47,7 +47,12 @@ static void erase_part(uint32_t address, size_t size_bytes) {
 }
 
 void flash_init(void) {
-    // QEMU starts it all zero; a real flash comes erased.
+    // QEMU starts it all zero, where no flash was kept; a real flash comes erased.
+    for (uint32_t address = FLASH_BASE; address < FLASH_BASE + FLASH_BYTES; address += 4) {
+        if (REG(address) != 0) {
+            return;
+        }
+    }
     for (size_t i = 0; i < FLASH_BYTES; i += FLASH_PAGE_BYTES) {
         erase_part(FLASH_BASE + i, FLASH_PAGE_BYTES);
     }

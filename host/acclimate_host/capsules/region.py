@@ -3,10 +3,11 @@
 
 from dataclasses import dataclass
 
-from acclimate_host.connect import open_board
+from acclimate_host.connect import open_board, package
+from acclimate_host.connect.emulator import how_to_get
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
-from acclimate_host.paths import built
+from acclimate_host.paths import firmware
 
 KEY_FILE = "capsule.key"
 _MODULES = ("pull", "pull.serial")
@@ -109,9 +110,9 @@ def open_options(name):
     """Return the options that open_board needs for a board that keeps capsules."""
     if name not in FROZEN:
         return {}
-    elf = built("firmware", FROZEN[name], "firmware.elf")
+    elf = firmware(FROZEN[name])
     if not elf.exists():
-        raise Missing(f"{name}: {FROZEN[name]}/firmware.elf was not built; run: make firmware")
+        raise Missing(f"{name}: no firmware {FROZEN[name]}: {how_to_get(FROZEN[name])}")
     return {"elf": elf}
 
 
@@ -132,9 +133,9 @@ def prepare(board):
         install(board, only=_MODULES, yes=True)
         board.soft_reset()
         return
-    native = built("native", "armv6m", "_codec.mpy")
-    if not native.exists():
-        raise Missing(f"{board.name}: {native.name} was not built; run: make native")
+    native = package.natives("armv6m").get("_codec")
+    if native is None:
+        raise Missing(f"{board.name}: _codec.mpy was not built; run: make native")
     board.put_bytes(native.read_bytes(), "/_codec.mpy")
     board.exec(_REGISTER, 30)
 

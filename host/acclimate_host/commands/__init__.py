@@ -6,7 +6,7 @@ import math
 import sys
 from pathlib import Path
 
-from acclimate_host.connect import RUNNABLE, open_board
+from acclimate_host.connect import RUNNABLE, emulator, firmware, open_board
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import write_whole
 
@@ -28,9 +28,11 @@ def add_board_arguments(parser, needed=True):
 def open_chosen(args, **options):
     """Open the board that the arguments name."""
     if args.flash:
-        if args.board not in ("nrf52840", "esp32"):
-            raise AcclimateError("--flash is for --board nrf52840 or esp32, whose flash is a file")
+        if args.board not in emulator.NAMES:
+            raise AcclimateError(f"--flash is for --board {', '.join(emulator.NAMES)}")
         options["flash"] = args.flash
+    if args.board:
+        firmware.prepare(args.board)
     return open_board(args.port or args.board, **options)
 
 

@@ -17,7 +17,7 @@ from acclimate_host.paths import program
 from acclimate_host.poet import solver_check
 
 EXIT_PROBLEM = 9
-_MIN_FREE_BYTES = 16 * 1024
+_MIN_FREE_BYTES = 8 * 1024  # a small model and a main.py
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,9 @@ def check_computer():
     findings = [Finding("ok", f"acclimate {__version__} on Python {sys.version.split()[0]}")]
     findings.append(_check_compiler())
     found, errors = boards.load_all()
-    findings.append(Finding("ok", f"{len(found)} board descriptions"))
+    state = "ok" if found else "problem"
+    missing = "" if found else ": this installation is not whole: install acclimate again"
+    findings.append(Finding(state, f"{len(found)} board descriptions{missing}"))
     findings += [Finding("problem", str(error)) for error in errors]
     for name in RUNNABLE:
         reason = why_not(name)
@@ -186,5 +188,7 @@ def _package(board, info):
     """Check that what is installed is whole and of one release."""
     found = check_package(board, info)
     if not found:
-        return [Finding("note", "acclimate is not installed: run: acclimate install")]
+        return [
+            Finding("note", f"acclimate is not installed: run: acclimate install {board.words}")
+        ]
     return [Finding("ok" if fine else "problem", text) for fine, text in found]

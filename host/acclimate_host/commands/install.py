@@ -4,7 +4,8 @@
 import sys
 
 from acclimate_host.commands import add_board_arguments, open_chosen, progress
-from acclimate_host.connect.install import install, install_drive
+from acclimate_host.connect.drive import install_drive
+from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError
 
 

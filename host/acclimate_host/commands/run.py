@@ -2,6 +2,7 @@
 """``acclimate run FILE``: run a file on a board and show what it prints as it comes."""
 
 import ast
+import codecs
 import sys
 from pathlib import Path
 
@@ -36,8 +37,10 @@ def run(args):
         if args.board and not args.no_install:
             install(board, sources=(path,), yes=True)
             board.soft_reset()
+        show = Text(sys.stdout)
         try:
-            board.run_file(path, args.timeout, _show)
+            board.run_file(path, args.timeout, show)
+            show.end()
         except BoardError as error:
             sys.stdout.flush()
             print(error.traceback, file=sys.stderr, end="")
@@ -56,6 +59,20 @@ def _check(path):
         raise AcclimateError(f"{path} is not Python: {at}{getattr(error, 'msg', error)}") from None
 
 
-def _show(data):
-    sys.stdout.write(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-    sys.stdout.flush()
+class Text:
+    """Write a board's output as it comes: a character or a line end may come in two pieces."""
+
+    def __init__(self, file):
+        self.file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._kept = ""
+
+    def __call__(self, data, final=False):
+        text = self._kept + self._decoder.decode(data, final)
+        self._kept = "\r" if text.endswith("\r") and not final else ""
+        self.file.write(text[: len(text) - len(self._kept)].replace("\r\n", "\n"))
+        self.file.flush()
+
+    def end(self):
+        """Write what is left, as it is: no more comes."""
+        self(b"", final=True)

@@ -81,6 +81,11 @@ class Board:
     root = "/"
     emulated = False
 
+    @property
+    def words(self):
+        """The words of the command line that name this board."""
+        return f"--board {self.name}"
+
     def __enter__(self):
         return self
 

@@ -25,7 +25,7 @@ def check_package(board, info):
     if not present:
         return []
     check = _Check(board, info, folder)
-    fault = check.fault("__init__", "py" if "__init__.py" in present else "mpy")
+    fault = check.layout_of("py" if "__init__.py" in present else "mpy")
     if fault:
         return [_other_release(board, fault)]
     found = [(True, f"acclimate {__version__} is installed")]
@@ -34,10 +34,10 @@ def check_package(board, info):
     natives = sorted(stems & package.natives(info.arch).keys())
     if natives and check.can_load:
         found += [_native(board, stem) for stem in natives]
-    missing = _missing(present, info.arch)
+    missing = _missing(present, check.arch)
     if missing:
         text = f"not installed, but imported by what is: {', '.join(missing)}"
-        found.append((False, text + ": run: acclimate install"))
+        found.append((False, f"{text}: {_again(board)}"))
     return found
 
 
@@ -48,10 +48,14 @@ def _other_release(board, fault):
         try:
             version = board.exec("import acclimate\nprint(acclimate.__version__)").strip()
         except AcclimateError as error:
-            return False, f"acclimate cannot be imported: {error}: run: acclimate install"
+            return False, f"acclimate cannot be imported: {error}: {_again(board)}"
         if version != __version__:
             text = f"the board has acclimate {version}, here is {__version__}"
-    return False, text.removesuffix(": run: acclimate install") + ": run: acclimate install"
+    return False, text.removesuffix(": " + _again(board)) + ": " + _again(board)
+
+
+def _again(board):
+    return f"run: acclimate install {board.words}"
 
 
 class _Check:
@@ -60,8 +64,23 @@ class _Check:
     def __init__(self, board, info, folder):
         self.board, self.info, self.folder = board, info, folder
         self.form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
+        self.arch = info.arch  # whose layout the files have
         self.can_load = True  # what loads native modules is whole
         self._hashes_there = info.has_sha256
+
+    def layout_of(self, suffix):
+        """Find whose layout is installed; return what is wrong with ``__init__``, or None.
+
+        Three files that predict are the same on every board.
+        """
+        fault = self.fault("__init__", suffix)
+        if fault and package.stamped("__init__") != package.stamped("__init__", arch=self.arch):
+            self.arch = None
+            if self.fault("__init__", suffix):
+                self.arch = self.info.arch
+                return fault
+            return None
+        return fault
 
     def bytecode(self, present):
         """Yield a line for each file that is not what it should be."""
@@ -81,20 +100,26 @@ class _Check:
     def fault(self, stem, suffix):
         """Return what is wrong with a file of the package, or None."""
         path = f"{self.folder}/{stem}.{suffix}"
-        if stem not in package.files(self.info.arch):
+        if stem not in package.files(self.arch):
             return "not of this release"
         try:
-            if self._digest(path) == hashlib.sha256(_wanted(stem, suffix, self.info)).hexdigest():
+            if self._digest(path) == hashlib.sha256(_wanted(stem, suffix, self.arch)).hexdigest():
                 return None
             if suffix == "mpy":
                 head = self.board.exec(_HEADER.format(path=path)).strip("[] \r\n")
                 header = bytes(map(int, filter(None, head.split(","))))
-                mpy.check_fits(mpy.read_header(header, "it"), self.form, "it", self.info.runtime)
+                mpy.check_fits(
+                    mpy.read_header(header, "it"),
+                    self.form,
+                    "it",
+                    self.info.runtime,
+                    self.board.words,
+                )
         except Refused as error:
             return str(error)
         except AcclimateError as error:
             return f"cannot be read ({error})"
-        return f"differs from that of {__version__}: run: acclimate install"
+        return f"differs from that of {__version__}: {_again(self.board)}"
 
     def _digest(self, path):
         if self._hashes_there:
@@ -111,10 +136,10 @@ def _native(board, stem):
     return loaded == "True", f"native module {stem}: {reason}"
 
 
-def _wanted(stem, suffix, info):
+def _wanted(stem, suffix, arch):
     if suffix == "py":
-        return package.stamped(stem, arch=info.arch)
-    return package.compile_shipped(stem, info.arch)
+        return package.stamped(stem, arch=arch)
+    return package.compile_shipped(stem, arch)
 
 
 def _missing(present, arch):

@@ -2,17 +2,19 @@
 """Start and end the emulators of the project's boards; each gives a pty."""
 
 import ctypes
+import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import tty
 from pathlib import Path
 
-from acclimate_host.errors import Missing
-from acclimate_host.paths import built, program
+from acclimate_host.errors import BoardGone, Missing
+from acclimate_host.paths import firmware, program, repository
 
 _FLASH_FILE_BYTES = 16 * 1024 * 1024  # the machine's PSRAM region, of which 2 MiB are used
 
@@ -33,7 +35,9 @@ _MACHINES = {
     ],
 }
 NAMES = (*_MACHINES, "esp32")
-PERSISTENT = ("nrf52840", "esp32")  # boards whose flash is a file
+PERSISTENT = ("nrf52840", "esp32")  # boards whose flash is a file while they run
+# Flash that is in the file only while the emulator does not run: address, size.
+_KEPT_AT_END = {"samd21": (0x40000, 0x20000)}
 # Memory of the machine, also in the flash file, that the firmware does not use.
 MAILBOX = {"nrf52840": (0x21800000, 0x800000, 0x400000)}  # address, offset in file, size
 
@@ -45,12 +49,15 @@ def missing(name):
         package = "qemu-user" if name == "esp32" else "qemu-system-arm"
         return f"{emulator} is not installed (Debian package {package})"
     if not firmware(name).exists():
-        return f"no firmware at {firmware(name)}; build it with: make firmware"
+        return f"no firmware for it: {how_to_get(name)}"
     return None
 
 
-def firmware(name):
-    return built("firmware", name, "firmware.elf")
+def how_to_get(name):
+    """Return the words that bring a firmware here."""
+    if repository():
+        return f"run: make firmware-{name}"
+    return "pip install acclimate-emulators"
 
 
 class Emulator:
@@ -77,6 +84,12 @@ class Emulator:
         self.process = None
         self._slave = None
         self._messages = None
+        self._monitor = self._passed = None
+
+    @property
+    def kept(self):
+        """The flash file that was named, or None."""
+        return None if self._own_flash else self.flash
 
     def start(self):
         """Power on; return the pty's path."""
@@ -97,9 +110,13 @@ class Emulator:
                 stderr=self._messages,
                 start_new_session=True,
                 preexec_fn=_DIE_WITH_PARENT,
+                pass_fds=[self._passed.fileno()] if self._passed else (),
             )
         finally:
             os.close(master)
+            if self._passed:
+                self._passed.close()
+                self._passed = None
         return os.ttyname(self._slave)
 
     def status(self):
@@ -125,6 +142,8 @@ class Emulator:
         """Power off; the flash file stays."""
         if self.process is None:
             return
+        if self._monitor and self.status() is None:
+            self._keep_flash()
         self.process.kill()
         self.process.wait()
         os.close(self._slave)
@@ -147,7 +166,35 @@ class Emulator:
             command += ["-device", f"loader,file={path},addr={address:#x},force-raw=on"]
         if self.name in PERSISTENT:
             _grow(self.flash, _FLASH_FILE_BYTES)
+        if self.name in _KEPT_AT_END and not self._own_flash:
+            address, size = _KEPT_AT_END[self.name]
+            if self.flash.exists() and self.flash.stat().st_size == size:
+                where = f"loader,file={self.flash},addr={address:#x},force-raw=on"
+                command += ["-device", where]
+            ours, its = socket.socketpair()
+            self._monitor, self._passed = ours, its
+            command += ["-chardev", f"socket,id=monitor,fd={its.fileno()}"]
+            command += ["-mon", "chardev=monitor,mode=control"]
         return [*command, "-kernel", self.elf]
+
+    def _keep_flash(self):
+        """Have QEMU write the flash to its file; the old file stays until the new one is whole."""
+        address, size = _KEPT_AT_END[self.name]
+        fresh = self.flash.with_name(self.flash.name + ".new").absolute()
+        self.resume()
+        values = {"val": address, "size": size, "filename": str(fresh)}
+        with self._monitor, self._monitor.makefile("rw") as monitor:
+            for command in (
+                {"execute": "qmp_capabilities"},
+                {"execute": "memsave", "arguments": values},
+            ):
+                monitor.write(json.dumps(command) + "\n")
+                monitor.flush()
+                while "return" not in (answer := json.loads(monitor.readline() or '{"error": 0}')):
+                    if "error" in answer:
+                        raise BoardGone(f"{self.flash}: the flash was not kept: {answer['error']}")
+        os.replace(fresh, self.flash)
+        self._monitor = None
 
 
 def _die_with_parent():

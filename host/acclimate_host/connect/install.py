@@ -2,14 +2,14 @@
 """Copy the device package to a board: choose, check, copy what differs, verify, tidy up."""
 
 import hashlib
-import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from acclimate import __version__
 from acclimate_host.connect import merge, mpy, package
 from acclimate_host.connect.room import Room
-from acclimate_host.errors import AcclimateError, Missing, Refused
+from acclimate_host.errors import AcclimateError, Refused
 
 # What hashing on the board needs comes first; the manifest comes last, so that a cut leaves
 # a package that knows of no native module rather than one that refuses them.
@@ -60,7 +60,6 @@ def install(
         Nothing was changed.
     """
     info = board.info()
-    port = getattr(board, "device", board.name)
     _check_runtime(info)
     native = not pure and info.arch is not None and board.loads_native()
     files = package.build(info.arch, only, sources, pure=not native)
@@ -69,14 +68,14 @@ def install(
     room, left_out, partial = Room(board, present), (), bool(only or sources)
     if only is None and not sources:
         more = [module for name in extras for module in _extra(name)]
-        only, left_out = room.choose(
-            files, package.natives(info.arch), info.heap_free_bytes, info.arch, more
-        )
         without = package.natives_left_out(extras)
+        only, left_out = room.choose(
+            files, package.natives(info.arch), info.heap_free_bytes, info.arch, more, without
+        )
         files = package.build(info.arch, only, pure=not native, without=without)
     form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
     for name, data in files.items():
-        mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, port)
+        mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, board.words)
     known = package.natives(info.arch)
     names = tuple(sorted(Path(name).stem for name in files if Path(name).stem in known))
     report = InstallReport(board.name, info.arch, natives=names)
@@ -94,7 +93,8 @@ def install(
     stale = _stale(present, files, partial=partial)
     _settle_stale(stale, folder, yes, ask)
     different = _different(board, folder, present, files)
-    room.check(folder, {name: files[name] for name in different})
+    advice = _smaller(board, info, room, sources)
+    room.check(folder, {name: files[name] for name in different}, advice)
     board.mkdir(folder)
     for name in stale:
         board.rm(f"{folder}/{name}")
@@ -107,6 +107,29 @@ def install(
     report.copied = different
     report.kept = [name for name in files if name not in different]
     return report
+
+
+def _smaller(board, info, room, sources):
+    """Return a function that says what to do where the files do not fit: words to paste."""
+
+    def advice():
+        if sources:
+            file = shlex.quote(str(sources[0]))
+            larger = "nrf52840" if board.name == "samd21" else "desktop"
+            return f"a larger board takes it: acclimate run {file} --board {larger}"
+        files = package.build(info.arch)
+        without = package.natives_left_out()
+        names = room.choose(
+            files, package.natives(info.arch), info.heap_free_bytes, info.arch, (), without
+        )[0]
+        if not room.fits(names, files, info.arch, without):
+            names = package.PREDICT
+            three = package.build(only=names)
+            if room.needed(map(len, three.values())) > room.free_bytes:
+                return "remove files from the board first"
+        return f"what fits: acclimate install {board.words} --only {','.join(names)}"
+
+    return advice
 
 
 def _extra(name):
@@ -185,53 +208,3 @@ def _copy_verified(board, path, data):
     board.put_bytes(data, path)
     if board.sha256(path) != hashlib.sha256(data).hexdigest():
         raise AcclimateError(f"{path} differs after copying: try again, or check the cable")
-
-
-def install_drive(folder, only=None):
-    """Copy the package to a mounted CIRCUITPY drive; return an InstallReport.
-
-    CircuitPython reads its own kind of .mpy only, and no native code. With its compiler (see
-    `package.circuitpython_compiler`) bytecode is copied, else the sources.
-    """
-    drive = Path(folder)
-    if not drive.is_dir():
-        raise Missing(f"no folder {folder}")
-    about = drive / "boot_out.txt"
-    if not about.exists():
-        raise Refused(f"{folder} has no boot_out.txt: is it a CIRCUITPY drive?")
-    target = drive / "lib" / "acclimate"
-    target.mkdir(parents=True, exist_ok=True)
-    report = InstallReport(str(drive), None)
-    compiler = _drive_compiler(about.read_text(encoding="utf-8", errors="replace"), report)
-    files = package.build_circuitpython(only, compiler=compiler)
-    for name, data in files.items():
-        path = target / name
-        if path.exists() and path.read_bytes() == data:
-            report.kept.append(path.name)
-            continue
-        path.write_bytes(data)
-        if path.read_bytes() != data:
-            raise AcclimateError(f"{path} differs after copying: try again")
-        report.copied.append(path.name)
-        report.size_bytes += len(data)
-    for twin in sorted(target.iterdir()):
-        wanted = {twin.stem + ".py", twin.stem + ".mpy"} & files.keys()
-        if wanted and twin.name not in wanted:
-            twin.unlink()
-            report.removed.append(twin.name)
-    return report
-
-
-def _drive_compiler(about, report):
-    """Return the compiler for a drive, or None: bytecode is read by its own major version only."""
-    compiler = package.circuitpython_compiler()
-    if compiler is None:
-        return None
-    made, found = (
-        re.findall(r"CircuitPython (\d+)", text)[:1]
-        for text in (package.compiler_version(compiler), about)
-    )
-    if made and made == found:
-        return compiler
-    report.notes.append(f"sources were copied: {compiler} is for another CircuitPython")
-    return None

@@ -14,7 +14,9 @@ RAW_PROMPT = b"raw REPL; CTRL-B to exit\r\n"
 _CTRL_A, _CTRL_C, _CTRL_D = b"\x01", b"\x03", b"\x04"
 _SLICE_S = 0.05
 _INTERRUPT_S = 0.4  # for an answer to Ctrl-C, asked again until the deadline
-_RAW_S = 2
+_RAW_S = 2  # of silence, or of other output, until it is asked for again
+_BEFORE_PROMPT_BYTES = 256  # a line that has brought fewer may only be slow
+_ANSWER_S = 5
 
 
 class Link(SerialTransport):
@@ -80,14 +82,27 @@ class Link(SerialTransport):
                 stage = "raw repl"
                 self.serial.drain()
                 self.serial.write(b"\r" + _CTRL_A)
-                if self.serial.read_until(RAW_PROMPT, _RAW_S).endswith(RAW_PROMPT):
+                if self._raw_prompt(deadline):
                     break
             if time.monotonic() > deadline:
                 raise ConnectError(_STAGE_TEXT[stage] % self.device_name, stage)
         self.in_raw_repl = True
         if soft_reset:
             self.soft_reset(max(1, deadline - time.monotonic()))
-        self._check_answer()
+        self._check_answer(max(_ANSWER_S, deadline - time.monotonic()))
+
+    def _raw_prompt(self, deadline):
+        """Return whether the raw REPL's prompt comes; a slow line has until the deadline."""
+        limit = time.monotonic() + _RAW_S
+        port = self.serial
+        while RAW_PROMPT not in port.buffer:
+            heard = port.fill()
+            if heard and len(port.buffer) < _BEFORE_PROMPT_BYTES:
+                limit = time.monotonic() + _RAW_S
+            if time.monotonic() > min(limit, deadline):
+                return False
+        port.read_until(RAW_PROMPT, 0)
+        return True
 
     def soft_reset(self, timeout_s=10):
         """Restart the interpreter: an empty heap, the same file system."""
@@ -135,9 +150,9 @@ class Link(SerialTransport):
         """Serve mpremote's file functions."""
         return self.run(command, consumer=data_consumer).encode()
 
-    def _check_answer(self):
+    def _check_answer(self, timeout_s=_ANSWER_S):
         try:
-            answer = self.run("print(6*7)", 5 + self.patience_s)
+            answer = self.run("print(6*7)", timeout_s + self.patience_s)
         except BoardTimeout as error:
             raise ConnectError(_STAGE_TEXT["answer"] % self.device_name, "answer") from error
         if answer.strip() != "42":

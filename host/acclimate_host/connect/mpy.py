@@ -86,7 +86,7 @@ def read_header(data, name="file"):
     return MpyForm(form.version, form.sub_version, form.arch, RUNTIMES[data[0]])
 
 
-def check_fits(form, board, name="file", runtime="micropython", port="PORT"):
+def check_fits(form, board, name="file", runtime="micropython", board_words="--port PORT"):
     """Raise Refused, naming both sides and the command that helps, unless the file fits.
 
     :param form: of the file; board: MpyForm of the board; runtime: the board's.
@@ -104,12 +104,12 @@ def check_fits(form, board, name="file", runtime="micropython", port="PORT"):
     if form.arch != board.arch:
         raise Refused(
             f"{name} has {form.arch} code, the board is {board.arch or 'bytecode only'}: "
-            f"run: acclimate install --port {port}"
+            f"run: acclimate install {board_words}"
         )
     if form.sub_version != board.sub_version:
         raise Refused(
             f"{name} is .mpy {form}, the board reads {board.version}.{board.sub_version}: "
-            f"flash MicroPython 1.23 or newer, or: acclimate install --pure --port {port}"
+            f"flash MicroPython 1.23 or newer, or: acclimate install --pure {board_words}"
         )
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from acclimate import __version__
 from acclimate_host.connect import merge
 from acclimate_host.errors import Missing, Refused
-from acclimate_host.paths import built, program, repository
+from acclimate_host.paths import built, program, repository, write_whole
 
 PACKAGE = merge.PACKAGE
 MANIFEST = "_manifest"
+PACKAGE_FILE = "__init__.py"
 # The smallest install: use a trained SVM, in pure Python, with what loads a file of it.
 PREDICT = ["predict"]
 _PREDICTING = ("__init__", "svm", "_svm_solver")
@@ -174,7 +175,8 @@ def compile_shipped(name, arch=None, compiler=None):
 def compile_source(text, name, arch=None, compiler=None, more=()):
     """Return the .mpy bytes of a source text (bytes); name is what tracebacks show.
 
-    Results are kept by content, so that an unchanged text is compiled once.
+    Results are kept by content, so that an unchanged text is compiled once; also in an installed
+    package, in the user's cache folder.
 
     :param compiler: path of another mpy-cross, such as CircuitPython's.
     :param more: options of it.
@@ -200,16 +202,15 @@ def compile_source(text, name, arch=None, compiler=None, more=()):
             lines = result.stderr.strip().splitlines()
             raise Refused(f"{name} does not compile: {lines[-1] if lines else 'mpy-cross failed'}")
         data = target.read_bytes()
-        if repository():
-            _keep(kept, data)
+        _keep(kept, data)
     return data
 
 
 def _keep(path, data):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}-{id(data)}")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    try:
+        write_whole(path, data)
+    except OSError:
+        pass  # no room, or no home: it is compiled again
 
 
 def circuitpython_compiler():
@@ -271,14 +272,18 @@ def build(arch=None, only=None, sources=(), pure=False, without=()):
     return files
 
 
-def build_circuitpython(only=None, sources=(), compiler=None):
+def build_circuitpython(only=None, sources=(), compiler=None, arch=None):
     """Return ``{file name in acclimate/: bytes}`` for CircuitPython, which loads no native code.
 
     :param only, sources: see :func:`build`.
     :param compiler: CircuitPython's mpy-cross; without one the sources go, which fit always.
+    :param arch: whose layout of files it is; CircuitPython itself has none.
     """
     files = {}
-    for name in closure(only, sources)[0]:
-        text = compile_shipped(name, compiler=compiler) if compiler else stamped(name)
+    names = _PREDICTING if only == PREDICT else closure(only, sources, arch)[0]
+    for name in names:
+        text = stamped(name, arch=arch)
+        if compiler:
+            text = compile_shipped(name, arch, compiler)
         files[name + (".mpy" if compiler else ".py")] = text
     return files

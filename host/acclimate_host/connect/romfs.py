@@ -103,7 +103,7 @@ def deploy(board, image, number=0, progress=None):
     size, block, is_device, _ = region(board, number)
     if len(image) > size:
         sizes = f"image of {len(image):,} bytes, the region has {size:,}"
-        raise Refused(f"{board.name}: {sizes}: use --only NAMES")
+        raise Refused(f"{board.name}: {sizes}: make a smaller one, as --only svm,loop")
     piece = _prepare(board, number, len(image), block, is_device)
     board.exec("from binascii import a2b_base64 as _from64\n" + _READ)
     for at in range(0, len(image), piece):

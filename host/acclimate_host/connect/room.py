@@ -10,7 +10,12 @@ ROLES = ("svm", "features", "loop", "net", "store", "acceptance", "reservoir", "
 # In a small heap the large machine cannot be imported.
 SMALL_ROLES = ("svm.small", "features", "store", "pull", "reservoir", "acceptance")
 SMALL_HEAP_BYTES = 32 * 1024
-_SPARE_BLOCKS = 6  # of what is chosen here: the user has files too
+# The same on a CIRCUITPY drive, where nothing is native. What loads there in 22 KB of heap, each
+# by itself, was tried in the real interpreter (tests/host/test_drive.py).
+DRIVE_ROLES = ROLES + ("drift", "svm.small", "pager", "pull.mqtt")
+_SMALL_BYTECODE = ("svm", "features", "loop", "net", "acceptance", "reservoir", "drift")
+_SMALL_SOURCES = ("features", "reservoir", "drift")
+_SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
 
 
 class Room:
@@ -23,8 +28,8 @@ class Room:
         self.block_bytes = board.block_bytes(board.root)
         self.free_bytes = board.free_bytes(board.root)
         self.present = present or {}
-        # Counted on littlefs: what two new folders take, and room to write beside the old.
-        self.slack_blocks = 3 if present else 8
+        # Counted on littlefs: room to write beside the old, or what two new folders take.
+        self.slack_blocks = 3 if present else 6
 
     def whole(self, size):
         """Return the bytes that a file of so many takes: whole blocks."""
@@ -34,8 +39,37 @@ class Room:
         """Return the bytes that files need, with what the folder itself grows by."""
         return sum(map(self.whole, sizes)) + self.slack_blocks * self.block_bytes
 
-    def check(self, folder, files):
-        """Raise Refused when the files that are to be copied do not fit."""
+    def fits_drive(self, files):
+        """Tell whether the files fit on a drive, one of them twice: it is written beside."""
+        if not files:
+            return True
+        sizes = {name: self.whole(len(data)) for name, data in files.items()}
+        grown = sum(size - self.whole(self.present.get(name, 0)) for name, size in sizes.items())
+        return max(grown, 0) + max(sizes.values()) <= self.free_bytes
+
+    def check_drive(self, folder, files):
+        """Raise Refused, with the bytes, when the files do not fit on a drive."""
+        if not self.fits_drive(files):
+            needed = sum(self.whole(len(data)) for data in files.values())
+            largest = max(files, key=lambda name: len(files[name]))
+            raise Refused(
+                f"{folder} needs {needed} bytes for {len(files)} files ({largest}: "
+                f"{len(files[largest])}, written beside the old one), the drive has "
+                f"{self.free_bytes} free; nothing was changed"
+            )
+
+    def fits(self, roles, files, arch, without=()):
+        """Tell whether what these names bring has room."""
+        natives = [name for name in package.natives(arch) if name not in without]
+        names = _names(roles, files, natives, arch)
+        reusable = sum(self.whole(size or 0) for size in self.present.values())
+        return self.needed([len(files[name]) for name in names]) <= self.free_bytes + reusable
+
+    def check(self, folder, files, advice):
+        """Raise Refused when the files that are to be copied do not fit.
+
+        :param advice: called for the words that help.
+        """
         if not files:
             return
         needed = self.needed([len(data) for data in files.values()])
@@ -43,20 +77,22 @@ class Room:
         if needed > self.free_bytes + reusable:
             raise Refused(
                 f"{folder} needs {needed} bytes in {len(files)} files, the board has "
-                f"{self.free_bytes}: use --only NAMES, as svm,loop or net,store,pull"
+                f"{self.free_bytes}: {advice()}"
             )
 
-    def choose(self, files, natives, heap_free_bytes, arch=None, extras=()):
+    def choose(self, files, natives, heap_free_bytes, arch=None, extras=(), without=()):
         """Return (names that fit, names left out).
 
         :param files: ``{file name: bytes}`` of the whole package.
         :param natives: names of the native modules among them.
         :param extras: modules beside the default set.
+        :param without: native modules that are not copied.
         """
         most = self.free_bytes - _SPARE_BLOCKS * self.block_bytes
         most += sum(self.whole(size or 0) for size in self.present.values())
         roles = SMALL_ROLES if heap_free_bytes < SMALL_HEAP_BYTES else ROLES
         roles += tuple(extras)
+        natives = [name for name in natives if name not in without]
         count = len(roles)
         while count > 1:
             names = _names(roles[:count], files, natives, arch)
@@ -65,6 +101,11 @@ class Room:
                 break
             count -= 1
         return roles[:count], roles[count:]
+
+
+def small_drive_roles(bytecode):
+    """Return what a 32 KB CircuitPython board loads, as bytecode or from sources."""
+    return _SMALL_BYTECODE if bytecode else _SMALL_SOURCES
 
 
 def _names(roles, files, natives, arch):

@@ -2,6 +2,8 @@
 """A board behind a raw REPL: serial port, pty, socket, or an emulator's pty."""
 
 import base64
+import binascii
+import shlex
 import time
 
 from mpremote.transport import TransportError
@@ -26,6 +28,13 @@ try:
 except ImportError:
     u = None
 """
+_CHECK = """
+try:
+    from binascii import crc32 as k
+except ImportError:
+    k = sum
+"""
+_READ = "d = f.read({count})\nprint(x(d).decode(), k(d))"
 
 
 class SerialBoard(Board):
@@ -39,6 +48,10 @@ class SerialBoard(Board):
         self.link = None
         self._connect()
         self._usb_serial = _serial_number(device)
+
+    @property
+    def words(self):
+        return f"--port {self.device}"
 
     def _connect(self):
         self.link = Link(self.device, self.baudrate, self.status)
@@ -98,11 +111,20 @@ class SerialBoard(Board):
         self.link.close()
 
     def put_bytes(self, data, path):
-        self._base64 = self.exec(_OPEN_FOR_WRITE % path).strip() == "1"
+        self._base64 = self.exec(_OPEN_FOR_WRITE % path + _CHECK).strip() == "1"
+        crc = self.exec("print(k is not sum)").strip() == "True"
         for start in range(0, len(data), _CHUNK_BYTES):
             chunk = bytes(data[start : start + _CHUNK_BYTES])
-            self.exec(f"w({self._literal(chunk)})")
-        self.exec("f.close()\ndel f, w, u")
+            answer = self.exec(f"d = {self._literal(chunk)}\nprint(w(d), k(d))").split()
+            if answer != [str(len(chunk)), str(_check(chunk, crc))]:
+                raise _torn(path, f"{len(chunk)} bytes at {start} arrived otherwise")
+        self.exec("f.close()\ndel f, w, u, k\nd = None")
+        self._compare_length(path, len(data))
+
+    def _compare_length(self, path, wanted):
+        found = int(self.exec("import os\nprint(os.stat(%r)[6])" % path))
+        if found != wanted:
+            raise _torn(path, f"{found} bytes on the board for {wanted}")
 
     def _literal(self, chunk):
         """Return the shorter expression for the bytes: every character costs time."""
@@ -113,14 +135,23 @@ class SerialBoard(Board):
         return encoded
 
     def get_bytes(self, path):
-        self.exec("f = open(%r, 'rb')\nfrom binascii import hexlify as x" % path)
+        self.exec("f = open(%r, 'rb')\nfrom binascii import hexlify as x\n%s" % (path, _CHECK))
+        crc = self.exec("print(k is not sum)").strip() == "True"
         data = bytearray()
         while True:
-            chunk = bytes.fromhex(self.exec("print(x(f.read(%d)).decode())" % _CHUNK_BYTES))
+            answer = self.exec(_READ.format(count=_CHUNK_BYTES))
+            try:
+                *text, check = answer.split()
+                chunk = bytes.fromhex("".join(text))
+                whole = int(check) == _check(chunk, crc)
+            except ValueError:
+                whole = False
+            if not whole:
+                raise _torn(path, f"what came at byte {len(data)} is not what was sent")
             if not chunk:
                 break
             data += chunk
-        self.exec("f.close()\ndel f, x")
+        self.exec("f.close()\ndel f, x, k\nd = None")
         return bytes(data)
 
 
@@ -143,6 +174,11 @@ class EmulatedBoard(SerialBoard):
 
     def exec(self, code, timeout_s=_EMULATED_S, consumer=None):
         return super().exec(code, timeout_s, consumer)
+
+    @property
+    def words(self):
+        kept = self.emulator.kept
+        return f"--board {self.name}" + (f" --flash {shlex.quote(str(kept))}" if kept else "")
 
     @property
     def flash(self):
@@ -196,6 +232,15 @@ class EmulatedBoard(SerialBoard):
         if self.link is not None:
             self.link.close()
         self.emulator.close()
+
+
+def _check(chunk, crc):
+    """Return what the board's own check of the bytes must give."""
+    return binascii.crc32(chunk) if crc else sum(chunk)
+
+
+def _torn(path, what):
+    return AcclimateError(f"{path}: {what}: try again, or check the cable")
 
 
 def _serial_number(device):

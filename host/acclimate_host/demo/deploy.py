@@ -3,10 +3,10 @@
 
 from dataclasses import dataclass
 
-from acclimate_host.connect import open_board
+from acclimate_host.connect import open_board, package
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Missing, Refused
-from acclimate_host.paths import built, device_package
+from acclimate_host.paths import built, firmware
 
 ICOUNT = {"nrf52840": 10, "samd21": 10}
 DESKTOP_HEAP_BYTES = 512 * 1024  # objects are twice as large there as on a 32-bit board
@@ -39,27 +39,26 @@ def open_for_demo(name, port, needed=NEEDED):
     if port:
         return _install(open_board(port), f"the board at {port}", needed)
     if name in (None, "", "desktop"):
-        return _desktop()
+        return _desktop(needed)
     options = {"icount": ICOUNT[name]} if name in ICOUNT else {}
     if name == "samd21":
         return _frozen(name, options)
     return _install(open_board(name, **options), f"{name} (emulated)", needed)
 
 
-def _desktop():
-    folder = stage("x64") or stage("py")
-    path = folder or device_package().parent
-    board = open_board("desktop", path=[path], heap_bytes=DESKTOP_HEAP_BYTES)
-    return _opened(board, "the MicroPython desktop binary")
+def _desktop(needed):
+    folder, title = stage("x64") or stage("py"), "the MicroPython desktop binary"
+    if folder is None:
+        return _install(open_board("desktop", heap_bytes=DESKTOP_HEAP_BYTES), title, needed)
+    return _opened(open_board("desktop", path=[folder], heap_bytes=DESKTOP_HEAP_BYTES), title)
 
 
 def _frozen(name, options):
     """The 32 KB board: bytecode is frozen in its firmware, only native code is copied."""
-    elf = built("firmware", f"{name}-learning", "firmware.elf")
-    native = built("native", "armv6m", "_svm.mpy")
-    for path in (elf, native):
-        if not path.exists():
-            raise Missing(f"{name}: {path.name} was not built; run: make demo BOARD={name}")
+    elf, native = firmware(f"{name}-learning"), package.natives("armv6m").get("_svm")
+    for what, there in (("firmware", elf.exists()), ("native module _svm", native)):
+        if not there:
+            raise Missing(f"{name}: no {what} for the demo; in a clone: make demo BOARD={name}")
     board = open_board(name, elf=elf, **options)
     try:
         board.mkdir(board.lib)
