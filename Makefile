@@ -23,6 +23,8 @@ ARM_CC := $(call have,arm-none-eabi-gcc)
 XTENSA_CC := $(or $(call have,xtensa-esp32-elf-gcc),$(call have,clang-22))
 COMPILER := $(HOST_CC)$(ARM_CC)$(XTENSA_CC)
 SOURCE := $(if $(wildcard out/stamps/no-source),,$(and $(COMPILER),$(call have,apt-get)))
+NPM := $(call have,npm)
+WASM_CC := $(and $(call have,clang-22),$(call have,wasm-ld-22))
 ESP32_TOOLS := $(and $(call have,clang-22),$(call have,xtensa-lx106-elf-ld))
 
 MODULES := $(patsubst native_modules/%/Makefile,%,$(wildcard native_modules/*/Makefile))
@@ -38,7 +40,7 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel clean
+.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel playground clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
@@ -48,6 +50,7 @@ help:
 	@echo "make house                      what is public, what an install takes, circles, lines"
 	@echo "make mutants [NAME=journal] [SEED=1]   small faults in the core: do the tests notice?"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
+	@echo "make playground                 build the page that acclimate playground serves"
 	@echo "make wheel                      build source package and wheel with native modules, and the emulators' firmware"
 	@echo "make clean                      remove out/"
 
@@ -108,7 +111,7 @@ clean:
 
 # ---- set-up -------------------------------------------------------------------------------
 
-PACKAGES ?= base arm xtensa net
+PACKAGES ?= base arm xtensa net page
 setup:
 	@tools/packages.sh $(PACKAGES)
 	@$(MAKE) -s out/stamps/venv
@@ -149,7 +152,8 @@ out/stamps/micropython: tools/micropython_source.sh
 
 # ---- built things -------------------------------------------------------------------------
 
-built: native twin sanitized stage firmware
+built: native twin sanitized stage firmware $(if $(NPM),playground)
+	@$(if $(NPM),:,echo "left out: the page, as there is no npm")
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
 firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules) \
@@ -203,8 +207,29 @@ out/stage/py/.done $(ARCHS:%=out/stage/%/.done): out/stage/%/.done: tools/stage.
 	@$(PYTHON) tools/stage.py $*
 	@touch $@
 
+# ---- the page -----------------------------------------------------------------------------
+
+PAGE := out/playground
+playground: $(PAGE)/site/index.html
+$(PAGE)/micropython/micropython.mjs: playground/package-lock.json tools/playground_micropython.sh
+	@tools/playground_micropython.sh $(@D)
+	@touch $@
+
+$(PAGE)/core.wasm: tools/playground_core.sh playground/core/core.c \
+		$(wildcard native_modules/svm/*.[ch] native_modules/net/*.[ch] native_modules/common/*.h)
+	@$(if $(WASM_CC),tools/playground_core.sh $@,echo "left out: C cores of the page: no clang-22, lld-22")
+
+$(PAGE)/plans.json: tools/playground_plans.py $(wildcard host/acclimate_host/poet/*.py) | out/stamps/venv
+	@$(PYTHON) tools/playground_plans.py $@
+
+$(PAGE)/site/index.html: tools/playground.py $(PAGE)/micropython/micropython.mjs $(PAGE)/core.wasm $(PAGE)/plans.json \
+		$(wildcard playground/* playground/python/*) $(DEVICE_FILES) host/acclimate_host/testing/nor.py \
+		host/acclimate_host/connect/merge.py host/acclimate_host/connect/package.py \
+		$(wildcard host/acclimate_host/teach/*.py host/acclimate_host/teach/sensors/*.py)
+	@$(PYTHON) tools/playground.py $(PAGE)/micropython $(PAGE)/plans.json $(PAGE)/core.wasm $(@D)
+
 # Of the wheel's files none may be left of an earlier one in build/.
-wheel: native firmware $(if $(filter samd21,$(FIRMWARE)),out/firmware/samd21-learning/firmware.elf)
+wheel: native firmware $(if $(NPM),playground) $(if $(filter samd21,$(FIRMWARE)),out/firmware/samd21-learning/firmware.elf)
 	@rm -rf build emulators/build out/dist
 	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
 	@$(if $(FIRMWARE),$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators)

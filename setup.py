@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What pyproject.toml cannot say: packages take files along that lie outside of them.
 
-The wheel has the board descriptions, and the native modules that have been built (`make wheel`
-builds all). The source distribution has those native modules as well, in prebuilt/, so that it
-gives the same wheel on a computer without cross compilers.
+The wheel has the board descriptions, the native modules that have been built and the page
+(`make wheel` builds all). The source distribution has what was built as well, in prebuilt/, so
+that it gives the same wheel on a computer without cross compilers and npm.
 """
 
 from pathlib import Path
@@ -13,16 +13,24 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 _ROOT = Path(__file__).resolve().parent
-_PREBUILT = Path("prebuilt", "native")
+_PREBUILT = Path("prebuilt")
 
 
-def _natives():
-    """Return (the folder that has ARCH/*.mpy, those files)."""
-    for folder in (_ROOT / "out" / "native", _ROOT / _PREBUILT):
-        files = sorted(folder.glob("*/_*.mpy"))
+def _built(place, pattern):
+    """Return (the folder below out/ or prebuilt/ that has such files, those files)."""
+    for folder in (_ROOT / "out" / place, _ROOT / _PREBUILT / place):
+        files = sorted(folder.glob(pattern))
         if files:
             return folder, files
     return None, []
+
+
+def _natives():
+    return _built("native", "*/_*.mpy")
+
+
+def _page():
+    return _built("playground/site", "*")
 
 
 def _extra_files():
@@ -35,6 +43,8 @@ def _extra_files():
     folder, files = _natives()
     for file in files:
         yield file, Path("native", file.relative_to(folder))
+    for file in _page()[1]:
+        yield file, Path("data", "playground", file.name)
 
 
 class BuildWithFiles(build_py):
@@ -56,16 +66,16 @@ class BuildWithFiles(build_py):
         ]
 
 
-class SourcesWithNatives(sdist):
-    """The native modules go along, as out/ itself does not."""
+class SourcesWithBuilt(sdist):
+    """The native modules and the page go along, as out/ itself does not."""
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
-        folder, natives = _natives()
-        for file in natives:
-            target = Path(base_dir, _PREBUILT, file.relative_to(folder))
-            self.mkpath(str(target.parent))
-            self.copy_file(str(file), str(target))
+        for place, (folder, built) in (("native", _natives()), ("playground/site", _page())):
+            for file in built:
+                target = Path(base_dir, _PREBUILT, place, file.relative_to(folder))
+                self.mkpath(str(target.parent))
+                self.copy_file(str(file), str(target))
 
 
-setup(cmdclass={"build_py": BuildWithFiles, "sdist": SourcesWithNatives})
+setup(cmdclass={"build_py": BuildWithFiles, "sdist": SourcesWithBuilt})

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages of some groups, as root or through sudo. Without either it says
 # what to ask an administrator for, and succeeds: what needs those packages is left out.
-# usage: tools/packages.sh GROUP...        groups: base arm xtensa net
+# usage: tools/packages.sh GROUP...        groups: base arm xtensa net page
 set -euo pipefail
 
 declare -A groups=(
     [base]="python3-venv gcc libc6-dev xz-utils"
     [net]="nginx-light mosquitto"
+    [page]="npm chromium clang-22 lld-22"
     [arm]="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
     [xtensa]="clang-22 libclang-rt-22-dev llvm-22 binutils-xtensa-lx106 picolibc-xtensa-lx106-elf qemu-user"
 )
 
 is_installed() {
+    [ "$1" != npm ] || ! command -v npm > /dev/null || return 0  # another Node.js brings its own
     dpkg-query -W -f '${Status}' "$1" 2> /dev/null | grep -q 'install ok installed'
 }
 

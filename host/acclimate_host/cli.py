@@ -33,6 +33,9 @@ COMMANDS = {
     "contribute": "measure what training each part of a network is worth, and choose for an arena",
     "show": "show a network's training step, its memory and its arena",
     "plan": "plan training for least energy within RAM and time",
+    "teach": "teach a board in front of you, in the terminal or as a page",
+    "record": "keep labelled windows of a board's sensor, as CSV and npy",
+    "playground": "play with the device package in the browser, without a board",
     "profile": "measure a board, for plans: operators and page store",
     "doctor": "check this computer, and a board, and say what to do about it",
 }

@@ -53,6 +53,13 @@ def to_number(text):
     return int(text, 0)
 
 
+def to_port(text):
+    """Return the TCP port in a text, 0 to 65535; 0 stands for any that is free."""
+    if text.isdecimal() and int(text) <= 65535:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a port, 0 to 65535, got {text!r}")
+
+
 def to_seconds(text):
     """Return the seconds in a text: above 0, and at most 31 years, which every wait takes."""
     value = _to_float(text)

@@ -33,7 +33,8 @@ class Link(SerialTransport):
         try:
             line = serial.serial_for_url(device, **options)
         except (OSError, ValueError) as error:
-            raise ConnectError(f"cannot open {device}: {_short(error)}") from error
+            why = "another program uses it" if "lock" in str(error) else _short(error)
+            raise ConnectError(f"cannot open {device}: {why}") from error
         self.attach(device, Port(line, ended))
 
     @classmethod
