@@ -4,6 +4,8 @@
 
 from loop_models import DRIFTED, feed, make, refused, rows
 
+from acclimate import energy as _energy  # noqa: F401  the file on the board that has it
+
 
 def lived():
     loop = make()
