@@ -23,20 +23,26 @@ native = _native_core is not None
 if native:
     _call = _native_core.call
 else:
-    from acclimate.svm import solver
 
     def _call(work, X, rows, par=None, steps=None, w=None):
         """As the native function: by its arguments decide, start, step or collapse."""
         if par is None:
-            solver.linear(_value, 0, work, X, rows)
-            return _value[0]
+            return _decision(work, X)
+        from acclimate.svm import solver  # a heap that cannot train may still predict
+
         if w is not None:
             return solver.collapse(w, work, X, rows, par)
         if steps is None:
             return solver.start(work, X, rows, par)
         return solver.step(work, X, rows, par, steps)
 
-    _value = array("i", (0,))
+    def _decision(w, x):
+        """As `solver.linear` of integer weights and bytes."""
+        total = w[1]
+        for k in range(len(x)):
+            pair = w[2 + (k >> 1)]
+            total += x[k] * (pair >> 16 if k & 1 else ((pair & 0xFFFF) ^ 0x8000) - 0x8000)
+        return total
 
 
 class SVM:
@@ -85,6 +91,8 @@ class SVM:
         """Bytes of `arena` for `n` samples; `gram`: with the whole kernel matrix."""
         slots = n if gram else 2
         if not native:
+            from acclimate.svm import solver
+
             return 4 * solver.work_words(n, False, slots)
         half = (n + 1) // 2
         return 4 * (8 + 2 * n + half + slots * (half + 1))

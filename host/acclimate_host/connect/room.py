@@ -13,7 +13,7 @@ SMALL_HEAP_BYTES = 32 * 1024
 # The same on a CIRCUITPY drive, where nothing is native. What loads there in 22 KB of heap, each
 # by itself, was tried in the real interpreter (tests/host/test_drive.py).
 DRIVE_ROLES = ROLES + ("drift", "svm.small", "pager", "pull.mqtt")
-_SMALL_BYTECODE = ("svm", "features", "loop", "net", "acceptance", "reservoir", "drift")
+_SMALL_BYTECODE = ("svm.small", "features", "loop", "net", "acceptance", "reservoir", "drift")
 _SMALL_SOURCES = ("features", "reservoir", "drift")
 _SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
 
