@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from acclimate.svm import SVM
+from acclimate.svm import SmallSVM
 from acclimate_host.connect import package
 from acclimate_host.connect.drive import install_drive
 from acclimate_host.connect.room import DRIVE_ROLES, small_drive_roles
@@ -138,8 +138,8 @@ print("loads")
 USED = """
 import sys
 sys.path.append({lib!r})
-from acclimate.svm import SVM
-m = SVM.load({model!r})
+from acclimate.svm import SmallSVM
+m = SmallSVM.load({model!r})
 print(m.predict([24, 1]), m.predict([66, 9]))
 """
 
@@ -183,9 +183,9 @@ def test_the_real_interpreter_loads_what_is_promised(tmp_path, monkeypatch, heap
 @pytest.mark.skipif(no_circuitpython() is not None, reason=str(no_circuitpython()))
 def test_a_trained_svm_is_used_on_the_small_heap(tmp_path, monkeypatch):
     bytecode(monkeypatch)
-    install_drive(as_drive(tmp_path, SMALL), ["svm"])
+    install_drive(as_drive(tmp_path, SMALL), ["svm.small"])
     X = [[20, 0], [22, 1], [60, 9], [70, 9]]
-    SVM(kernel="linear", C=1).fit(X, [0, 0, 1, 1]).save(str(tmp_path / "worn.svm"))
+    SmallSVM(C=1).fit(X, [0, 0, 1, 1]).save(str(tmp_path / "worn.svm"))
     program = tmp_path / "code.py"
     program.write_text(USED.format(lib=str(tmp_path / "lib"), model=str(tmp_path / "worn.svm")))
     command = [os.environ["CIRCUITPYTHON"], "-X", "heapsize=" + HEAPS["22 KB"], str(program)]
