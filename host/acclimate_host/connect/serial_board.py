@@ -19,22 +19,38 @@ _OPEN_S = 10
 _EMULATED_S = 600  # opening and each call: other programs may need this computer too
 _START_S = 1  # for the first word of a board; a program at its start may be silent
 _LOOK_AGAIN_S = 0.1  # while a USB port is away; the system tells nobody when it is back
-_OPEN_FOR_WRITE = """
-f = open(%r, 'wb')
-w = f.write
-try:
-    from binascii import a2b_base64 as u
-    print(1)
-except ImportError:
-    u = None
-"""
+# The names are hidden ones, as the user's own of that name would be lost.
 _CHECK = """
 try:
-    from binascii import crc32 as k
+    from binascii import crc32 as _k
 except ImportError:
-    k = sum
+    _k = sum
+print(_k is not sum)
 """
-_READ = "d = f.read({count})\nprint(x(d).decode(), k(d))"
+_OPEN_FOR_WRITE = (
+    _CHECK
+    + """
+try:
+    from binascii import a2b_base64 as _u
+except ImportError:
+    _u = None
+print(_u is not None)
+_f = open(%r, 'wb')
+def _p(d):
+    print(_f.write(d), _k(d))
+"""
+)
+_OPEN_FOR_READ = (
+    _CHECK
+    + """
+from binascii import hexlify as _u
+_f = open(%r, 'rb')
+def _p(count):
+    d = _f.read(count)
+    print(_u(d).decode(), _k(d))
+"""
+)
+_CLOSE = "_f.close()\ndel _f, _k, _u, _p"
 
 
 class SerialBoard(Board):
@@ -111,14 +127,13 @@ class SerialBoard(Board):
         self.link.close()
 
     def put_bytes(self, data, path):
-        self._base64 = self.exec(_OPEN_FOR_WRITE % path + _CHECK).strip() == "1"
-        crc = self.exec("print(k is not sum)").strip() == "True"
+        crc, self._base64 = (word == "True" for word in self.exec(_OPEN_FOR_WRITE % path).split())
         for start in range(0, len(data), _CHUNK_BYTES):
             chunk = bytes(data[start : start + _CHUNK_BYTES])
-            answer = self.exec(f"d = {self._literal(chunk)}\nprint(w(d), k(d))").split()
+            answer = self.exec(f"_p({self._literal(chunk)})").split()
             if answer != [str(len(chunk)), str(_check(chunk, crc))]:
                 raise _torn(path, f"{len(chunk)} bytes at {start} arrived otherwise")
-        self.exec("f.close()\ndel f, w, u, k\nd = None")
+        self.exec(_CLOSE)
         self._compare_length(path, len(data))
 
     def _compare_length(self, path, wanted):
@@ -129,17 +144,16 @@ class SerialBoard(Board):
     def _literal(self, chunk):
         """Return the shorter expression for the bytes: every character costs time."""
         plain = repr(chunk)
-        encoded = "u('%s')" % base64.b64encode(chunk).decode()
+        encoded = "_u('%s')" % base64.b64encode(chunk).decode()
         if len(encoded) >= len(plain) or not self._base64:
             return plain
         return encoded
 
     def get_bytes(self, path):
-        self.exec("f = open(%r, 'rb')\nfrom binascii import hexlify as x\n%s" % (path, _CHECK))
-        crc = self.exec("print(k is not sum)").strip() == "True"
+        crc = self.exec(_OPEN_FOR_READ % path).strip() == "True"
         data = bytearray()
         while True:
-            answer = self.exec(_READ.format(count=_CHUNK_BYTES))
+            answer = self.exec(f"_p({_CHUNK_BYTES})")
             try:
                 *text, check = answer.split()
                 chunk = bytes.fromhex("".join(text))
@@ -151,7 +165,7 @@ class SerialBoard(Board):
             if not chunk:
                 break
             data += chunk
-        self.exec("f.close()\ndel f, x, k\nd = None")
+        self.exec(_CLOSE)
         return bytes(data)
 
 
@@ -194,8 +208,8 @@ class EmulatedBoard(SerialBoard):
             file.seek(offset)
             file.write(data)
         self.exec(
-            "import uctypes\nwith open(%r, 'wb') as f:\n"
-            " f.write(uctypes.bytearray_at(%d, %d))\ndel f" % (path, address, len(data))
+            "import uctypes\nwith open(%r, 'wb') as _f:\n"
+            " _f.write(uctypes.bytearray_at(%d, %d))\ndel _f" % (path, address, len(data))
         )
 
     def _wait_for_start(self):
