@@ -53,12 +53,25 @@ target_sources(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/net/net_sums_m4f.S
 )
 
+# The curve is Monocypher's (tools/monocypher_source.sh FOLDER): without it no `_ed25519` is built in.
+if(NOT DEFINED MONOCYPHER_DIR)
+    set(MONOCYPHER_DIR ${CMAKE_CURRENT_LIST_DIR}/../out/monocypher)
+endif()
+if(EXISTS ${MONOCYPHER_DIR}/monocypher.c)
+    target_sources(usermod_acclimate INTERFACE
+        ${CMAKE_CURRENT_LIST_DIR}/ed25519/ed25519_mod.c
+        ${CMAKE_CURRENT_LIST_DIR}/ed25519/ed25519.c
+    )
+    target_include_directories(usermod_acclimate INTERFACE ${MONOCYPHER_DIR})
+endif()
+
 target_include_directories(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/common
     ${CMAKE_CURRENT_LIST_DIR}/codec
     ${CMAKE_CURRENT_LIST_DIR}/svm
     ${CMAKE_CURRENT_LIST_DIR}/svm_linear
     ${CMAKE_CURRENT_LIST_DIR}/net
+    ${CMAKE_CURRENT_LIST_DIR}/ed25519
 )
 
 # The same results bit for bit as on the host: no contraction of a product and a sum.

@@ -12,6 +12,12 @@ ACCLIMATE_C := $(addprefix codec/, codec_mod.c sha256.c crc32.c buffers.c rangec
 		net_train.c softmax.c block.c gradient.c depthwise_gradient.c scatter.c update.c \
 		weights.c gradient_fast.c weights_fast.c sums.c net_rare.c loss.c decay.c \
 		random_step.c)
+# The curve is Monocypher's (tools/monocypher_source.sh FOLDER): without it no `_ed25519` is built in.
+MONOCYPHER_DIR ?= $(ACCLIMATE_DIR)/../out/monocypher
+ifneq ($(wildcard $(MONOCYPHER_DIR)/monocypher.c),)
+ACCLIMATE_C += $(addprefix ed25519/, ed25519_mod.c ed25519.c)
+CFLAGS_USERMOD += -I$(MONOCYPHER_DIR)
+endif
 # Each says itself for which core it is, and is empty for others.
 ACCLIMATE_ASM := $(addprefix net/, net_dot_m0.S net_dot_m4f.S net_sums_m4f.S)
 
@@ -20,4 +26,4 @@ SRC_USERMOD_LIB_ASM += $(addprefix $(ACCLIMATE_DIR)/, $(ACCLIMATE_ASM))
 
 # The same results bit for bit as on the host: no contraction of a product and a sum.
 CFLAGS_USERMOD += -DACCLIMATE_USER_MODULE -DSVM_MODULE -DNET_FAST -ffp-contract=off \
-	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net)
+	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net ed25519)

@@ -17,8 +17,6 @@ Nothing is allocated in `into`, and no float is used.
 
 import sys
 
-from acclimate import _native
-
 # A board with an ARMv6-M core has little RAM, and its module no windows.
 _SMALL = (getattr(sys.implementation, "_mpy", 0) >> 10) & 15 == 4
 KINDS = ("mean", "dev", "min", "max", "cross")
@@ -29,6 +27,12 @@ def _int8(value):
     if value > 127:
         return 127
     return -128 if value < -128 else value
+
+
+def _native_window():
+    from acclimate import _native
+
+    return getattr(_native.load("codec"), "window", None)
 
 
 class WindowFeatures:
@@ -60,8 +64,7 @@ class WindowFeatures:
         self._use = tuple(kind in kinds for kind in KINDS)
         self.width = channels * sum(self._use)
         self._how = shift + sum(16 << i for i in range(len(KINDS)) if self._use[i])
-        core = None if _SMALL else _native.load("codec")
-        self._native = getattr(core, "window", None)
+        self._native = None if _SMALL else _native_window()
 
     def names(self):
         """Name of each feature, ``"channel.kind"``, in the order of a row."""

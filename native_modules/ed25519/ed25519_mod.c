@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * MicroPython wrapper `_ed25519`: verify a signature that lies behind its message in one buffer. */
-#include "py/dynruntime.h"
+#include "module.h"
 #include "ed25519.h"
 
+#if !defined(ACCLIMATE_USER_MODULE)
 /* What compilers make of large initialisers; a native module has no C library. */
 void *memset(void *to, int byte, size_t n) {
     for (volatile uint8_t *p = to; n; n--) {
@@ -10,6 +11,7 @@ void *memset(void *to, int byte, size_t n) {
     }
     return to;
 }
+#endif
 
 /* The buffer of o from at on, of at least `bytes`. */
 static const uint8_t *part(mp_obj_t o, mp_obj_t at, size_t bytes) {
@@ -37,9 +39,8 @@ static mp_obj_t mod_is_key(mp_obj_t keys, mp_obj_t at) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(is_key_obj, mod_is_key);
 
-mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t n_args, size_t n_kw, mp_obj_t *args) {
-    MP_DYNRUNTIME_INIT_ENTRY
-    mp_store_global(MP_QSTR_verify, MP_OBJ_FROM_PTR(&verify_obj));
-    mp_store_global(MP_QSTR_is_key, MP_OBJ_FROM_PTR(&is_key_obj));
-    MP_DYNRUNTIME_INIT_EXIT
-}
+#define NAMES(OBJECT, NUMBER) \
+    OBJECT(MP_QSTR_verify, verify_obj) \
+    OBJECT(MP_QSTR_is_key, is_key_obj)
+
+MODULE(_ed25519, ed25519_user_module, NAMES)

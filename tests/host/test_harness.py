@@ -42,9 +42,9 @@ def test_a_board_that_no_test_uses_does_not_run():
         boards.close()
 
 
-def test_slow_is_what_runs_python_in_an_emulator():
+def test_slow_is_what_runs_python_or_a_second_firmware_in_an_emulator():
     slow = {runtime.name for runtime in runtimes.RUNTIMES if runtime.slow}
-    assert slow == {"nrf52840-pure", "samd21-pure", "esp32-pure"}
+    assert slow == {"nrf52840-pure", "samd21-pure", "esp32-pure", "nrf52840-natives"}
 
 
 @pytest.mark.parametrize("have, missed", [(["_svm"], 0), (["_svm_linear"], 0), (["_net"], 1)])

@@ -32,7 +32,7 @@ def add_arguments(parser):
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n".join(f"  {verb:8} {text}" for verb, text in _VERBS.items())
     parser.add_argument("folder", help="the repository")
-    parser.add_argument("verb", choices=_VERBS)
+    parser.add_argument("verb", choices=tuple(_VERBS))
     parser.add_argument("capsule", nargs="?", help="with start")
     parser.add_argument("--model", type=int, metavar="ID", help="needed but by start and prune")
     parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
