@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from acclimate_host.connect import package
-from acclimate_host.connect.room import ROLES
+from acclimate_host.connect.room import ROLES, littlefs_blocks
 from acclimate_host.paths import built
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,8 +64,8 @@ def _names(tree):
 
 
 def blocks(sizes, folders):
-    """Blocks of 4 KB on littlefs: two for the superblock and each folder, whole ones for files."""
-    return sum(-(-size // BLOCK_BYTES) for size in sizes) + 2 * (1 + folders)
+    """Blocks of 4 KB on littlefs: two for the superblock and each folder, and those of files."""
+    return sum(littlefs_blocks(size, BLOCK_BYTES) for size in sizes) + 2 * (1 + folders)
 
 
 def installs():

@@ -271,7 +271,7 @@ def test_a_budget_is_visible_before_it_blocks():
         (1, "1 more saves today", "saved"),
         (0, "0 more saves today", "budget"),
     ]
-    assert "0 left today, 10 erases in all" in repr(saver)
+    assert "0 left today, 10 erases" in repr(saver)
 
 
 @pytest.mark.case("D14")

@@ -152,7 +152,7 @@ def troubles(net, rows):
             )
         if high >= _MANY:
             found.append(
-                "layer %s: %d %% at the upper limit: quantize again with such samples"
+                "layer %s: %d %% at the upper limit: quantize with such samples"
                 % (row.layer, high)
             )
     if net.rails > net.moved:

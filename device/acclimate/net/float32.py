@@ -35,7 +35,7 @@ class FloatNet(Net):
     def _load(self, trains, needs):
         self._native = _native.load("net_f32")
         if self._native is None:
-            raise NetError("float32: no native module here; compile the network as int8")
+            raise NetError("float32: no native module here; compile it as int8")
 
     def _load_trainer(self):
         if self._trainer is self._native:

@@ -192,7 +192,7 @@ class Net:
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
         if program[_P_DTYPE] != self._dtype:
-            raise NetError("program: float32 runs in acclimate.net.float32.FloatNet, int8 in Net")
+            raise NetError("program: float32 runs in acclimate.net.FloatNet, int8 in Net")
         status = self._native.run(program, self._arena, b"", self._par)
         if status != _DONE:
             raise NetError(

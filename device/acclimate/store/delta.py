@@ -138,7 +138,7 @@ class Updater:
         if store.active is None:
             raise CapsuleError("base", "there is no model to apply an update to")
         if octets.common_prefix(store.head.bytes, _H_DIGEST, self._block, _U_BASE, 32) != 32:
-            raise CapsuleError("base", "the update is for another model than the one in use")
+            raise CapsuleError("base", "the update is for another model than that in use")
         try:
             store.checker.intact(store.head, store.slots.start(store.active))
         except CapsuleError:

@@ -187,7 +187,7 @@ def _write(store, at, size, name, folder):
         for n in _pieces(store, at, size, buffer):
             file.write(buffer[:n])
     if not _is_there(store, at, size, path):
-        raise OperatorsError("operators: %s does not read back as it was written" % path)
+        raise OperatorsError("operators: %s does not read back as written" % path)
 
 
 def _is_there(store, at, size, path):

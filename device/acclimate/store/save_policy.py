@@ -92,7 +92,7 @@ class SavePolicy:
 
     def __repr__(self):
         left = self.saves_left()
-        return "SavePolicy(every %s s): %d saves, %d skipped, %s left today, %d erases in all" % (
+        return "SavePolicy(every %s s): %d saves, %d skipped, %s left today, %d erases" % (
             self.every_s,
             self.saves,
             self.skipped,

@@ -235,7 +235,7 @@ def same_items(X, code):
 
 def _check_products(code, top, d):
     if code == "f" and not top * 1.0 * top * d < F32_MAX / 4:
-        raise ValueError("X: expected products inside float32, got %s: use SVM(scale=True)" % top)
+        raise ValueError("X: expected products in float32, got %s: use SVM(scale=True)" % top)
 
 
 def _centre(low, high, whole, code, floats):

@@ -308,7 +308,7 @@ def _part(m, model, reader):
     data = reader.get("B", low | high << 8)
     if tag < 4:
         if len(data) & 3:
-            raise ValueError("model file: expected whole numbers of 4 bytes, got %d" % len(data))
+            raise ValueError("model file: expected words of 4 bytes, got %d" % len(data))
         data = _finite(struct.unpack("<%df" % (len(data) // 4), data))
     extra = "probability" if tag == 3 else "labels" if tag in (4, 5) else "kinds"
     try:

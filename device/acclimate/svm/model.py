@@ -251,7 +251,7 @@ class Model:
         if bad == -2 and row is not self._row:
             return self._decide(out, p, pair, self._copy(row))  # items of another size
         raise ValueError(
-            "row: expected %d items of type '%s', got another buffer (status %d)"
+            "row: expected %d items of type '%s', got others (status %d)"
             % (self.d, self.code, bad)
         )
 

@@ -281,7 +281,7 @@ class Job:
     def _too_large(self):
         if self.fixed:
             raise ValueError("C, X: too large for fixed point: use SVM(scale=True), smaller C")
-        raise ValueError("X: expected products inside float32: use SVM(scale=True)")
+        raise ValueError("X: expected products in float32: use SVM(scale=True)")
 
     def run(self, steps=None):
         """Generator: train every pair of classes, a bounded piece of work at a time.

@@ -18,6 +18,16 @@ _SMALL_SOURCES = ("features", "reservoir", "drift")
 _SPARE_BLOCKS = 4  # of what is chosen here: the user has files too
 
 
+def littlefs_blocks(size, block_bytes):
+    """Return the blocks of a file on littlefs, whose block k begins with ctz(k) + 1 pointers."""
+    count, left = 0, size
+    while left > 0:
+        pointers = (count & -count).bit_length() if count else 0
+        left -= block_bytes - 4 * pointers
+        count += 1
+    return count
+
+
 class Room:
     """The blocks of a board's file system that the package may take.
 
@@ -37,7 +47,8 @@ class Room:
 
     def needed(self, sizes):
         """Return the bytes that files need, with what the folder itself grows by."""
-        return sum(map(self.whole, sizes)) + self.slack_blocks * self.block_bytes
+        blocks = sum(littlefs_blocks(size, self.block_bytes) for size in sizes)
+        return (blocks + self.slack_blocks) * self.block_bytes
 
     def fits_drive(self, files):
         """Tell whether the files fit on a drive, one of them twice: it is written beside."""
