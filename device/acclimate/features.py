@@ -15,10 +15,12 @@ least and the largest value, and how often the signal crosses its mean (how fast
 Nothing is allocated in `into`, and no float is used.
 """
 
+import gc
 import sys
 
 # A board with an ARMv6-M core has little RAM, and its module no windows.
 _SMALL = (getattr(sys.implementation, "_mpy", 0) >> 10) & 15 == 4
+_NATIVE_ROOM = 65536  # a smaller heap keeps the 8 KB that the module takes
 KINDS = ("mean", "dev", "min", "max", "cross")
 
 
@@ -30,6 +32,9 @@ def _int8(value):
 
 
 def _native_window():
+    free = getattr(gc, "mem_free", None)
+    if free and free() < _NATIVE_ROOM:
+        return None
     from acclimate import _native
 
     return getattr(_native.load("codec"), "window", None)

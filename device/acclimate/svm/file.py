@@ -177,7 +177,7 @@ def check(stream, path):
         raise ValueError("%s: expected an SVM model file, got %s" % (path, head[:4]))
     fields = struct.unpack(FILE_HEAD, head)
     if fields[1] != VERSION:
-        raise ValueError("%s: expected format version 1, got %d" % (path, fields[1]))
+        raise ValueError("%s: expected format 1, got %d" % (path, fields[1]))
     left = fields[7] - HEAD_BYTES - 4
     crc = crc32(head)
     while left > 0:
@@ -190,7 +190,7 @@ def check(stream, path):
     if left or len(tail) != 4:
         raise ValueError("%s: expected %d bytes, got more or fewer" % (path, fields[7]))
     if struct.unpack("<I", tail)[0] != crc:
-        raise ValueError("%s: expected matching CRC-32, got a damaged file" % path)
+        raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
     return fields
 
 
@@ -276,7 +276,7 @@ def _read(stream, f):
     """(model, scaler, labels) from a checked file with header fields `f`."""
     kind, code, shift, d, n = f[2], chr(f[3]), f[4], f[5], f[6]
     if kind > 2 or code not in CODES or not d or f[8] < 2 or not 1 <= f[9] <= 9:
-        raise ValueError("model file: expected known kernel, storage and shape, got %s" % (f[2:],))
+        raise ValueError("model file: expected known kernel, storage, shape, got %s" % (f[2:],))
     stream.seek(HEAD_BYTES)
     reader = _Reader(stream, f[7] - HEAD_BYTES - 4)
     classes = bytes(reader.get("B", f[8]))

@@ -247,7 +247,7 @@ class Model:
         if not bad:
             return
         if bad > 0:
-            raise ValueError("row: expected finite numbers, got others, or too large ones")
+            raise ValueError("row: expected finite numbers, got others or too large")
         if bad == -2 and row is not self._row:
             return self._decide(out, p, pair, self._copy(row))  # items of another size
         raise ValueError(

@@ -230,7 +230,7 @@ class PassiveAggressive:
             crc_of._update(crc, head, 0, len(head))
             _, version, k, d, seen, c, forget = struct.unpack(_HEAD, head)
             if version != _VERSION:
-                raise ValueError("%s: expected format version 1, got %d" % (path, version))
+                raise ValueError("%s: expected format 1, got %d" % (path, version))
             m = PassiveAggressive(d, k, c, forget)
             for piece in (m.labels, m._w, m._mean, m._spread):
                 if stream.readinto(piece) != len(bytes(piece)):
@@ -238,7 +238,7 @@ class PassiveAggressive:
                 crc_of._update(crc, bytes(piece), 0, len(bytes(piece)))
             crc_of.finish(crc)
             if stream.read(5) != crc:
-                raise ValueError("%s: expected matching CRC-32, got a damaged file" % path)
+                raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
         m.seen = seen
         m._check()
         return m

@@ -64,7 +64,7 @@ def load(make, path):
         crc._update(found, bytes(w), 0, 4 * want)
         crc.finish(found)
         if stream.read(5) != found:
-            raise ValueError("%s: expected matching CRC-32, got a damaged file" % path)
+            raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
     if not -200 <= w[0] <= 200 or not data[44] < data[45] < 255:
         raise ValueError("%s: expected rising labels and a shift of 200, got others" % path)
     m = make(C=f[12], storage="uint8" if f[3] == ord("B") else "int8")
