@@ -13,7 +13,7 @@ from nor import NorFlash, PowerCut
 from acclimate.store import WEIGHTS, Store, Wanted
 from acclimate.svm import SVM
 
-PAGE, UNIT, PAGES = 512, 16, 12
+PAGE, UNIT, PAGES = 512, 16, 12  # both models come with the page, so none is signed
 _old = _new = None
 
 
@@ -28,7 +28,7 @@ def _flash():
     if _old is None:
         first, _new = _read("one.capsule"), _read("two.capsule")
         flash = NorFlash(PAGE * PAGES, PAGE, UNIT)
-        store = Store(flash, Wanted(model=7))
+        store = Store(flash, Wanted(model=7, unsigned=True))
         store.swap_capsule(first)
         _old = flash
     flash = NorFlash(PAGE * PAGES, PAGE, UNIT, bytearray(_old.data))
@@ -38,7 +38,7 @@ def _flash():
 
 def _swap(flash, stages=None):
     """The whole swap in its steps; `stages` receives (name, step at its end)."""
-    store = Store(flash, Wanted(model=7))
+    store = Store(flash, Wanted(model=7, unsigned=True))
 
     def note(name):
         if stages is not None:
@@ -80,7 +80,7 @@ def cut(step, torn, detail=True):
         was_cut = True
     flash.power_on()
     left = bytes(flash.data) if detail else b""
-    store = Store(flash, Wanted(model=7))
+    store = Store(flash, Wanted(model=7, unsigned=True))
     found = {
         "step": step,
         "cut": was_cut,
