@@ -132,7 +132,7 @@ def write_network(path, capsule_path):
         array("uint8_t", "labels", labels[900 : 900 + SHOWN + ASKED]),
     )
     sections = {"PROGRAM": bytes(program.code), "WEIGHTS": bytes(program.weights)}
-    data = build(sections, "NETWORK", 7, 1, key=KEY)
+    data = build(sections, "NETWORK", 7, 1, key=KEY, device=5)  # a bound is no section
     header(capsule_path, array("uint8_t", "capsule", data), array("uint8_t", "key", KEY))
 
 

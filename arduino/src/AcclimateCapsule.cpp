@@ -20,11 +20,30 @@ uint32_t number(const uint8_t *at, int bytes) {
     return value;
 }
 
+const uint8_t *entry(const uint8_t *capsule, int index) {
+    return capsule + AC_H_BYTES + AC_S_BYTES * index;
+}
+
+// Bytes that a section takes, fill included; 0 for a bound, which has a number in place of a size.
+size_t taken(const uint8_t *entry) {
+    return entry[AC_S_TYPE] >= AC_FIRST_BOUND ? 0 : (number(entry + AC_S_SIZE, 3) + 3) / 4 * 4;
+}
+
+// The table says how long a capsule is: no section of one that passes leads out of it.
 bool looksRight(const uint8_t *capsule, size_t bytes) {
-    return bytes >= AC_H_BYTES + AC_S_BYTES && memcmp(capsule, "ACAP", 4) == 0
-        && capsule[AC_H_FORMAT] == AC_FORMAT && capsule[AC_H_SECTIONS] >= 1
-        && capsule[AC_H_SECTIONS] <= AC_SECTIONS_MAX
-        && number(capsule + AC_H_TOTAL, 4) == bytes;
+    if (bytes < AC_H_BYTES + AC_S_BYTES || memcmp(capsule, "ACAP", 4) != 0
+        || capsule[AC_H_FORMAT] != AC_HEADER_FORMAT || capsule[AC_H_SECTIONS] < 1
+        || capsule[AC_H_SECTIONS] > AC_SECTIONS_MAX) {
+        return false;
+    }
+    size_t total = AC_H_BYTES + AC_S_BYTES * (size_t)capsule[AC_H_SECTIONS];
+    if (bytes < total) {
+        return false;
+    }
+    for (int i = 0; i < capsule[AC_H_SECTIONS]; i++) {
+        total += taken(entry(capsule, i));
+    }
+    return total == bytes;
 }
 
 bool isSame(const uint8_t *a, const uint8_t *b, size_t bytes) {
@@ -70,8 +89,10 @@ bool capsuleIsAuthentic(const uint8_t *capsule, size_t bytes, const uint8_t *key
         return false;
     }
     uint8_t found[AC_TAG_BYTES];
-    hmac(key, keyBytes, capsule, AC_H_TAG, found);
-    return isSame(found, capsule + AC_H_TAG, sizeof(found));
+    // The tag is the signature's second half, and covers all that stands in front of it.
+    const size_t signedBytes = AC_H_SIGNATURE + AC_SIGNATURE_BYTES - AC_TAG_BYTES;
+    hmac(key, keyBytes, capsule, signedBytes, found);
+    return isSame(found, capsule + signedBytes, sizeof(found));
 }
 
 const uint8_t *capsuleSection(const uint8_t *capsule, size_t bytes, uint8_t type,
@@ -81,17 +102,12 @@ const uint8_t *capsuleSection(const uint8_t *capsule, size_t bytes, uint8_t type
     }
     size_t at = AC_H_BYTES + AC_S_BYTES * (size_t)capsule[AC_H_SECTIONS];
     for (int i = 0; i < capsule[AC_H_SECTIONS]; i++) {
-        const uint8_t *entry = capsule + AC_H_BYTES + AC_S_BYTES * i;
-        size_t size = number(entry + AC_S_SIZE, 3);
-        at = (at + 3) / 4 * 4;
-        if (at > bytes || size > bytes - at) {
-            return nullptr;
-        }
-        if (entry[AC_S_TYPE] == type) {
-            *length = size;
+        const uint8_t *found = entry(capsule, i);
+        if (found[AC_S_TYPE] == type && type < AC_FIRST_BOUND) {
+            *length = number(found + AC_S_SIZE, 3);
             return capsule + at;
         }
-        at += size;
+        at += taken(found);
     }
     return nullptr;
 }

@@ -16,7 +16,7 @@ bool capsuleIsAuthentic(const uint8_t *capsule, size_t bytes, const uint8_t *key
     size_t keyBytes);
 
 // The first section of a type (1 program, 2 weights, 3 operators, 4 meta): its place and length;
-// nullptr where there is none, or where the table leads out of the capsule.
+// nullptr where there is none, or where the table says another length than `bytes`.
 const uint8_t *capsuleSection(const uint8_t *capsule, size_t bytes, uint8_t type, size_t *length);
 
 } // namespace acclimate

@@ -14,6 +14,7 @@ from acclimate.store import Store
 def test_net():  # case: A18
     def use():
         net = Net(bytearray(PROGRAM), WEIGHTS)
+        net.set_rate(0.02)
         net.train_step(INPUTS[0], LABELS[0])
 
     check(use)

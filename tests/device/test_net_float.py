@@ -7,16 +7,9 @@ import struct
 
 import net_vectors_float as v
 import net_vectors_float_pools as pools
+from net_float_checks import close
 
 from acclimate.net import FloatNet, Net, NetError
-
-
-def close(a, b):
-    n = len(a) // 4
-    for x, y in zip(struct.unpack("<%df" % n, a), struct.unpack("<%df" % n, b)):  # noqa: B905
-        if abs(x - y) > 1e-4 * max(1, abs(y)):
-            return False
-    return True
 
 
 def test_a_step_is_close_to_float64():

@@ -5,7 +5,7 @@
 
 import net_vectors_float_binary as binary
 import net_vectors_float_squared as squared
-from test_net_float import close
+from net_float_checks import close
 
 from acclimate.net import FloatNet
 

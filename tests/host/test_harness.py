@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests stand on: groups for workers, boards at rest, clocks, and checks of errors."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from acclimate_host.connect import why_not
 from harness import runtimes, workers
 from harness.clock import Clock, cpu_seconds, let_work, wait_until
+from harness.device_file import DeviceTestFile, HostRun
 from harness.errors import because, naming
 
 
@@ -45,6 +47,17 @@ def test_a_board_that_no_test_uses_does_not_run():
 def test_slow_is_what_runs_python_or_a_second_firmware_in_an_emulator():
     slow = {runtime.name for runtime in runtimes.RUNTIMES if runtime.slow}
     assert slow == {"nrf52840-pure", "samd21-pure", "esp32-pure", "nrf52840-natives"}
+
+
+def test_a_device_test_that_cannot_be_imported_leaves_the_package_as_it_was(tmp_path):
+    from acclimate import _native
+
+    file = tmp_path / "test_broken.py"
+    file.write_text("from acclimate.net import Net, of_another_release\n")
+    twin = next(runtime for runtime in runtimes.RUNTIMES if runtime.name == "cpython-twin")
+    with pytest.raises(ImportError, match="of_another_release"):
+        HostRun(DeviceTestFile(file), twin, None)
+    assert sys.modules["acclimate._native"] is _native
 
 
 @pytest.mark.parametrize("have, missed", [(["_svm"], 0), (["_svm_linear"], 0), (["_net"], 1)])

@@ -187,6 +187,7 @@ def test_no_piece_of_work_with_six_thousand_rows_looks_at_all_and_it_can_be_left
 @pytest.mark.case("J12")
 def test_training_of_a_network_shows_a_sign_of_life_after_each_layer():
     net = Net(bytearray(PROGRAM), WEIGHTS)
+    net.set_rate(0.02)
     samples = list(zip(INPUTS, LABELS, strict=True))
     each = sum(1 for _ in net.train(samples, budget=1))
     assert each > 5 * len(samples)
