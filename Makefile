@@ -202,7 +202,7 @@ out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 firmware-nrf52840-natives: out/firmware/nrf52840-natives/firmware.elf
 out/firmware/nrf52840-natives/firmware.elf: tools/firmware.sh $(BOARD_FILES) $(DEVICE_FILES) \
 		$(wildcard boards/emulated/nrf52840/* device/*.py native_modules/micropython.mk \
-		native_modules/*/*.[chS]) $(NEEDS) | out/stamps/monocypher
+		native_modules/*/*.[chS]) $(NEEDS)
 	@tools/firmware.sh nrf52840 natives
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
