@@ -35,7 +35,11 @@ def test_one_class_scores_are_those_of_scikit_learn():
     for case in ONE_CLASS:
         top = max([abs(v) for v in case["values"]])
         for state, near in (("float", 0.002), ("fixed", 0.02)):
-            m = SVM(case["kernel"], kind="one-class", nu=0.25, state=state, **case["options"])
+            # Where a machine stops is no error of it: small scores are compared nearer the end.
+            tol = 1e-4 if state == "float" and case["kernel"] != "linear" else 1e-3
+            m = SVM(
+                case["kernel"], kind="one-class", nu=0.25, state=state, tol=tol, **case["options"]
+            )
             m.fit(case["x"])
             assert m.converged and not m.warning, (m, m.warning)
             for t in range(len(case["tests"])):

@@ -149,3 +149,13 @@ def test_a_linear_pipeline_takes_integer_rows_of_any_storage():
     fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, y)
     machine = import_svm(fitted, storage="uint8")
     assert [machine.predict(bytearray(row.tolist())) for row in x] == fitted.predict(x).tolist()
+
+
+def test_a_linear_pipeline_refuses_a_storage_that_does_not_hold_its_rows():
+    X = np.array([[1, 5], [2, 40000], [3, 7], [4, 9]])
+    fitted = make_pipeline(StandardScaler(), SVC(kernel="linear", C=1e6)).fit(X, [0, 0, 1, 1])
+    with pytest.raises(ValueError, check=naming("feature 1", "int16", 40000)):
+        import_svm(fitted, storage="int16")
+    X[1, 1] = 300
+    machine = import_svm(fitted.fit(X, [0, 0, 1, 1]), storage="int16")
+    assert [machine.predict(row) for row in X.tolist()] == [0, 0, 1, 1]

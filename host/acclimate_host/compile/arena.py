@@ -47,6 +47,7 @@ def live_bound(buffers):
     return max(live_bytes(buffers, 1 + max(buffer.last for buffer in buffers)))
 
 
+_LONGER = 10
 _KEYS = (
     lambda b: (b.first - b.last, -b.size_bytes, b.name),
     lambda b: (-b.size_bytes, b.first - b.last, b.name),
@@ -56,10 +57,11 @@ _KEYS = (
 )
 
 
-def lay_out(buffers, tries=400, seed=1):
+def lay_out(buffers, tries=400, seed=1, goal=None):
     """Return the best Layout found: several orders, then seeded swaps while the bound is missed.
 
     :param tries: how many changed orders to look at; 0 for the fixed orders only
+    :param goal: bytes; a layout above that is looked at ten times as long, where one may exist
     """
     bound = live_bound(buffers)
     best_order, best = None, None
@@ -71,8 +73,9 @@ def lay_out(buffers, tries=400, seed=1):
         if size == bound:
             break
     choose = random.Random(seed)
-    for _ in range(tries):
-        if best[0] == bound or len(buffers) < 2:
+    most = tries * _LONGER if goal is not None and bound <= goal else tries
+    for i in range(most):
+        if best[0] == bound or len(buffers) < 2 or (i >= tries and best[0] <= goal):
             break
         order = list(best_order)
         for _ in range(choose.randint(1, 3)):

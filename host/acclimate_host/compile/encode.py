@@ -49,25 +49,26 @@ class Program:
         return self.field("constants")
 
 
-def encode(step, network, optimizer="plain"):
+def encode(step, network, optimizer="plain", arena_goal=None):
     """Return the Program of a Step (acclimate_host.compile.step) with a network's values.
 
     :param optimizer: plain, momentum16, momentum8, accumulate or wide (16-bit weights)
+    :param arena_goal: bytes of the arena; a layout that fits is then looked for longer
     :raises GraphError: when the network cannot run in integers, or has no instruction for it
     """
     if optimizer.upper() not in OPTIMIZERS:
         names = ", ".join(name.lower() for name in OPTIMIZERS)
         raise GraphError(f"optimizer: expected one of {names}, got {optimizer!r}")
-    placement = place(step, network, optimizer)
+    placement = place(step, network, optimizer, arena_goal)
     constants = Constants(placement)
     code = write_nodes(placement, constants)
     return _program(placement, constants, code)
 
 
-def place(step, network, optimizer="plain"):
+def place(step, network, optimizer="plain", arena_goal=None):
     """Return the Placement of a step: where everything lies, without any value."""
     kind = ScheduledPlacement if isinstance(step, ScheduledStep) else Placement
-    return kind(step, network, optimizer.upper())
+    return kind(step, network, optimizer.upper(), arena_goal)
 
 
 def _program(placement, constants, code):

@@ -20,10 +20,11 @@ class Placement:
     """Offsets and work areas of a step's program.
 
     `layers` are the LayerShapes by name, `parts` (name, offset, bytes) of what training changes.
+    goal: bytes of an arena that is looked for longer, see `arena.lay_out`.
     """
 
-    def __init__(self, step, network, optimizer):
-        self.network, self.optimizer = network, optimizer
+    def __init__(self, step, network, optimizer, goal=None):
+        self.network, self.optimizer, self._goal = network, optimizer, goal
         self.is_float = not network.quantized
         if self.is_float and optimizer == "WIDE":
             raise GraphError("optimizer wide: float32 weights have all their bits; take plain")
@@ -45,7 +46,7 @@ class Placement:
     @cached_property
     def layout(self):
         """The Layout of all buffers, made when it is first asked for."""
-        return lay_out(self.buffers)
+        return lay_out(self.buffers, goal=self._goal)
 
     def live_bytes(self):
         """Return the bytes that live at each node."""

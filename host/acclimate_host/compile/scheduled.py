@@ -122,9 +122,9 @@ def _marked(nodes):
 class ScheduledPlacement(Placement):
     """Offsets of a ScheduledStep: those of a tensor depend on where in the program it is asked."""
 
-    def __init__(self, step, network, optimizer):
+    def __init__(self, step, network, optimizer, goal=None):
         self.stays = step.stays
-        super().__init__(step, network, optimizer)
+        super().__init__(step, network, optimizer, goal)
 
     def at(self, name, position=None):
         """Return the arena offset of a tensor at the node of this position."""

@@ -241,6 +241,7 @@ def _from_kernel(fitted, scaling, storage):
     rows = np.asarray(fitted.support_vectors_, dtype=float)
     if kernel == "linear":
         functions = [(beta @ rows[at], bias) for at, beta, bias in pairs]
+        _check_rows(rows, scaling, storage, getattr(fitted, "feature_names_in_", None))
         model, scaler = _linear_model(classes, functions, scaling, storage)
         gamma = None
     else:
@@ -249,6 +250,13 @@ def _from_kernel(fitted, scaling, storage):
     model.answer = answer
     model.sigmoids = _platt(fitted, len(classes))
     return _machine(model, kernel, fitted, gamma, scaler, **kind)
+
+
+def _check_rows(rows, scaling, storage, names):
+    """Refuse a storage that does not hold what was trained on, though weights stand for it."""
+    if scaling is not None:
+        rows = np.round(rows * scaling[1] + scaling[0], 6)  # as they came, without rounding errors
+    _store(rows, storage, names)
 
 
 def _svc_pairs(fitted):

@@ -57,7 +57,8 @@ def fit(network, scheme, ram_bytes, profile="m4", optimizer="plain", budget=None
             # less than the smallest is no plan, but the smallest one may still pack
             budget = replace(budget, ram_bytes=least)
             continue
-        program = encode(with_schedule(step, found, answer.plan), network, optimizer)
+        scheduled = with_schedule(step, found, answer.plan)
+        program = encode(scheduled, network, optimizer, ram_bytes)
         if program.arena_bytes <= ram_bytes:
             return _fitted(found.graph, answer, program, plain)
         # Buffers that live at once do not always pack without holes: another plan, with less.
