@@ -149,7 +149,7 @@ def fill(n):
         k = min(256, n)
         store.write(P if k == 256 else P[:k], k)
         n -= k
-def app(head, weights, pad, operators):
+def app(head, weights, pad, operators, end):
     try:
         store.stage(head, len(head), True)
     except CapsuleError as error:
@@ -159,6 +159,8 @@ def app(head, weights, pad, operators):
     if pad:
         store.write(bytes(pad), pad)
     fill(operators)
+    if end:
+        store.write(bytes(end), end)
     store.finish()
     gc.collect()
     total = 0
@@ -192,8 +194,9 @@ def on_board(name):
             _, data = capsule(app, 1)
             head = base64.b64encode(data[: head_bytes(data)]).decode()
             pad = -(head_bytes(data) + app.weights) % 4
+            end = len(data) - (head_bytes(data) + app.weights + pad + app.operators)
             text = board.exec(
-                f"print(repr(app(u('{head}'), {app.weights}, {pad}, {app.operators})))", 120
+                f"print(repr(app(u('{head}'), {app.weights}, {pad}, {app.operators}, {end})))", 120
             )
             found = ast.literal_eval(text)
             if isinstance(found, str):
