@@ -28,7 +28,7 @@ ERASE_S, WORD_S = 0.085, 41e-6
 CONNECT_AND_RATE = (capsule_apps.lte_delay_s, capsule_apps.lte_bytes_per_s)
 RECEIVE_A, RADIO_V = 0.050, 3.7  # the paper's 50 mA; its battery is taken for one lithium cell
 BATTERY_J = 30 * 3600  # the paper's 30 Wh
-STORE_PAGES, BANK_PAGES = 24, 80
+STORE_PAGES, BANK_PAGES = 24, 96
 _FILE_AT = 0x100000 + (STORE_PAGES + BANK_PAGES) * PAGE
 PARTS = ("store", "acceptance", "reservoir", "net")
 # Seconds of the paper's full update (Table 2): connect, download, erase, write, reset, boot.
@@ -140,7 +140,10 @@ def image():
         data = out.read_bytes()
     data += b"".join(package.build(ARCH, list(PARTS)).values())
     _, model = capsule_apps.capsule(capsule_apps.APPLICATIONS[0], 1, seed=1)
-    return data + model + bytes(-(len(data) + len(model)) % PAGE)
+    whole = data + model + bytes(-(len(data) + len(model)) % PAGE)
+    if len(whole) > BANK_PAGES * PAGE:
+        raise SystemExit(f"the image has {len(whole)} bytes, a bank {BANK_PAGES * PAGE}")
+    return whole
 
 
 def to_channel(board, blob):
