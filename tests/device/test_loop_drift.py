@@ -36,17 +36,6 @@ def drifting(at, on_drift=None, rounds=2):
     )
 
 
-def test_a_truth_out_of_range_is_refused_and_nothing_changes():
-    store = Stitcher(width=1, classes=2, per_class=2)
-    for truth in (2, -1):
-        try:
-            store.add(rows(1), 0, truth)
-            raise AssertionError("no exception")
-        except ValueError as error:
-            assert "0..1" in str(error)
-    assert store.new == 0 and store.copy_into(array("b", bytes(4)), bytearray(4)) == 0
-
-
 def test_with_a_detector_nothing_is_trained_before_it_tells_a_change():
     loop = drifting(at=99)
     feed(loop, DRIFTED * 3)
