@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Write the tables of bytes in README.md from what was built.
+"""Write the tables of bytes in README.md and docs/install.md from what was built.
 
 usage: python tools/readme_tables.py [--check]
 
@@ -16,9 +16,10 @@ from acclimate_host.connect import merge, package
 from acclimate_host.paths import built, repository
 
 README = repository() / "README.md"
+INSTALL = repository() / "docs" / "install.md"
 # Room or module -> the files that belong to it on a board.
 MODULES = {
-    "svm": ("svm", "_svm_train", "_svm_more", "_svm_solver", "_svm_small"),
+    "svm": ("svm", "_svm_train", "_svm_collect", "_svm_more", "_svm_solver", "_svm_small"),
     "features": ("features",),
     "loop": ("loop",),
     "net": ("net", "_net_python"),
@@ -93,9 +94,8 @@ def main():
     text = README.read_text()
     if "--check" in sys.argv:
         return int(not bytecode_is_near(text))
-    README.write_text(
-        replaced(replaced(text, "modules", modules_table()), "native", native_table())
-    )
+    README.write_text(replaced(text, "modules", modules_table()))
+    INSTALL.write_text(replaced(INSTALL.read_text(), "native", native_table()))
     return 0
 
 
