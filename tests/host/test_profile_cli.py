@@ -152,6 +152,35 @@ def test_a_heap_that_runs_out_while_measuring_is_one_clear_line():
         Bench(Full()).pages("file")
 
 
+class Disturbed:
+    """A board whose clock answers as it is told: [(predict, train)] of every round."""
+
+    name, emulated = "busy", False
+
+    def __init__(self, times):
+        self.times = times
+
+    def put_bytes(self, data, path):
+        pass
+
+    def exec(self, code, timeout_s=10):
+        return str(self.times)
+
+
+def test_a_pause_in_one_round_does_not_count():
+    found = {
+        row.name: row for row in Bench(Disturbed([(900, 40), (10, 40), (11, 7000)])).operators()
+    }
+    assert found["conv 3x3"].seconds == pytest.approx(10e-6)
+    assert found["training step"].seconds == pytest.approx(40e-6)
+    assert found["backward and update"].seconds == pytest.approx(30e-6)
+
+
+def test_a_clock_that_shows_no_backward_pass_is_one_clear_line():
+    with pytest.raises(Missing, match="busy: its clock is too coarse or too disturbed"):
+        Bench(Disturbed([(40, 40), (50, 45)])).operators()
+
+
 def test_the_measured_programs_count_their_products():
     flop = {name: (forward, backward) for name, _, forward, backward in programs()}
     assert flop["conv 3x3"] == (pytest.approx(2 * 100 * 8 * 8 * 9), 0)

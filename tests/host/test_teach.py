@@ -282,6 +282,17 @@ class Terminal:
         os.write(self._mine, key.encode())
         self.at = len(self.text)
 
+    def name_windows(self, key, count, presses=40):
+        """Press a key until so many windows are kept: at a press one may still be filled."""
+        for _ in range(presses):
+            for _ in range(2):
+                self.until("it says")
+            self.press(key)
+            kept = self.until(r"(\d+) windows so far|still being filled").group(1)
+            if kept and int(kept) >= count:
+                return
+        raise AssertionError(self.text[-1500:])
+
     def end(self):
         self.press("q")
         while self.process.poll() is None:
@@ -347,11 +358,7 @@ def test_terminal_teaches_an_emulated_board_that_then_runs_alone(tmp_path):
     for gesture in range(GESTURES):
         screen.press("abc"[gesture])
         screen.until("it says")
-        for _ in range(5):
-            for _ in range(2):
-                screen.until("it says")
-            screen.press(str(gesture + 1))
-            screen.until("windows so far|still being filled")
+        screen.name_windows(str(gesture + 1), 5 * (gesture + 1))
     screen.until("it has learned")
     right = total = 0
     for gesture in range(GESTURES):
