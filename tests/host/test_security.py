@@ -309,8 +309,9 @@ def test_what_waits_is_checked_again_after_a_list(device):
 
 
 def test_only_a_rollout_key_signs_manifests(device):
-    device.repository.key = RELEASE
     device.repository.publish(capsule(2))
+    forged = device.repository.manifest(7).pack(RELEASE)
+    device.repository.manifest_path(7).write_bytes(forged)
     assert device.reason() == "authenticity"
 
 
