@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Whom a board trusts: the file that came by cable, and the root's newest list of keys.
 
-The list lies in two files beside it, ``capsule.key.0`` and ``.1``, of which the older one is
-written anew, so that a power cut leaves a whole one. docs/security.md says which key does what.
+The list lies in two files beside it, ``capsule.key.0`` and ``.1``, which are written one after the
+other: a power cut leaves a whole one, and a damaged one is made anew from the other.
+docs/security.md says which key does what.
 """
 
 from acclimate.flash import FlashError
@@ -79,11 +80,17 @@ class Ring:
         self.report = report
         self.epoch = self.sequence = 0
         self._keys = b""
-        self._place = 0  # of the two files, the one that the next list goes to
-        for place in (0, 1):
-            data = _read("%s.%d" % (path, place))
+        self._place = 0  # of the two files, the one that the next list goes to first
+        newest, found = b"", [_read("%s.%d" % (path, place)) for place in (0, 1)]
+        for place, data in enumerate(found):
             if data and self._is_whole(data) and _half(data, _K_SEQUENCE) > self.sequence:
                 self._adopt(data, place)
+                newest = data
+        if newest and found[0] != found[1]:
+            try:
+                self._write(newest, self._place)
+            except FlashError:
+                pass  # the one that is whole does
 
     def name(self):
         """Return the name of the newest list of this root, in a repository."""
@@ -144,9 +151,12 @@ class Ring:
         store.scratch()  # what is verified is checked again
         if epoch > own:
             store.cancel()
-        self._write(data)
+        self._write(data, self._place)
         store.journal.keep(_FLOOR_KEYS, sequence, epoch)
+        self._write(data, 1 - self._place)
         self._adopt(data, self._place)
+        if store.active is None:  # the list before may have been lost
+            store.reopen()
         return True
 
     def _of(self, role):
@@ -179,8 +189,8 @@ class Ring:
         self._keys = data[_K_BYTES : _end(data)]
         self._place = 1 - place
 
-    def _write(self, data):
-        path = "%s.%d" % (self._path, self._place)
+    def _write(self, data, place):
+        path = "%s.%d" % (self._path, place)
         try:
             with open(path, "wb") as file:
                 file.write(data)

@@ -8,6 +8,7 @@ from nor import NorFlash
 
 from acclimate import _crc as crc
 from acclimate._digest import Hasher
+from acclimate.flash import FlashError
 from acclimate.pull import HttpError, exchange
 from acclimate.pull.exchange import Pull, Refused
 from acclimate.pull.manifest import Manifest, in_rollout
@@ -601,6 +602,24 @@ def test_attempts_count_in_a_row_without_a_byte_gained():
     pull = Pull(new(), URL)
     assert [pull.lost(error) for _ in range(4)] == [1, 2, 3, 4]
     raised(HttpError, pull.lost, error)
+
+
+def test_what_the_flash_refuses_is_not_tried_again_as_a_lost_connection():
+    store = new()
+    pull = begun(store)
+    asked(pull)
+    real = store.flash.program
+
+    def failing(at, data):
+        if at >= 2 * PAGE:  # beyond the journal, which is there twice
+            raise FlashError("program: I/O error")
+        real(at, data)
+
+    store.flash.program = failing
+    error = raised(FlashError, give, pull, reply(TARGET))
+    assert raised(FlashError, pull.lost, error) is error  # a part of it may be in the slot
+    store.flash.program = real
+    assert model(store) == BASE and Store(store.flash, store.wanted).head.version == BASE[12]
 
 
 def test_an_answer_that_a_second_try_would_not_change_is_not_tried_again():

@@ -305,13 +305,56 @@ def test_what_waits_is_checked_again_after_a_list(device):
         device.store.trial()
 
 
+def test_a_damaged_list_of_keys_is_mended_from_its_copy(device, tmp_path):
+    device.repository.publish_keys(ROOT, [RELEASE.public, NEXT.public], [ROLLOUT.public])
+    assert renew(device)
+    files = [tmp_path / f"capsule.key.{place}" for place in (0, 1)]
+    good = files[0].read_bytes()
+    assert files[1].read_bytes() == good
+    for path in files:
+        for data in (b"", good[:50], good[:-1] + bytes([good[-1] ^ 1]), b"\0" + good[1:]):
+            path.write_bytes(data)
+            assert device.boot().head.version == 1 and device.store.note == ""
+            assert path.read_bytes() == good
+    files[1].unlink()
+    files[1].mkdir()  # what cannot be written stops no boot
+    assert device.boot().head.version == 1 and device.store.trouble == ""
+
+
+def test_a_model_is_back_in_use_once_the_list_is(device, tmp_path):
+    for place in (0, 1):  # two faults
+        (tmp_path / f"capsule.key.{place}").write_bytes(b"")
+    assert device.boot().active is None and device.store.state == "confirmed"
+    assert renew(device) and device.store.head.version == 1 and device.store.active is not None
+    assert not device.pull() and device.boot().head.version == 1
+
+
 # ---- manifests ---------------------------------------------------------------------------------
 
 
 def test_only_a_rollout_key_signs_manifests(device):
-    device.repository.key = RELEASE
     device.repository.publish(capsule(2))
+    forged = device.repository.manifest(7).pack(RELEASE)
+    device.repository.manifest_path(7).write_bytes(forged)
     assert device.reason() == "authenticity"
+
+
+def test_after_an_update_that_fails_the_whole_capsule_is_fetched(device):
+    base, new = cases.weights(700, 1), bytearray(cases.weights(700, 1))
+    new[5] ^= 1
+    device.repository.publish(capsule(2, content=base))
+    assert device.pull()
+    device.store.confirm()
+    device.repository.publish(capsule(3, content=bytes(new)))
+    update = next(e for e in device.repository.manifest(7).entries if any(e.base))
+    path = device.repository.folder / "objects" / update.name
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.write_bytes(data)
+    device.asked.clear()
+    assert device.pull() and not any("/keys/" in path for path in device.asked)
+    device.store.confirm()
+    assert device.store.head.version == 3
 
 
 def test_an_old_manifest_and_one_of_another_cohort_are_refused(device):

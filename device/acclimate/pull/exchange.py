@@ -6,6 +6,7 @@ Everything that can be refused is refused before the first erase; after a lost c
 reset in the middle, it goes on from the last whole page.
 """
 
+from acclimate.flash import FlashError
 from acclimate.pull import http
 from acclimate.pull.http import HttpError
 from acclimate.pull.manifest import Manifest, in_rollout
@@ -117,7 +118,8 @@ class Pull:
 
         A capsule of a key that is not known asks for the newest list of keys first.
         """
-        if not self._refusal and hasattr(self.store.wanted.key, "check"):
+        is_of_keys = error.reason == "authenticity" or error.reason == "epoch"
+        if is_of_keys and not self._refusal and hasattr(self.store.wanted.key, "check"):
             self._ask_more(error)
             return True
         if not isinstance(self._part, _Update):
@@ -129,8 +131,11 @@ class Pull:
         return True
 
     def lost(self, error):
-        """The connection broke: raise when it did so too often without a byte gained."""
-        if isinstance(error, Refused):
+        """The connection broke: raise when it did so too often without a byte gained.
+
+        What the flash refused is raised at once: a part of it may be in the slot.
+        """
+        if isinstance(error, (Refused, FlashError)):
             raise error
         if self._part is not None and self._part.gained():
             self._attempts = self._most

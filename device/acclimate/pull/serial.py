@@ -46,8 +46,6 @@ class SerialPull:
         try:
             is_over = step()
         except OSError as error:
-            if type(error).__name__ == "FlashError":
-                raise
             self._pull.lost(error)
             is_over = True
         if is_over:

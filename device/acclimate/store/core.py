@@ -221,7 +221,7 @@ class Store:
                 raise StoreError("rollback: there is no other model")
             self._give_up(j.slot, 1 - j.slot, j.version)
         self.check_writable()
-        self._open()
+        self.reopen()
 
     def cancel(self):
         """Forget what is staged or verified; it may be taken again."""
@@ -393,7 +393,7 @@ class Store:
         why = j.note
         if j.state == TRIAL:
             self._count_boot()
-        self._open()
+        self.reopen()
         self.note = self.note or why or self.trouble
 
     def _count_boot(self):
@@ -407,7 +407,7 @@ class Store:
         if self.trouble and j.has_other and self._load(1 - j.slot, self.incoming):
             self._use(1 - j.slot)
 
-    def _open(self):
+    def reopen(self):
         """Find the active model; where it is damaged, use the other one, or none."""
         j = self.journal
         self.active = None

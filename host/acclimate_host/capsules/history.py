@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a repository has published: one line of JSON for each release, oldest first.
 
-    history/<model>-<cohort>.jsonl    version, object of the whole capsule, bytes, percent, time
+    history/<model>-<cohort>.jsonl    version, epoch, object of the whole capsule, bytes, ...
 
 Bases for updates and the way back to the version before come from here, and `prune` keeps what
 they need.
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from acclimate_host.capsules.manifest import WHOLE, Manifest, object_name, unpack
+from acclimate_host.capsules.manifest import Manifest, object_name, unpack
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
@@ -40,9 +40,10 @@ class History:
 
     def add(self, manifest: Manifest) -> None:
         """Note a release that was published."""
-        whole = next(entry for entry in manifest.entries if entry.base == WHOLE)
+        whole = manifest.whole
         release = {
             "version": manifest.version,
+            "epoch": manifest.epoch,
             "object": whole.name,
             "bytes": whole.size,
             "percent": manifest.percent,
@@ -90,9 +91,17 @@ def prune(folder: str | os.PathLike[str], kept: int = KEPT) -> tuple[int, int]:
     Kept are those that a manifest names, and the whole capsules of the latest releases of each
     cohort, the newest and `kept` before it.
 
+    Whoever publishes meanwhile is waited for: an object is there before its manifest.
+
     :raises Refused: a manifest or a history cannot be read; nothing is removed then.
     """
-    folder = Path(folder)
+    from acclimate_host.capsules.repository import Repository
+
+    with Repository(folder).alone():
+        return _prune(Path(folder), kept)
+
+
+def _prune(folder: Path, kept: int) -> tuple[int, int]:
     needed = set()
     for path in folder.glob("models/*/*.man"):
         needed |= {entry.name for entry in unpack(path.read_bytes()).entries}

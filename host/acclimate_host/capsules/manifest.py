@@ -52,6 +52,11 @@ class Manifest:
     epoch: int = 0
     expires: int = 0
 
+    @property
+    def whole(self) -> Entry:
+        """The entry of the whole capsule."""
+        return next(entry for entry in self.entries if entry.base == WHOLE)
+
     def pack(self, key: Key | None) -> bytes:
         """Return the signed bytes.
 

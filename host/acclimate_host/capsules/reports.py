@@ -85,6 +85,8 @@ class Reports:
     :param key: bytes; reports that were not signed with it are refused. Without a key any report
         is kept, marked as not authentic: it never stands in the way of a signed one.
     :param clock: gives seconds since 1970.
+    :param models: a repository's folder ``models``: reports of others are refused, so that one
+        opened device cannot fill the folder with models that there are not.
     """
 
     def __init__(
@@ -92,8 +94,10 @@ class Reports:
         folder: str | os.PathLike[str],
         key: bytes | None = None,
         clock: Callable[[], float] = time.time,
+        models: str | os.PathLike[str] | None = None,
     ) -> None:
         self.folder = Path(folder)
+        self._models = None if models is None else Path(models)
         self.key = key
         self._clock = clock
         self._count: int | None = None
@@ -105,6 +109,8 @@ class Reports:
             without a signature where a signed one is there.
         """
         report = parse(data, self.key)
+        if self._models and not (self._models / str(report["model"])).is_dir():
+            raise Refused(f"report: model {report['model']} is not published here")
         path = self.folder / f"{report['model']}-{report['device']}.json"
         old = _load(path)
         is_known = old is not None and old.get("is_authentic")

@@ -22,7 +22,7 @@ from acclimate_host.capsules import delta, key_list, signing
 from acclimate_host.capsules.build import Capsule, read
 from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
-from acclimate_host.capsules.layout import ENTRIES_MAX, SIGNATURE_BYTES
+from acclimate_host.capsules.layout import ENTRIES_MAX, NUMBER_MAX, SIGNATURE_BYTES
 from acclimate_host.capsules.manifest import (
     WHOLE,
     Entry,
@@ -54,7 +54,7 @@ class Repository:
     def __init__(self, folder: str | os.PathLike[str], key: Key | None = None) -> None:
         self.folder = Path(folder)
         self.key = key
-        for name in ("objects", "models"):
+        for name in ("objects", "models", "keys"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
     def manifest_path(self, model: int, cohort: str = "all") -> Path:
@@ -89,9 +89,12 @@ class Repository:
         return data
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let nobody else publish meanwhile; whoever comes second waits."""
-        with open(self.folder / ".lock", "a+b") as file:
+    def alone(self, what: str = "") -> Iterator[None]:
+        """Let nobody else publish meanwhile; whoever comes second waits.
+
+        :param what: name of something else that one alone may change, such as a rollout.
+        """
+        with open(self.folder / f".lock{what}", "a+b") as file:
             if sys.platform == "win32":
                 msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
             else:
@@ -119,7 +122,7 @@ class Repository:
         :raises Refused: the version is not above that of the present one, or the capsule or a
             base is damaged, or not signed with the repository's key.
         """
-        with self._alone():
+        with self.alone():
             made = self._publish(capsule, cohort, percent, bases)
             History(self.folder, made.model, cohort).add(made)
             return made
@@ -136,9 +139,11 @@ class Repository:
         if new.epoch != self.epoch():
             raise Refused(f"epoch {new.epoch}: expected {self.epoch()}, that of the key list")
         present = self.manifest(new.model, cohort)
+        self._check_rollout()
         if present and self.key is None and self._is_signed(new.model, cohort):
             raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
-        if present and new.version <= present.version:
+        # Of an epoch before, the version may be one that a thief signed.
+        if present and new.epoch == present.epoch and new.version <= present.version:
             raise Refused(f"version {new.version}: expected above {present.version}")
         known: dict[bytes, bytes] = {}
         for base in (self._present(new.model, cohort), *bases):
@@ -156,13 +161,18 @@ class Repository:
         """Write a cohort's manifest, and those of the others anew: all have the next sequence."""
         model = manifest.model
         there = {name: old for id, name, old in self.models() if id == model}
-        sequence = max((old.sequence for old in there.values()), default=0) + 1
+        epoch = self.epoch()
+        known = [old.sequence for old in there.values() if old.epoch == epoch]
+        sequence = max(known, default=0) + 1
+        if sequence > NUMBER_MAX:
+            raise Refused(f"sequence {sequence}: used up: raise the epoch with a new key list")
         # The changed one comes first: a device that reads meanwhile has at least this.
         for name, old in {cohort: manifest, **{**there, cohort: manifest}}.items():
             new = dataclasses.replace(
-                old, cohort=cohort_mark(name), sequence=sequence, epoch=self.epoch()
+                old, cohort=cohort_mark(name), sequence=sequence, epoch=epoch
             )
             write_whole(self.manifest_path(model, name), new.pack(self.key))
+            self._renew_tags(new, name)
             if name == cohort:
                 manifest = new
         return manifest
@@ -175,12 +185,26 @@ class Repository:
         manifest = self.manifest(model, cohort)
         if manifest is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
-        count, folder = 0, self.manifest_path(model, cohort).with_suffix("")
+        return self._tag(manifest, fleet_key, devices, cohort)
+
+    def _tag(self, manifest: Manifest, key: bytes, devices: Iterable[int], cohort: str) -> int:
+        count, signed = 0, manifest.signed()
+        folder = self.manifest_path(manifest.model, cohort).with_suffix("")
         for device in devices:
-            made = signing.tag(manifest.signed(), device_key(fleet_key, device))
+            made = signing.tag(signed, device_key(key, device))
             write_whole(folder / f"{device}.tag", made)
             count += 1
         return count
+
+    def _renew_tags(self, manifest: Manifest, cohort: str) -> None:
+        """Make the tags that are there anew: they are those of the manifest before.
+
+        With a private key here the fleet's key is elsewhere: ``write_tags`` is then called there.
+        """
+        if isinstance(self.key, bytes):
+            folder = self.manifest_path(manifest.model, cohort).with_suffix("")
+            devices = [int(path.stem) for path in folder.glob("*.tag") if path.stem.isdigit()]
+            self._tag(manifest, self.key, devices, cohort)
 
     # ---- keys ----------------------------------------------------------------------------
 
@@ -208,7 +232,7 @@ class Repository:
         :param raise_epoch: let versions and sequences begin anew, after a key was stolen.
         :raises Refused: root is not the one of the newest list.
         """
-        with self._alone():
+        with self.alone():
             old = self.keys()
             if old and old.root != root.public:
                 raise Refused("root: expected the key that signed the newest list")
@@ -235,6 +259,16 @@ class Repository:
                 + ("a listed release key" if newest else "the repository's key")
             )
 
+    def _check_rollout(self) -> None:
+        """Raise unless devices take manifests that are signed with this repository's key."""
+        newest = self.keys()
+        if newest is None or isinstance(self.key, bytes):
+            return
+        if self.key is None or self.key.public not in newest.of("rollout"):
+            raise Refused(
+                f"key list {newest.sequence}: give the private key of a listed rollout key"
+            )
+
     def _present(self, model: int, cohort: str) -> bytes | None:
         """Return the present capsule, or None where it is damaged: the next one is whole then."""
         try:
@@ -256,13 +290,14 @@ class Repository:
 
         :raises Refused: nothing is published, or it is signed with another key than this one.
         """
-        with self._alone():
+        with self.alone():
             self._set_percent(model, percent, cohort)
 
     def _set_percent(self, model: int, percent: int, cohort: str) -> None:
         old = self.manifest(model, cohort)
         if old is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
+        self._check_rollout()
         # Signed otherwise than before, devices would take no manifest any more.
         signed = self._is_signed(model, cohort)
         if signed and self.key is None:

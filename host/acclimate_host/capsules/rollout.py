@@ -10,6 +10,7 @@ offered is the manifest alone, so a rollout that nobody looks after stands still
 """
 
 import dataclasses
+import functools
 import json
 import time
 from collections.abc import Callable, Iterable
@@ -48,12 +49,16 @@ class Limits:
         return harmed >= self.least and harmed * 100 > self.harmed_percent * took
 
 
-def harm_of(report: dict[str, Any], version: int, limits: Limits) -> str:
-    """Return what a release did to the device of a report: one of HARMS, or ""."""
+def harm_of(report: dict[str, Any], version: int, limits: Limits, since: float = 0) -> str:
+    """Return what a release did to the device of a report: one of HARMS, or "".
+
+    :param since: a refusal that was reported before is of another release.
+    """
     if report["version"] < version:
         if report["floor"] >= version and report["state"] == "rolled back":
             return "rolled_back"
-        return "refused" if report["outcome"] == "refused" else ""
+        is_refused = report["outcome"] == "refused" and report.get("seen", since) >= since
+        return "refused" if is_refused else ""
     if report["version"] > version:
         return ""
     if report.get("resets", 0) > limits.resets:
@@ -62,6 +67,17 @@ def harm_of(report: dict[str, Any], version: int, limits: Limits) -> str:
     if limits.score is None or score is None:
         return ""
     return "low_score" if score < limits.score else ""
+
+
+def _alone(verb: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Let one verb of a rollout wait for another: a step must not undo a pause meanwhile."""
+
+    @functools.wraps(verb)
+    def waiting(self: "Rollout", *arguments: Any, **options: Any) -> dict[str, Any]:
+        with self.repository.alone(f"-{self.model}-{self.cohort}"):
+            return verb(self, *arguments, **options)
+
+    return waiting
 
 
 class Rollout:
@@ -94,6 +110,7 @@ class Rollout:
         except ValueError:
             raise Refused(f"{self.path}: damaged: expected JSON") from None
 
+    @_alone
     def start(
         self,
         capsule: bytes,
@@ -126,15 +143,18 @@ class Rollout:
             "cohort": self.cohort,
             "version": new.version,
             "before": before.version if before else None,
+            "before_object": before.whole.name if before else None,
             "stages": shares,
             "wait_s": wait_s,
             "limits": dataclasses.asdict(limits or Limits()),
             "stage": 0,
+            "started": int(self._clock()),
             "state": "running",
             "history": old["history"] if old else [],
         }
         return self._note(state, f"version {new.version} for {shares[0]} %")
 
+    @_alone
     def step(self) -> dict[str, Any]:
         """Look at the reports: halt, wait or go on; return the state with ``sums``."""
         state = self._expected()
@@ -150,6 +170,7 @@ class Rollout:
                 state = self._next(state)
         return {**state, "sums": sums}
 
+    @_alone
     def pause(self) -> dict[str, Any]:
         """Offer the release to nobody more until ``resume``."""
         state = self._expected("running")
@@ -157,6 +178,7 @@ class Rollout:
         state["state"] = "paused"
         return self._note(state, "paused")
 
+    @_alone
     def resume(self) -> dict[str, Any]:
         """Go on after ``pause``, or after a halt that was looked into."""
         state = self._expected("paused", "halted")
@@ -168,6 +190,7 @@ class Rollout:
         state["state"] = "running"
         return self._note(state, f"resumed at {share} %")
 
+    @_alone
     def back(self, key: Any = None) -> dict[str, Any]:
         """Offer everybody the content of the version before, as a release of its own.
 
@@ -180,11 +203,13 @@ class Rollout:
         if state["before"] is None:
             raise Refused(f"version {state['version']} was the first: nothing to go back to")
         history = self._history()
-        old = next((r for r in history.releases() if r["version"] == state["before"]), None)
-        data = read_object(self.repository.folder, old["object"]) if old else None
+        releases = history.releases()
+        data = read_object(self.repository.folder, state["before_object"])
         if data is None:
             raise Refused(f"version {state['before']}: its capsule is not kept, or is damaged")
-        version = max(release["version"] for release in history.releases()) + 1
+        epoch = self.repository.epoch()
+        known = [r["version"] for r in releases if r.get("epoch", 0) == epoch]
+        version = max(known, default=0) + 1
         capsule = self._signed_again(data, version, key)
         self.repository.publish(capsule, self.cohort, 100, history.capsules())
         told = f"back: content of version {state['before']} as version {version}"
@@ -202,7 +227,7 @@ class Rollout:
                 continue
             sums["devices"] += 1
             sums["offered"] += in_rollout(report["device"], version, share)
-            harm = harm_of(report, version, limits)
+            harm = harm_of(report, version, limits, state.get("started", 0))
             has = report["version"] == version
             sums["took"] += has or harm in ("refused", "rolled_back")
             sums["confirmed"] += has and report["state"] == "confirmed"
@@ -238,6 +263,7 @@ class Rollout:
             old.model,
             version,
             key=self.repository.key if key is None else key,
+            epoch=self.repository.epoch(),
             arch=old.arch,
             abi=old.abi,
             temperature=old.temperature,

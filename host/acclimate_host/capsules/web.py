@@ -85,9 +85,11 @@ def application(folder, reports=None, dashboard=False):
     :param reports: a Reports, which takes what devices post to ``/reports``.
     :param dashboard: also show the fleet at ``/fleet``.
     """
+    Path(folder, "keys").mkdir(exist_ok=True)  # repositories of before have none
     routes = [
         Mount("/objects", _Objects(directory=f"{folder}/objects")),
         Mount("/models", _Manifests(directory=f"{folder}/models")),
+        Mount("/keys", _Manifests(directory=f"{folder}/keys")),
     ]
     if reports is not None:
         routes.append(Route("/reports", _taker(reports), methods=["POST"]))

@@ -45,7 +45,10 @@ def run(args):
     reports = None
     key = read_key(args.key) if args.key else None
     if not args.no_reports and (key or args.unsigned_reports):
-        reports = Reports(Path(args.folder, "reports"), key)
+        if key is not None and not isinstance(key, bytes):
+            raise AcclimateError(f"--key {args.key}: reports have HMAC keys; give the fleet's")
+        folder = Path(args.folder)
+        reports = Reports(folder / "reports", key, models=folder / "models")
     elif not args.no_reports:
         print("no reports are taken: --key FILE or --unsigned-reports", file=sys.stderr)
     serve(args.folder, args.host, args.port, reports, args.dashboard)
