@@ -7,10 +7,14 @@ rate chosen on a validation split, for each seed alone; what is printed is the t
 
 - int8: the board's program on its twin; sparse scheme, quantization-aware scaling
 - float: the same scheme and order of samples in float32 (float64 numpy)
+- *_biases: the same biases and the classifier, no weights of convolutions
 - *_classifier: only the classifier is trained
 - truncate, no_scaling: int8 stores that are known to fail (numpy, `rotated` only)
 
-    python -m bench.transfer [--workers N] [--quick] [--resume]
+`int8_minus_float` is a mean over seeds, `standard_error` belongs to it: the deviation of the
+differences seed by seed, over the root of their number. `all_tasks` is the mean of the tasks.
+
+    python -m bench.transfer [--workers N] [--seeds N] [--quick] [--resume]
 """
 
 import argparse
@@ -31,26 +35,38 @@ from bench import transfer_tasks as tasks
 from bench.common import table, write
 
 SEEDS = 5
+NAMES = ("rotated", "classes", "mnist_rotated", "mnist_classes", "watch", "pen")
 KEPT = built("bench", "transfer_jobs.jsonl")
 # Three first-pointwise layers, in part or whole, and the biases from the first of them on.
 SPARSE = Scheme(9, (("c4", 8), ("c7", 16), ("c10", 24)))
-CLASSIFIER = Scheme(0)
+BIASES, CLASSIFIER = Scheme(9), Scheme(0)
 RATES = {"sparse": (0.01, 0.03, 0.06, 0.1), "classifier": (0.03, 0.1, 0.2), "broken": (0.01, 0.03)}
+RATES["biases"] = RATES["sparse"]
 CALIBRATION = 300
+BOUNDS = {
+    "rotated.int8_minus_float": -0.015,
+    "classes.int8_minus_float": -0.015,
+    "rotated.int8_minus_classifier": 0.20,
+}
+FIELDS = (
+    "before",
+    "int8_classifier",
+    "int8_biases",
+    "int8",
+    "float",
+    "int8_minus_float",
+    "standard_error",
+    "int8_minus_classifier",
+)
 ROWS = [
-    ("rotated.int8_minus_float", ">=", -0.015),
-    ("classes.int8_minus_float", ">=", -0.015),
-    ("rotated.int8_minus_classifier", ">=", 0.20),
-    ("classes.int8_minus_classifier", None, None),
+    *(
+        (field, ">=", BOUNDS[field]) if field in BOUNDS else (field, None, None)
+        for field in (f"{name}.{field}" for name in NAMES for field in FIELDS)
+    ),
     ("rotated.truncate", None, None),
     ("rotated.no_scaling", None, None),
-    ("mnist_rotated.int8_minus_float", None, None),
-    ("mnist_rotated.int8_minus_classifier", None, None),
-    ("mnist_classes.int8_minus_float", None, None),
-    ("watch.before", None, None),
-    ("watch.int8", None, None),
-    ("watch.int8_minus_float", None, None),
-    ("watch.int8_minus_classifier", None, None),
+    ("all_tasks.int8_minus_float", None, None),
+    ("all_tasks.standard_error", None, None),
 ]
 
 
@@ -60,6 +76,8 @@ def task_of(name, seed):
         recordings = watch.load(built("data", "watch.npz"))
         subjects = sorted({recording.subject for recording in recordings})
         return user_task(recordings, subjects[seed % len(subjects)])
+    if name == "pen":
+        return tasks.tablet_turned(name, *tasks.pen(), seed)
     images, labels = tasks.mnist() if name.startswith("mnist") else tasks.digits()
     stride = 2 if name.startswith("mnist") else 1
     if name.endswith("rotated"):
@@ -115,6 +133,8 @@ def measure(name, seed, epochs=12):
     rows = {
         "int8": (on_twin(small, SPARSE, task), "sparse"),
         "float": (in_numpy(network, SPARSE, task), "sparse"),
+        "int8_biases": (on_twin(small, BIASES, task), "biases"),
+        "float_biases": (in_numpy(network, BIASES, task), "biases"),
         "int8_classifier": (on_twin(small, CLASSIFIER, task), "classifier"),
         "float_classifier": (in_numpy(network, CLASSIFIER, task), "classifier"),
     }
@@ -156,18 +176,37 @@ def summary(results):
     out["deviation"] = {
         row: round(statistics.pstdev(r["accuracy"][row] for r in results), 4) for row in rows
     }
+    out["standard_error"] = standard_error(
+        [r["accuracy"]["int8"] - r["accuracy"]["float"] for r in results]
+    )
     out["seeds"] = results
     return out
+
+
+def standard_error(values):
+    """Return the standard error of the mean of values, or None of a single one."""
+    if len(values) < 2:
+        return None
+    return round(statistics.stdev(values) / len(values) ** 0.5, 4)
+
+
+def over_tasks(tasks_found):
+    """Return the mean of the tasks' differences and its standard error over the tasks."""
+    found = [task["int8_minus_float"] for task in tasks_found]
+    return {
+        "int8_minus_float": round(statistics.mean(found), 4),
+        "standard_error": standard_error(found),
+    }
 
 
 def main():
     parser = argparse.ArgumentParser(description="transfer accuracy of a small network")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"of each task ({SEEDS})")
     parser.add_argument("--quick", action="store_true", help="one seed of the digits only")
     parser.add_argument("--resume", action="store_true", help="keep what an earlier run finished")
     args = parser.parse_args()
-    names = ("rotated", "classes", "mnist_rotated", "mnist_classes", "watch")
-    names, seeds = (names[:2], 1) if args.quick else (names, SEEDS)
+    names, seeds = (NAMES[:2], 1) if args.quick else (NAMES, args.seeds)
     jobs = [(name, seed) for name in names for seed in range(seeds)]
     done = finished(args.resume)
     with ProcessPoolExecutor(args.workers) as pool:
@@ -178,6 +217,7 @@ def main():
     found = dict(zip(map(tuple, (done := finished(True))[0]), done[1], strict=True))
     by_name = {name: [found[name, seed] for seed in range(seeds)] for name in names}
     result = {name: summary(results) for name, results in by_name.items()}
+    result["all_tasks"] = over_tasks(result.values())
     result["note"] = __doc__.split("\n\n")[1].replace("\n", " ")
     path = write("transfer", result)
     missed = table("Transfer to a new task on the board", result, ROWS)

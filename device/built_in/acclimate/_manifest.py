@@ -5,6 +5,7 @@ The loader imports it when it looks for its first native module.
 """
 
 import _codec
+import _frontend
 import _net_all
 import _svm
 import _svm_linear
@@ -19,6 +20,7 @@ VERSION = __version__
 NATIVE = {}
 for _name, _module in (
     ("codec", _codec),
+    ("frontend", _frontend),
     ("net_all", _net_all),
     ("net_rare", _net_all),  # which has all instructions
     ("svm", _svm),

@@ -45,6 +45,8 @@ _TOGETHER = {
     "_svm_probability": ("svm.probability",),
     "features": ("features",),
     "loop": ("loop",),
+    "frontend": ("frontend",),
+    "_frontend_plain": ("_frontend_plain",),
     "drift": ("drift",),
     "energy": ("_loop_state", "energy"),
     "reservoir": ("reservoir",),
@@ -107,6 +109,7 @@ EXTRAS = {
     "fast": ("svm.plain",),
     "rare": (),
     "ed25519": ("_trust",),
+    "frontend": ("frontend", "_frontend_plain"),
 }
 # Made by the installer.
 _INSTALLED = ("_manifest",)
@@ -117,6 +120,7 @@ EXTRA_NATIVES = {
     "fast": ("_svm_fit",),
     "rare": ("_net_rare",),
     "ed25519": ("_ed25519",),
+    "frontend": ("_frontend",),
 }
 
 
