@@ -78,9 +78,10 @@ class Search:
         return self._answer()
 
     def _phases(self):
-        if self.options.solver == "greedy":
-            return (self._walk_on,)
-        found = [self._stages, self._class]
+        heuristic = self.options.solver == "greedy"
+        found = [self._walk_on] if heuristic else [self._stages, self._class]
+        if self.space.clock == "overlapped":
+            found.insert(0, self._narrower)
         if self.options.solver == "highs" and len(self.graph.nodes) <= complete.MOST_NODES:
             found.insert(0, self._complete)
         return found
@@ -223,12 +224,12 @@ class Search:
             self._say("greedy")
         most = len(self.graph.nodes) / 50
         self.walk(self.watch.part(min(_FIRST_S, most, 0.4 * self.watch.left())))
-        if self.plan is None and self.space.clock == "overlapped":
-            self._narrower()
         self._say("greedy")
 
     def _narrower(self):
         """Walks with less RAM, so that no running operator's workspace is in the way."""
+        if self.plan is not None:
+            return
         most = max(node.workspace_bytes for node in self.graph.nodes)
         budget = replace(self.budget, ram_bytes=self.budget.ram_bytes - most)
         if budget.ram_bytes > 0:
