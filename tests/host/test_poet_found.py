@@ -59,6 +59,16 @@ def test_a_tight_overlapped_deadline_is_refused_by_a_search_of_all_plans():
     assert complete.cheapest(graph, budget, Space(clock=clock)) is None  # and not TooLarge
 
 
+def test_where_nothing_finds_a_plan_the_complete_search_goes_on_for_longer(monkeypatch):
+    monkeypatch.setattr(complete, "MOST_STATES", 10_000)  # less than this problem takes
+    monkeypatch.setattr("acclimate_host.poet.search._REFUSE_S", 0.01)
+    graph, budget, clock = nine(5009)
+    with pytest.raises(complete.TooLarge):
+        complete.cheapest(graph, budget, Space(clock=clock), most=10_000)
+    with pytest.raises(Infeasible, match="no plan fits 21 bytes"):
+        solve(graph, budget, clock=clock)
+
+
 def test_where_only_a_class_was_searched_the_words_say_so(monkeypatch, capsys):
     """With one recomputation a stage, and no bound from the stages, 60 J is a class's best."""
     monkeypatch.setattr(complete, "MOST_NODES", 0)

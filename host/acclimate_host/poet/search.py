@@ -27,6 +27,7 @@ from .stages import stage_model
 from .transfer import hide
 from .tree import Tree
 
+_PATIENT = 20  # times as many states where nothing else found a plan
 _FIRST_S = 3.0  # walks before anything else, at most
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
 _CUT_S = 120.0  # most seconds for cuts
@@ -91,6 +92,10 @@ class Search:
         refuse(self.graph, self.budget, self.space, min(self.watch.left(), _REFUSE_S))
 
     def _give_up(self):
+        if self._complete in self._phases() and self.watch.left() and not self.watch.stop:
+            self._complete(_PATIENT)
+            if self.plan is not None:
+                return
         if self.class_empty:
             seconds = min(self.watch.left(), _REFUSE_S)
             found = smallest_ram(self.graph, self.budget, self.space, seconds)
@@ -277,12 +282,13 @@ class Search:
 
     # phases
 
-    def _complete(self):
-        """Search all plans; gives up where that takes too many states."""
+    def _complete(self, times=1):
+        """Search all plans; gives up where that takes so many times the usual states."""
+        most = times * complete.MOST_STATES
         below = math.inf if self.plan is None else self.verdict.energy * (1 - 1e-12)
         try:
             found = complete.cheapest(
-                self.graph, self.budget, self.space, below, stop=lambda: not self.watch.left()
+                self.graph, self.budget, self.space, below, most, lambda: not self.watch.left()
             )
         except complete.TooLarge:
             return
