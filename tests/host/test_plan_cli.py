@@ -49,7 +49,7 @@ def test_a_plan_is_shown_written_and_drawn(tmp_path, capsys):
         (["linear", "--picture", "x.bmp"], ".svg or .png"),
         (["linear", "--out", "/"], "itself"),
         (["linear", "--sweep", "ram="], "an empty value"),
-        (["linear", "--sweep", "speed=3"], "KEY is ram, board, method"),
+        (["linear", "--sweep", "speed=3"], "KEY is ram, deadline, board, method"),
         (["linear", "--sweep", "ram=1k..9:3"], "one unit"),
         (["linear", "--sweep", "method=magic"], "unknown method"),
         (["linear", "--sweep", "board=m4,zz"], "no cost table or board 'zz'"),
@@ -112,6 +112,23 @@ def test_a_sweep_is_shown_and_drawn(tmp_path, capsys):
     assert "smallest feasible RAM" in rows[2]["fault"] and rows[0]["proven"]
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert "+0.00 % energy, proven" in capsys.readouterr().out
+
+
+def test_a_sweep_of_deadlines_has_a_column_and_an_axis_of_time(tmp_path, capsys):
+    out, curve = tmp_path / "rows.json", tmp_path / "time.svg"
+    words = ["plan", "linear", "--ram", "45%", "--clock", "compute", "--workers", "1"]
+    words += ["--sweep", "deadline=1x..1.5x:3", "--sweep", "method=poet,checkmate"]
+    assert main([*words, "--out", str(out), "--picture", str(curve)]) == 0
+    rows = json.loads(out.read_text())
+    assert [row["deadline"] for row in rows] == ["1x", "1.25x", "1.5x"] * 2
+    assert rows[2]["deadline_s"] == pytest.approx(1.5 * rows[2]["full_time"])
+    assert "energy" in rows[0] and "fault" in rows[3]  # paging alone costs no computing
+    assert rows[1]["energy"] <= rows[0]["energy"] and rows[1]["ended"] == "proof"
+    lines = capsys.readouterr().out.splitlines()
+    assert "deadline" in lines[0] and lines[1].split()[3] == "1x"
+    assert "deadline, % of computing" in curve.read_text().replace("&#32;", " ")
+    assert main(["plan", "linear", "--sweep", "deadline=soon"]) == 2
+    assert "expected 1.5x or seconds" in capsys.readouterr().err
 
 
 def test_methods_are_drawn_side_by_side_from_two_processes(tmp_path, capsys):

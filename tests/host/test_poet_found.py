@@ -22,7 +22,7 @@ from acclimate_host.poet.problem import Budget, Graph, Node, PlanError, from_jso
 from acclimate_host.poet.smallest import everything_kept, operator_need, smallest_ram
 from acclimate_host.poet.solve import solve
 from acclimate_host.poet.stages import stage_model
-from bench.poet_random import compare_nines, problem, training
+from bench.poet_random import compare_nines, nine, problem, training
 
 GRAPHS = Path(__file__).parent / "graphs"
 
@@ -49,9 +49,24 @@ def test_a_plan_that_recomputes_twice_in_a_stage_is_found(name, energy, nodes, m
 def test_nine_tensors_with_skips_agree_with_exhaustive_search():
     tally = compare_nines(range(5000, 5100))
     wrong = tally.false_optimum + tally.false_infeasible + tally.wrong_smallest
-    assert not wrong and tally.feasible > 40, tally.faults
-    # with overlapped deadlines the complete search gives up now and then, and says so
-    assert tally.no_answer <= 1  # seed 5009: an overlapped deadline
+    assert not wrong and not tally.no_answer and tally.feasible > 40, tally.faults
+
+
+def test_a_tight_overlapped_deadline_is_refused_by_a_search_of_all_plans():
+    """The first computations that are left must end in time: without that it gives up."""
+    graph, budget, clock = nine(5009)
+    assert clock == "overlapped"
+    assert complete.cheapest(graph, budget, Space(clock=clock)) is None  # and not TooLarge
+
+
+def test_where_nothing_finds_a_plan_the_complete_search_goes_on_for_longer(monkeypatch):
+    monkeypatch.setattr(complete, "MOST_STATES", 10_000)  # less than this problem takes
+    monkeypatch.setattr("acclimate_host.poet.search._REFUSE_S", 0.01)
+    graph, budget, clock = nine(5009)
+    with pytest.raises(complete.TooLarge):
+        complete.cheapest(graph, budget, Space(clock=clock), most=10_000)
+    with pytest.raises(Infeasible, match="no plan fits 21 bytes"):
+        solve(graph, budget, clock=clock)
 
 
 def test_where_only_a_class_was_searched_the_words_say_so(monkeypatch, capsys):

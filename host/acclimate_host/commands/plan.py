@@ -85,7 +85,8 @@ def add_arguments(parser):
         action="append",
         default=[],
         metavar="KEY=A,B,...",
-        help="ram=25%%,50%% or ram=100k..400k:4, board=..., method=...; may be repeated",
+        help="ram=25%%,50%% or ram=100k..400k:4, deadline=1.1x..2x:4, board=..., method=...; "
+        "may be repeated",
     )
     add("--bars", metavar="FILE", help="draw a sweep's methods side by side, .svg or .png")
     add("--workers", type=int, default=0, metavar="N", help="processes of a sweep (all cores)")
@@ -142,7 +143,7 @@ def _refuse(args):
 
 
 def _task(args):
-    """Return the Task that the arguments name; a sweep varies its board, method and RAM."""
+    """Return the Task that the arguments name; a sweep varies what it names."""
     return Task(
         args.model,
         args.board,

@@ -20,7 +20,8 @@ def run_sweep(args, task, pressed):
     :param task: what all plans share; pressed: says whether Ctrl-C was pressed
     """
     ram = args.ram or _usual_ram(task)
-    values = sweep.parse(args.sweep, {"ram": ram, "board": task.board, "method": task.method})
+    usual = {"ram": ram, "board": task.board, "method": task.method, "deadline": task.deadline}
+    values = sweep.parse(args.sweep, usual)
     todo = sweep.tasks(task, values)
     _check(todo)
     try:
@@ -34,7 +35,7 @@ def run_sweep(args, task, pressed):
     except BrokenExecutor:
         raise AcclimateError("a worker process died; give fewer --workers more memory") from None
     progress("")
-    table([_line(row) for row in rows], ("board", "method", "RAM", "energy", "time, s", "note"))
+    table(*_table(rows))
     if len(rows) < len(todo):
         print(f"interrupted: {len(rows)} of {len(todo)} plans")
     if args.out:
@@ -43,7 +44,8 @@ def run_sweep(args, task, pressed):
     if args.picture:
         from acclimate_host.plots.schedule import pareto
 
-        pareto(Path(args.picture), rows, f"{args.model}: energy against RAM")
+        against = "time" if len(values["ram"]) == 1 < len(values.get("deadline", ())) else "RAM"
+        pareto(Path(args.picture), rows, f"{args.model}: energy against {against}", against)
         print(f"drawn in {args.picture}")
     if args.bars:
         from acclimate_host.plots.schedule import bars
@@ -54,10 +56,10 @@ def run_sweep(args, task, pressed):
 
 
 def _groups(rows):
-    """({board and RAM: {method: percent over keeping everything, or None}}, methods)."""
+    """({board, RAM and deadline: {method: percent over keeping everything, or None}}, methods)."""
     found = {}
     for row in rows:
-        name = f"{row['board']}\n{row['ram']}"
+        name = "\n".join(filter(None, (row["board"], row["ram"], row["deadline"])))
         over = None
         if "energy" in row and row["full_energy"]:
             over = 100 * (row["energy"] / row["full_energy"] - 1)
@@ -72,8 +74,19 @@ def _usual_ram(task):
 
 def _check(todo):
     """Refuse what a task would refuse, before any worker starts."""
-    for ram in dict.fromkeys(task.ram for task in todo):
-        next(task for task in todo if task.ram == ram).posed()
+    for task in {(task.ram, task.deadline): task for task in todo}.values():
+        task.posed()
+
+
+def _table(rows):
+    """(lines, heads); a column of deadlines only where there are several."""
+    lines, heads = [_line(row) for row in rows], ("board", "method", "RAM")
+    after = ("energy", "time, s", "note")
+    if len({row["deadline"] for row in rows}) < 2:
+        return lines, heads + after
+    late = [row["deadline"] or "-" for row in rows]
+    lines = [(*line[:3], due, *line[3:]) for line, due in zip(lines, late, strict=True)]
+    return lines, (*heads, "deadline", *after)
 
 
 def _line(row):

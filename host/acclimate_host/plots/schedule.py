@@ -91,11 +91,16 @@ def trace(graph, plan):
     return marks, spans, used
 
 
-def pareto(path, rows, title=""):
-    """Energy over that of keeping everything, against RAM; one panel per board.
+def pareto(path, rows, title="", against="RAM"):
+    """Energy over that of keeping everything, against RAM or time; one panel per board.
 
     :param rows: of acclimate_host.poet.sweep: board, method, ram_bytes, full_ram, energy, ...
+    :param against: "RAM", or "time" for the deadline (deadline_s, full_time)
     """
+    part, whole, label = {
+        "RAM": ("ram_bytes", "full_ram", "RAM, % of keeping everything"),
+        "time": ("deadline_s", "full_time", "deadline, % of computing everything once"),
+    }[against]
     plt = pyplot()
     boards = list(dict.fromkeys(row["board"] for row in rows))
     figure, panels = plt.subplots(
@@ -106,7 +111,7 @@ def pareto(path, rows, title=""):
         for method in dict.fromkeys(row["method"] for row in mine):
             points = sorted(
                 (
-                    100 * row["ram_bytes"] / row["full_ram"],
+                    100 * row[part] / row[whole],
                     100 * (row["energy"] / row["full_energy"] - 1),
                 )
                 for row in mine
@@ -126,7 +131,7 @@ def pareto(path, rows, title=""):
                 zorder=3 if method == "poet" else 2,
             )
         axes.set_title(f"{title} ({board})" if title else board)
-        axes.set_xlabel("RAM, % of keeping everything")
+        axes.set_xlabel(label)
         axes.set_ylabel("energy above keeping everything, %")
         axes.set_yscale("symlog", linthresh=0.1)
         axes.set_ylim(bottom=-0.01)

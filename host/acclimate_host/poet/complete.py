@@ -71,6 +71,11 @@ class _Task:
         blocks = sum(b for j, b in enumerate(self.blocks) if (aux | 1 << i) >> j & 1)
         return blocks <= budget.erase_budget
 
+    def is_in_time(self, done, times):
+        """Whether the first computations that are left can still end by the deadline."""
+        free = times[1] if len(times) > 1 else times[0]  # when the processor is
+        return max(*times, free + self.time[done]) <= self.deadline
+
     def fits(self, bytes_):
         """Whether so many bytes fit beside the resident ones; notes by how little they do not."""
         if bytes_ <= self.room:
@@ -128,7 +133,7 @@ def _search(task, below, most, stop):
             if overlap:
                 after, later = _past(after, later)
             bound = spent + cost + task.energy[after[0]]
-            if bound < below and max(later) <= task.deadline:
+            if bound < below and task.is_in_time(after[0], later):
                 heapq.heappush(
                     queue, (bound, spent + cost, next(number), after, later, (trail, move))
                 )

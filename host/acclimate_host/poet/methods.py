@@ -41,7 +41,10 @@ NAMES = tuple(TITLES)
 
 @dataclass(frozen=True)
 class MethodResult:
-    """What a method made of a problem: plan and verdict, or None and the fault in one line."""
+    """What a method made of a problem: plan and verdict, or None and the fault in one line.
+
+    ended: what ended a solve (see Answer); empty for a published method.
+    """
 
     method: str
     plan: tuple | None
@@ -52,6 +55,7 @@ class MethodResult:
     proven: bool = False
     class_proven: bool = False
     space: str = ""
+    ended: str = ""
 
 
 def find(name):
@@ -118,7 +122,16 @@ def _solved(name, graph, budget, clock, failed, options):
     seconds = time.monotonic() - began
     of_class = proven or (answer.class_proven and not timed)
     return MethodResult(
-        name, answer.plan, verdict, "", seconds, bound, proven, of_class, answer.space
+        name,
+        answer.plan,
+        verdict,
+        "",
+        seconds,
+        bound,
+        proven,
+        of_class,
+        answer.space,
+        answer.ended,
     )
 
 

@@ -27,6 +27,7 @@ from .stages import stage_model
 from .transfer import hide
 from .tree import Tree
 
+_PATIENT = 20  # times as many states where nothing else found a plan
 _FIRST_S = 3.0  # walks before anything else, at most
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
 _CUT_S = 120.0  # most seconds for cuts
@@ -78,9 +79,10 @@ class Search:
         return self._answer()
 
     def _phases(self):
-        if self.options.solver == "greedy":
-            return (self._walk_on,)
-        found = [self._stages, self._class]
+        heuristic = self.options.solver == "greedy"
+        found = [self._walk_on] if heuristic else [self._stages, self._class]
+        if self.space.clock == "overlapped":
+            found.insert(0, self._narrower)
         if self.options.solver == "highs" and len(self.graph.nodes) <= complete.MOST_NODES:
             found.insert(0, self._complete)
         return found
@@ -90,6 +92,10 @@ class Search:
         refuse(self.graph, self.budget, self.space, min(self.watch.left(), _REFUSE_S))
 
     def _give_up(self):
+        if self._complete in self._phases() and self.watch.left() and not self.watch.stop:
+            self._complete(_PATIENT)
+            if self.plan is not None:
+                return
         if self.class_empty:
             seconds = min(self.watch.left(), _REFUSE_S)
             found = smallest_ram(self.graph, self.budget, self.space, seconds)
@@ -223,12 +229,12 @@ class Search:
             self._say("greedy")
         most = len(self.graph.nodes) / 50
         self.walk(self.watch.part(min(_FIRST_S, most, 0.4 * self.watch.left())))
-        if self.plan is None and self.space.clock == "overlapped":
-            self._narrower()
         self._say("greedy")
 
     def _narrower(self):
         """Walks with less RAM, so that no running operator's workspace is in the way."""
+        if self.plan is not None:
+            return
         most = max(node.workspace_bytes for node in self.graph.nodes)
         budget = replace(self.budget, ram_bytes=self.budget.ram_bytes - most)
         if budget.ram_bytes > 0:
@@ -276,12 +282,13 @@ class Search:
 
     # phases
 
-    def _complete(self):
-        """Search all plans; gives up where that takes too many states."""
+    def _complete(self, times=1):
+        """Search all plans; gives up where that takes so many times the usual states."""
+        most = times * complete.MOST_STATES
         below = math.inf if self.plan is None else self.verdict.energy * (1 - 1e-12)
         try:
             found = complete.cheapest(
-                self.graph, self.budget, self.space, below, stop=lambda: not self.watch.left()
+                self.graph, self.budget, self.space, below, most, lambda: not self.watch.left()
             )
         except complete.TooLarge:
             return

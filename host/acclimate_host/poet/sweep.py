@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Many plans at once: every combination of RAM limits, boards and methods, on any executor.
+"""Many plans at once: every combination of RAM, deadline, board and method, on any executor.
 
 with concurrent.futures.ProcessPoolExecutor(2) as executor:
     rows = run(tasks(graph of each table, ...), executor)
@@ -12,7 +12,7 @@ from . import methods
 from .inputs import cost_table, whole
 from .problem import PlanError
 
-KEYS = ("ram", "board", "method")
+KEYS = ("ram", "deadline", "board", "method")
 
 
 def parse(words, defaults):
@@ -52,9 +52,10 @@ def tasks(task, values):
     for board in values["board"]:
         cost_table(board)
     return [
-        replace(task, board=board, method=method, ram=ram)
+        replace(task, board=board, method=method, ram=ram, deadline=due)
         for board in values["board"]
         for method in values["method"]
+        for due in values.get("deadline", [task.deadline])
         for ram in values["ram"]
     ]
 
@@ -72,8 +73,11 @@ def solve_task(task):
         "method": task.method,
         "ram": task.ram,
         "ram_bytes": budget.ram_bytes,
+        "deadline": task.deadline,
+        "deadline_s": budget.deadline,
         "full_ram": full.peak_ram,
         "full_energy": full.energy,
+        "full_time": full.compute_time,
         "seconds": outcome.seconds,
     }
     if outcome.plan is None:
@@ -90,6 +94,7 @@ def solve_task(task):
         "proven": outcome.proven,
         "class_proven": outcome.class_proven,
         "space": outcome.space,
+        "ended": outcome.ended,
     }
 
 
