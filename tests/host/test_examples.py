@@ -6,6 +6,7 @@ What each prints is what is looked at; hvac.py is run by test_demo.py.
 
 import ast
 import re
+import runpy
 
 import pytest
 
@@ -66,6 +67,21 @@ def test_an_example_says_how_it_is_run(path):
     assert re.search(rf"(run|python) examples/{program}\b|side of {program}\b", header)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Run a program of the computer's side, once: ``made(name, ...)`` returns its folder."""
+    found = {}
+
+    def function(name, *words):
+        if (name, words) not in found:
+            folder = tmp_path_factory.mktemp(name)
+            runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"](*words, folder=folder)
+            found[name, words] = folder
+        return found[name, words]
+
+    return function
+
+
 @on_boards
 def test_gesture_learns_its_user(run, board):
     text = run("gesture.py", board)
@@ -75,3 +91,13 @@ def test_gesture_learns_its_user(run, board):
     learned = sum(right for _, _, right in rows[5:])
     assert shipped <= 65 and learned >= 85  # of 90
     assert f"{shipped / 0.9:.0f} % right as shipped, {learned / 0.9:.0f} % learning" in text
+
+
+@on_boards
+def test_sound_is_told_when_the_bearing_wears_and_not_before(run, made, board):
+    tables = made("sound_tables") / "sound.tables"
+    text = run("sound.py", board, "--with", "kinds,frontend", "--put", tables)
+    assert "one-class" in text and "no microphone" in text
+    alarms = re.findall(r"ALARM: window (\d+)", text)
+    assert len(alarms) == 1 and 43 <= int(alarms[0]) <= 60  # it wears from window 40 on
+    assert int(text.split()[-1]) == 80 - int(alarms[0]) + 3  # in a row: it never stopped
