@@ -17,7 +17,7 @@ Or on a board: `acclimate install --with kinds,frontend`, `acclimate cp sound.ta
 
 from array import array
 
-from acclimate.frontend import Frontend
+from acclimate.features import Frontend
 from acclimate.svm import SVM
 
 RATE_HZ, LEARN, HELD, WEARS_FROM, IN_A_ROW = 8000, 30, 20, 40, 3
