@@ -5,14 +5,17 @@ What each prints is what is looked at; hvac.py is run by test_demo.py.
 """
 
 import ast
+import os
 import re
-import runpy
+import subprocess
+import sys
 
 import pytest
 
 from acclimate_host import cli
 from acclimate_host.connect import why_not
-from acclimate_host.paths import repository
+from acclimate_host.paths import device_package, repository
+from harness.clock import HANG_S
 
 EXAMPLES = repository() / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))
@@ -67,6 +70,18 @@ def test_an_example_says_how_it_is_run(path):
     assert re.search(rf"(run|python) examples/{program}\b|side of {program}\b", header)
 
 
+def program(name, *words, folder):
+    """Run a program of the computer's side in a folder; return what it prints."""
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *map(str, words)]
+    paths = os.pathsep.join(map(str, (device_package().parent, repository() / "host")))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=HANG_S
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Run a program of the computer's side, once: ``made(name, ...)`` returns its folder."""
@@ -74,9 +89,8 @@ def made(tmp_path_factory):
 
     def function(name, *words):
         if (name, words) not in found:
-            folder = tmp_path_factory.mktemp(name)
-            runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"](*words, folder=folder)
-            found[name, words] = folder
+            folder = found[name, words] = tmp_path_factory.mktemp(name)
+            program(name, *words, folder=folder)
         return found[name, words]
 
     return function
@@ -101,3 +115,18 @@ def test_sound_is_told_when_the_bearing_wears_and_not_before(run, made, board):
     alarms = re.findall(r"ALARM: window (\d+)", text)
     assert len(alarms) == 1 and 43 <= int(alarms[0]) <= 60  # it wears from window 40 on
     assert int(text.split()[-1]) == 80 - int(alarms[0]) + 3  # in a row: it never stopped
+
+
+@on_boards
+def test_a_keyword_model_is_replaced_by_better_ones_only(run, made, board):
+    words = sorted((made("keyword_release") / "words").iterdir())
+    text = run("keyword_device.py", board, "--with", "frontend", "--put", *words)
+    found = re.findall(r"^(\S+)\.acap (\w+).*\n  version (\d): (\d+) right", text, re.MULTILINE)
+    assert [what[:3] for what in found] == [
+        ("1", "confirmed", "1"),
+        ("damaged", "refused", "1"),
+        ("2", "confirmed", "2"),
+        ("3", "rolled", "2"),
+    ]
+    first, damaged, second, third = (int(right) for *_, right in found)
+    assert max(first, damaged) <= 12 < 14 <= min(second, third)  # of 16
