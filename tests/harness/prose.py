@@ -7,7 +7,7 @@ from acclimate_host.paths import repository
 
 WORDS_MAX = 35
 _FENCE = re.compile(r"^( *)(```+|~~~+) *(\S*)[^\n]*\n(.*?)^\1\2 *$", re.DOTALL | re.MULTILINE)
-_MARK = re.compile(r"<!--.*?-->|^---\n.*?^---$", re.DOTALL | re.MULTILINE)
+_MARK = re.compile(r"<!--.*?-->|<img [^>]*>|^---\n.*?^---$", re.DOTALL | re.MULTILINE)
 _PART = re.compile(r"\n\s*\n|\n(?=\s*(?:[*|#>-] ?|\d+\. ))")
 _SENTENCE = re.compile(r"(?<=[.!?:])[\"')*_]*\s+(?=[A-Z`\[(*\"])")
 

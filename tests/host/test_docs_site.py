@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import pytest
 
 from acclimate_host.paths import repository
-from harness import browser
+from harness import browser, prose
 from harness.clock import HANG_S
 
 LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
@@ -115,3 +115,16 @@ def test_search_finds_a_word_of_the_glossary_without_a_network(site):
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
+
+
+@pytest.mark.parametrize("path", prose.pages(), ids=prose.name_of)
+def test_no_sentence_of_a_page_is_long(path):
+    long = prose.long_sentences(path.read_text(encoding="utf-8"))
+    assert not long, "\n".join(f"{len(text.split())} words: {text}" for text in long)
+
+
+def test_sentences_are_told_from_code_and_tables():
+    words = " ".join(["word"] * 40)
+    assert len(prose.long_sentences(f"One. {words}.\n\n- {words}.\n\n> {words}\n")) == 3
+    quiet = f"```\n{words}\n```\n\n    $ {words}\n\n| {words} |\n|---|\n\n<!-- {words} -->\n"
+    assert prose.long_sentences(quiet) == []
