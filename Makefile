@@ -40,7 +40,7 @@ ARCH_OF_esp32 := xtensawin
 
 # ---- what people run ----------------------------------------------------------------------
 
-.PHONY: help setup demo test test-slow bench lint house mutants built firmware native stage twin sanitized wheel playground arduino clean
+.PHONY: help setup demo test test-slow bench lint house docs mutants built firmware native stage twin sanitized wheel playground arduino clean
 help:
 	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
@@ -48,6 +48,7 @@ help:
 	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
 	@echo "make lint                       check style and types of the Python files"
 	@echo "make house                      what is public, what an install takes, circles, lines"
+	@echo "make docs                       build the site of tutorials, how-tos and reference in out/site"
 	@echo "make mutants [NAME=journal] [SEED=1]   small faults in the core: do the tests notice?"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make playground                 build the page that acclimate playground serves"
@@ -101,6 +102,10 @@ lint: out/stamps/venv
 
 house: out/stamps/venv
 	@$(PYTHON) tools/house.py
+
+docs: out/stamps/venv
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
+	@echo "out/site/index.html; to search as well: $(PYTHON) -m http.server -d out/site"
 
 SEED ?= 1
 mutants: out/stamps/venv twin

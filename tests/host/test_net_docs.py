@@ -97,15 +97,3 @@ def test_the_page_from_pytorch_leads_to_a_net_that_learns(torch_page, capsys, mo
 def test_docstring_examples(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed
-
-
-@pytest.mark.parametrize("page", ["training.md", "features.md"])
-def test_no_sentence_of_the_page_is_long(page):
-    text = (repository() / "docs" / page).read_text(encoding="utf-8")
-    text = re.sub(r"```.*?```|<!--.*?-->", "\n\n", text, flags=re.DOTALL)
-    long = []
-    for part in re.split(r"\n\s*\n|\n(?=[*|#-]|\d\. )", text):
-        if not part.lstrip().startswith("|"):
-            sentences = re.split(r"(?<=[.!?:])\s+(?=[A-Z`\[])", " ".join(part.split()))
-            long += [sentence for sentence in sentences if len(sentence.split()) > 35]
-    assert not long, long

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""The site of `make docs`: it builds without a warning, links hold, nothing comes from outside."""
+
+import functools
+import http.server
+import os
+import re
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import pytest
+
+from acclimate_host.paths import repository
+from harness import browser, prose
+from harness.clock import HANG_S
+
+LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
+
+
+class Links(HTMLParser):
+    """What a built page links to, loads, and can be linked at."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.loaded, self.places = [], [], {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.places |= {attrs[key] for key in ("id", "name") if attrs.get(key)}
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        if attrs.get(LOADED.get(tag)):
+            self.loaded.append(attrs[LOADED[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the built site."""
+    pytest.importorskip("material", reason="mkdocs-material is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", folder]
+    path = os.pathsep.join(str(repository() / part) for part in ("device", "host"))
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": path}
+    done = subprocess.run(
+        command, cwd=repository(), env=environment, capture_output=True, text=True, timeout=HANG_S
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(site):
+    """{path in the site: its Links}."""
+    return {
+        path.relative_to(site).as_posix(): Links(path.read_text(encoding="utf-8"))
+        for path in site.rglob("*.html")
+    }
+
+
+def test_no_link_of_the_site_is_dead(site, built):
+    dead = []
+    for name, page in built.items():
+        if name == "404.html":  # its addresses begin at the root of a server
+            continue
+        for link in page.links:
+            path, _, place = unquote(link).partition("#")
+            if re.match(r"[a-z]+:", path):
+                continue
+            target = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            target = "index.html" if target == "." else target
+            if not (site / target).is_file():
+                dead.append(f"{name}: {link}")
+            elif target in built and place not in built[target].places:
+                dead.append(f"{name}: {link}, no such place")
+    assert not dead, "\n".join(dead[:20])
+
+
+def test_nothing_is_loaded_from_another_address(site, built):
+    outside = re.compile(r"^([a-z]+:)?//")
+    for name, page in built.items():
+        assert not [link for link in page.loaded if outside.match(link)], name
+    for path in site.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", path.read_text()), path
+
+
+def test_every_public_name_has_its_place_in_the_reference(built):
+    text = (repository() / "tests" / "public_names.toml").read_text()
+    for room, listed in re.findall(r"^(\w+) = \[(.*)\]$", text, re.MULTILINE):
+        names = re.findall(r'"(\w+)"', listed)
+        places = built[f"reference/{room}.html"].places
+        assert names and {name.lower() for name in names} <= places, room
+
+
+def test_search_finds_a_word_of_the_glossary_without_a_network(site):
+    handler = functools.partial(_Quiet, directory=site)
+    with (
+        browser.opened() as chromium,
+        http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.Page(chromium, f"http://127.0.0.1:{server.server_address[1]}")
+        page.page.fill("input.md-search__input", "arena glossary")
+        found = page.page.locator(".md-search-result__link").first
+        found.wait_for()
+        assert "Glossary" in page.page.locator(".md-search-result").inner_text()
+        page.close()
+        server.shutdown()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.mark.parametrize("path", prose.pages(), ids=prose.name_of)
+def test_no_sentence_of_a_page_is_long(path):
+    long = prose.long_sentences(path.read_text(encoding="utf-8"))
+    assert not long, "\n".join(f"{len(text.split())} words: {text}" for text in long)
+
+
+def test_sentences_are_told_from_code_and_tables():
+    words = " ".join(["word"] * 40)
+    assert len(prose.long_sentences(f"One. {words}.\n\n- {words}.\n\n> {words}\n")) == 3
+    quiet = f"```\n{words}\n```\n\n    $ {words}\n\n| {words} |\n|---|\n\n<!-- {words} -->\n"
+    assert prose.long_sentences(quiet) == []
