@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fit the weights of the evidence, and limits, for each user on all the other users."""
+"""Fit the weights of the evidence, and limits, for each data set on the other sets."""
 
 import numpy as np
 
@@ -8,28 +8,26 @@ _RIDGE = 5.0
 _CLIP = 0.3  # a change of accuracy beyond it counts as this much
 
 
-def fitted_weights(rows, evidence, prior=True, every=False):
-    """Return {user: four integer weights}, by ridge regression of the change of accuracy.
+def fitted_weights(rows, evidence, every=False):
+    """Return {data set: four integer weights}, by ridge regression of the change of accuracy.
 
     :param evidence: function of (row, weights, labels) that is linear in the weights.
-    :param prior: False leaves the prior out. :param every: one set, fitted on all users.
+    :param every: one set of weights, fitted on all.
     """
     units = np.eye(4, dtype=int)
     parts = [
         [evidence(row, tuple(unit), k) for unit in units] for k in (0, *LABELS) for row in rows
     ]
     x = np.array(parts, float)
-    if not prior:
-        x[:, 2] = 0
     change = np.clip([row["after"] - row["before"] for row in rows], -_CLIP, _CLIP)
     y = np.tile(change, 1 + len(LABELS))
     free = np.arange(len(y)) < len(rows)
     if every:
         return integers(x, y, free)
-    users = np.tile([row["user"] for row in rows], 1 + len(LABELS))
+    sets = np.tile([row["set"] for row in rows], 1 + len(LABELS))
     return {
-        int(user): integers(x[users != user], y[users != user], free[users != user])
-        for user in np.unique(users)
+        str(name): integers(x[sets != name], y[sets != name], free[sets != name])
+        for name in np.unique(sets)
     }
 
 
@@ -51,11 +49,10 @@ def _ridge(x, y):
 
 
 def fitted_limits(rows, is_right):
-    """Return, per user, the nDCG above which accepting is right most often for the others."""
+    """Return, per data set, the nDCG above which accepting is right most often in the others."""
     limits = [int(share * 32768) for share in np.arange(-1, 1, 0.02)]
     right = np.array([[is_right(row, row["ndcg"] > limit) for limit in limits] for row in rows])
-    users = np.array([row["user"] for row in rows])
+    sets = np.array([row["set"] for row in rows])
     return {
-        int(user): limits[int(np.argmax(right[users != user].mean(0)))]
-        for user in np.unique(users)
+        str(name): limits[int(np.argmax(right[sets != name].mean(0)))] for name in np.unique(sets)
     }

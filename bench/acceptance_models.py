@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Old and new models for the acceptance bench: smart-watch users and small MLPs.
+"""Old and new models for the acceptance bench: small MLPs for people they have not met.
 
-For each of ten users the models are trained on other people only (but for the personal kind).
+For each user the models are trained on other people only (but for the personal kind).
 An update changes what the new model learned from: users are added or exchanged, labels are
 noisy, channels are broken, or some windows of the user are added. Two other people are kept out
 of all training, as a server would: they give each model its confidence temperature, and the
@@ -12,46 +12,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acclimate_host.demo import watch
-from acclimate_host.paths import built
-from bench.acceptance_train import CLASSES, Models
+from bench.acceptance_train import Models
 
-WINDOW = 128
-STRIDE = 64
 KINDS = ("more users", "other users", "noisy labels", "broken channel", "personal")
 
 
 @dataclass(frozen=True)
-class Windows:
-    """All windows: features (n, 30), exercise, subject, recording and first sample (n)."""
-
-    x: np.ndarray
-    y: np.ndarray
-    subject: np.ndarray
-    recording: np.ndarray
-    at: np.ndarray
-
-    def of(self, people):
-        """Return (x, y) of some people, every second window: none overlaps another."""
-        chosen = np.isin(self.subject, people) & (self.at % WINDOW == 0)
-        return self.x[chosen], self.y[chosen]
-
-    def touches(self, chosen):
-        """Tell of each window whether it shares a sample with one of those chosen."""
-        found = np.zeros(len(self.y), bool)
-        for k in chosen:
-            same = self.recording == self.recording[k]
-            found |= same & (abs(self.at - self.at[k]) < WINDOW)
-        return found
-
-
-@dataclass(frozen=True)
 class Update:
-    """Logits (1/256) of both models on the user's windows, and what a server knows."""
+    """Logits (1/256) of both models on the user's rows, and what a server knows."""
 
     user: int
     kind: str
-    rows: np.ndarray  # the user's windows that no model learned from, in the order they came
+    rows: np.ndarray  # the user's rows that no model learned from, in the order they came
     truth: np.ndarray
     old: np.ndarray
     new: np.ndarray
@@ -65,18 +37,6 @@ class Update:
         return replace(
             self, rows=self.rows[met], truth=self.truth[met], old=self.old[met], new=self.new[met]
         )
-
-
-def windows():
-    """Return the Windows of all recordings: 2.56 s long, one each 1.28 s."""
-    found = []
-    for number, recording in enumerate(watch.load(built("data", "watch.npz"))):
-        for at in range(0, len(recording.samples) - WINDOW + 1, STRIDE):
-            w = recording.samples[at : at + WINDOW] / watch.SCALE
-            step = np.abs(np.diff(w, axis=0)).mean(0)
-            features = np.concatenate([w.mean(0), w.std(0), w.min(0), w.max(0), step])
-            found.append((features, recording.exercise, recording.subject, number, at))
-    return Windows(*map(np.array, zip(*found, strict=True)))
 
 
 def temperature(logits, truth):
@@ -100,14 +60,16 @@ def _changed(kind, data, old_people, others, user, draw):
     x, y = data.of(old_people)
     if kind == "noisy labels":
         wrong = draw.random(len(y)) < draw.uniform(0.2, 0.8)
-        return x, np.where(wrong, draw.integers(0, CLASSES, len(y)), y), ()
+        return x, np.where(wrong, draw.integers(0, data.classes, len(y)), y), ()
     if kind == "broken channel":
         x = x.copy()
-        for channel in draw.choice(6, draw.integers(1, 5), replace=False):
-            x[:, channel::6] = draw.normal(0, 1, x[:, channel::6].shape)
+        broken = draw.integers(1, 2 * data.channels // 3 + 1)
+        for channel in draw.choice(data.channels, broken, replace=False):
+            columns = x[:, channel :: data.channels]
+            x[:, channel :: data.channels] = draw.normal(0, 1, columns.shape)
         return x, y, ()
-    own = np.flatnonzero((data.subject == user) & (data.at % WINDOW == 0))
-    own = draw.choice(own, draw.integers(21, 57), replace=False)
+    own = np.flatnonzero((data.subject == user) & data.apart())
+    own = draw.choice(own, draw.integers(*data.own), replace=False)
     x, y = np.vstack([x, *[data.x[own]] * 5]), np.concatenate([y, *[data.y[own]] * 5])
     return x, y, own
 
@@ -125,7 +87,7 @@ def updates_of(user, per_user, data, seed=0):
         x, y, own = _changed(kind, data, rest[:size], rest[size:], user, draw)
         sets += [data.of(rest[:size]), (x, y)]
         drawn.append((kind, server, own))
-    models = Models(sets, draw.integers(1 << 30, size=len(sets)))
+    models = Models(sets, draw.integers(1 << 30, size=len(sets)), data.classes)
     return [_update(user, k, *d, data, models) for k, d in enumerate(drawn)]
 
 

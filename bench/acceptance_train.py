@@ -3,7 +3,6 @@
 
 import numpy as np
 
-CLASSES = 7
 _HIDDEN = 24
 _BATCH = 64
 _STEPS = 600
@@ -14,7 +13,7 @@ _DECAY = 1e-4
 class Models:
     """MLPs trained side by side; ``logits(k, x)`` are those of the k-th in 1/256."""
 
-    def __init__(self, sets, seeds):
+    def __init__(self, sets, seeds, classes):
         """Train one MLP for each (x, y) of sets, from each seed."""
         draws = [np.random.default_rng(seed) for seed in seeds]
         self.mean = [x.mean(0) for x, _ in sets]
@@ -23,8 +22,8 @@ class Models:
         self._parameters = [
             _drawn(draws, (width, _HIDDEN), 2 / width),
             np.zeros((len(sets), 1, _HIDDEN), np.float32),
-            _drawn(draws, (_HIDDEN, CLASSES), 1 / _HIDDEN),
-            np.zeros((len(sets), 1, CLASSES), np.float32),
+            _drawn(draws, (_HIDDEN, classes), 1 / _HIDDEN),
+            np.zeros((len(sets), 1, classes), np.float32),
         ]
         longest = max(len(y) for _, y in sets)
         x = np.zeros((len(sets), longest, width), np.float32)

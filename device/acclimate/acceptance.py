@@ -170,7 +170,7 @@ def label_free(
     return decide(evidence(old, new, old_confidence, new_confidence, n, weights, prior), margin)
 
 
-def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHTS):
+def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHTS, labels=None):
     """Try the waiting model on the sample; keep the verdict, and refuse the model or not.
 
     Return ACCEPT (``store.trial()`` is next), REJECT (it is refused, and remembered: it is not
@@ -179,7 +179,8 @@ def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHT
 
     :param sample: a Reservoir with the answers of the model in use.
     :param predict: takes the waiting model (it reads as a Store does) and a row, an array('b');
-        returns prediction x 256 + confidence.
+        returns prediction x 256 + confidence. :param labels: {row of the sample: its label}, what
+        somebody told about rows where the models differ; None: nothing is known.
     :raises StoreError: no model waits. :raises FlashError: the verdict cannot be kept.
     """
     from array import array
@@ -190,11 +191,17 @@ def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHT
         sample.row(i, row)
         answer = predict(waiting, row)
         new[i], confidences[i] = answer >> 8, answer & 255
-    old = sample.predictions
-    verdict = label_free(
-        old, new, sample.confidences, confidences, n, floor, margin, prior, weights
-    )
-    waiting.keep_verdict(verdict, ndcg(old, new, sample.confidences, n))
+    old, sure = sample.predictions, sample.confidences
+    score = ndcg(old, new, sure, n)
+    verdict = UNDECIDED
+    if n:
+        wins = losses = 0
+        for i in labels or ():
+            wins += new[i] == labels[i] != old[i]
+            losses += old[i] == labels[i] != new[i]
+        found = evidence(old, new, sure, confidences, n, weights, prior, wins, losses)
+        verdict = decide(found, margin) if score >= floor else REJECT
+    waiting.keep_verdict(verdict, score)
     if verdict == REJECT:
         store.rollback()
     return verdict

@@ -117,3 +117,33 @@ def test_a_damaged_model_that_waits_is_named(kept):
     kept.flash.data[start + kept.incoming.total - 1] ^= 1
     with pytest.raises(StoreError, match="integrity"):
         cases.store(kept.flash).waiting()
+
+
+@pytest.mark.parametrize("told, expected", ((3, ACCEPT), (0, REJECT)))
+def test_labels_of_rows_where_the_models_differ_count_for_who_gave_them(
+    kept, sample, told, expected
+):
+    """Both are equally sure; the new one says 3 for all: only the labels can tell."""
+    bring(kept, capsule(2, 150, label=3))
+    differ = bytearray(20)
+    other = bytes([3] * 20)
+    n = acceptance.disagreements(sample.predictions, other, 20, differ)
+    labels = {i: 3 if told else sample.predictions[i] for i in differ[:n]}
+    weights = (16, 0, 0, 256)
+    found = acceptance.accept(kept, sample, predict, weights=weights, labels=labels)
+    assert found == expected and n == 15
+
+
+def test_a_label_that_both_or_none_gave_tells_nothing(kept, sample):
+    bring(kept, capsule(2, 150, label=3))
+    labels = {0: 1, 3: 3}  # answers of row 0: 0 and 3; of row 3: 3 and 3
+    found = acceptance.accept(
+        kept, sample, predict, weights=(16, 0, 0, 256), labels=labels, margin=1
+    )
+    assert found == UNDECIDED
+
+
+def test_a_floor_refuses_whatever_the_labels_say(kept, sample):
+    bring(kept, capsule(2, 250, label=3))
+    labels = {i: 3 for i in range(20)}
+    assert acceptance.accept(kept, sample, predict, floor=0, labels=labels) == REJECT

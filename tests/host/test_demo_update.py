@@ -29,6 +29,18 @@ def test_no_model_has_seen_the_user(found, monkeypatch):
     assert seen and all(window.subject != USER for window in seen)
 
 
+def test_machines_are_as_sure_as_they_are_right_of_people_that_none_has_met(found):
+    """The machine of seven people is surer than that of one window of each exercise."""
+    made = machines(found, protocol.FULL, USER)
+    mine = [window for window in found if window.subject == USER][::9]
+    rows = protocol.rows(mine, protocol.FULL)
+    sure = {
+        name: sum(max(made[name].predict_proba(row)) for row in rows) / len(rows)
+        for name in ("better", "worse")
+    }
+    assert sure["better"] > sure["worse"] + 0.1
+
+
 @pytest.mark.skipif(why_not("desktop") is not None, reason="no desktop binary")
 def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
     pytest.importorskip("uvicorn")

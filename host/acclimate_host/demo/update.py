@@ -2,10 +2,10 @@
 """The second part: better and worse models come over HTTP, and the board decides.
 
 The device has a model of three people. A server then offers, in this order: one trained on a
-single window of each exercise, one trained on nine people, and the first one again. None knows
-the user. The board pulls each, asks for ten labels where the two models differ, and keeps or
-refuses it; the power goes in the middle of one update; the last is used without any test, and
-is never confirmed.
+single window of each exercise, one trained on seven people, and the first one again. None knows
+the user. The board pulls each, asks for ten labels where the two models differ, weighs them with
+how sure both are of the user's windows (`acceptance.accept`), and keeps or refuses it; the power
+goes in the middle of one update; the last is used without any test, and is never confirmed.
 """
 
 import base64
@@ -23,8 +23,9 @@ from acclimate_host.errors import BoardGone, Missing
 
 MODEL = 7
 LABELS = 10  # most that a person is asked for
-PEOPLE = {"old": (0, 3, 4), "worse": (8, 9, 1), "better": (0, 9, 40)}  # from, to, of a class each
-NEEDED = ("pull", "pull.serial", "svm", "acceptance", "reservoir")
+PEOPLE = {"old": (0, 3, 4), "worse": (3, 4, 1), "better": (0, 7, 40)}  # from, to, of a class each
+HELD = (7, 9, 10)  # people of whom no machine learned: how sure each may be of an answer
+NEEDED = ("pull", "pull.serial", "svm", "svm.probability", "acceptance", "reservoir")
 _BATCH = 8
 _CUT_STEPS = 64 + 1100  # of the emulated flash: erases, then some words of the capsule
 _CUT_PIECES = 40
@@ -40,20 +41,28 @@ class Story:
 
 
 def machines(found, settings, user):
-    """Return {name: fitted SVM}: none has seen the user."""
+    """Return {name: fitted and calibrated SVM}: none has seen the user."""
     others = [n for n in sorted({w.subject for w in found}) if n != user]
+    held = _some(found, settings, others, *HELD)
     made = {}
-    for name, (first, last, count) in PEOPLE.items():
-        X, y = array("b"), bytearray()
-        for truth in range(len(settings.exercises)):
-            mine = [w for w in found if w.subject in others[first:last] and w.truth == truth]
-            step = len(mine) / count
-            chosen = [mine[int((i + 0.5) * step)] for i in range(count)]
-            for row in protocol.rows(chosen, settings):
-                X.extend(row)
-                y.append(truth)
-        made[name] = SVM(storage="int8", **settings.machine).fit(X, y)
+    for name, part in PEOPLE.items():
+        machine = SVM(storage="int8", **settings.machine)
+        machine.fit(*_some(found, settings, others, *part))
+        made[name] = machine.calibrate(*held)
     return made
+
+
+def _some(found, settings, people, first, last, count):
+    """Return rows and labels: `count` windows of each exercise, of some people."""
+    X, y = array("b"), bytearray()
+    for truth in range(len(settings.exercises)):
+        mine = [w for w in found if w.subject in people[first:last] and w.truth == truth]
+        step = len(mine) / count
+        chosen = [mine[int((i + 0.5) * step)] for i in range(count)]
+        for row in protocol.rows(chosen, settings):
+            X.extend(row)
+            y.append(truth)
+    return X, y
 
 
 class UpdateDemo:
@@ -213,16 +222,13 @@ class UpdateDemo:
         """Labels only where the models differ, then the board's own verdict."""
         count, *asked = map(int, self.board.exec(f"judge.ask({LABELS})", 120).split())
         labels = [self.session.stream[number].truth for number in asked]
-        verdict, wins, losses = self.board.exec(
-            f"judge.judge({', '.join(map(str, labels))})"
-        ).split()
+        code = f"judge.judge({', '.join(map(str, labels))})"
+        verdict, wins, losses, score = self.board.exec(code, 120).split()
         detail = f"the models differ on {count} of the kept windows; {len(asked)} labels: "
-        detail += f"new {wins} right, old {losses}"
+        detail += f"new {wins} right, old {losses}; agreement {int(score) / 32768:.2f}"
         if verdict == "accept":
             self.board.exec("store.trial()\nstore.confirm()", 60)
             self._use()
-        else:
-            self.board.exec("store.cancel()", 60)
         self._event(verdict, f"version {version}: {detail}")
         self._note(f"after the verdict on version {version}")
 

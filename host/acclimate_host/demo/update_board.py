@@ -59,53 +59,50 @@ class Judge:
         self.row = array("b", bytes(width))
         self.new = bytearray(CAPACITY)
         self.differ = bytearray(CAPACITY)
-        self.model = None
+        self.model = self.other = self.shares = None
 
     def use(self):
         """Load the model in use. Prints: its version."""
         store = self.store
+        self.model = self.other = None
         self.model = load(store.flash, store.slots.start(store.active), store.head)
         print(store.head.version)
 
     def meet(self, number, row):
         """One window of the user: predicted, and kept or not."""
-        place = self.sample.offer(row, self.model.predict(row), 255)
+        place = self.sample.offer(row, self.model.predict(row), 0)
         if place >= 0:
             self.numbers[place] = number
 
+    def answer(self, model, row):
+        """Return label x 256 + how sure a machine is of it: Platt's sigmoids, 0 to 255."""
+        self.shares = model.predict_proba(row, self.shares)
+        return model.predict(row) << 8 | int(255 * max(self.shares) + 0.5)
+
     def ask(self, most):
-        """Answer the sample with the verified model; print the windows that need a label."""
+        """Answer the sample with both models; print the windows that need a label."""
         store, sample = self.store, self.sample
-        other = load(store.flash, store.slots.start(store.journal.slot), store.incoming)
+        waiting = store.waiting()
+        self.other = load(waiting.flash, store.slots.start(waiting.active), waiting.head)
+        sample.refresh(lambda row: self.answer(self.model, row), self.row)
         for i in range(sample.count):
             sample.row(i, self.row)
-            sample.predictions[i] = self.model.predict(self.row)
-            self.new[i] = other.predict(self.row)
+            self.new[i] = self.other.predict(self.row)
         n = acceptance.disagreements(sample.predictions, self.new, sample.count, self.differ)
         self.asked = min(most, n)
         print(n, *[self.numbers[self.differ[k]] for k in range(self.asked)])
 
     def judge(self, *labels):
         """The labels have come. Prints: verdict, how often the new and the old were right."""
-        wins = losses = 0
-        for k in range(self.asked):
-            i = self.differ[k]
-            wins += self.new[i] == labels[k]
-            losses += self.sample.predictions[i] == labels[k]
-        # These machines give no confidence: spread of the answers and labels speak alone.
-        same = self.sample.confidences
-        verdict = acceptance.decide(
-            acceptance.evidence(
-                self.sample.predictions,
-                self.new,
-                same,
-                same,
-                self.sample.count,
-                wins=wins,
-                losses=losses,
-            )
+        told = {self.differ[k]: labels[k] for k in range(self.asked)}
+        verdict = acceptance.accept(
+            self.store, self.sample, lambda _, row: self.answer(self.other, row), labels=told
         )
-        print(("undecided", "reject", "accept")[verdict + 1], wins, losses)
+        self.other = None
+        right = [
+            sum(told[i] == made[i] for i in told) for made in (self.new, self.sample.predictions)
+        ]
+        print(("undecided", "reject", "accept")[verdict + 1], *right, self.store.verdict()[1])
 
     def test(self, *rows):
         """Labels of rows, without keeping them."""
