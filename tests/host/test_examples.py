@@ -7,25 +7,31 @@ What each prints is what is looked at; hvac.py is run by test_demo.py.
 import ast
 import os
 import re
+import runpy
+import signal
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
 
 import pytest
 
 from acclimate_host import cli
-from acclimate_host.connect import why_not
+from acclimate_host.connect import open_board, why_not
 from acclimate_host.paths import device_package, repository
 from harness.clock import HANG_S
 
 EXAMPLES = repository() / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))
-BOARDS = [
-    pytest.param(
-        name, marks=pytest.mark.skipif(why_not(name) is not None, reason=str(why_not(name)))
-    )
-    for name in ("desktop", "nrf52840")
-]
+
+
+def _needs(name):
+    return pytest.mark.skipif(why_not(name) is not None, reason=str(why_not(name)))
+
+
+BOARDS = [pytest.param(name, marks=_needs(name)) for name in ("desktop", "nrf52840")]
 on_boards = pytest.mark.parametrize("board", BOARDS)
+on_desktop, on_nrf52840 = _needs("desktop"), _needs("nrf52840")
 
 
 @pytest.fixture
@@ -71,15 +77,15 @@ def test_an_example_says_how_it_is_run(path):
 
 
 def program(name, *words, folder):
-    """Run a program of the computer's side in a folder; return what it prints."""
-    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *map(str, words)]
-    paths = os.pathsep.join(map(str, (device_package().parent, repository() / "host")))
-    environment = {**os.environ, "PYTHONPATH": paths}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=HANG_S
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    """Run a program of the computer's side in a folder, as ``python examples/NAME.py`` does."""
+    path, before = EXAMPLES / f"{name}.py", (sys.argv, sys.path, os.getcwd())
+    sys.argv, sys.path = [str(path), *map(str, words)], [str(EXAMPLES), *sys.path]
+    os.chdir(folder)
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    finally:
+        sys.argv, sys.path = before[:2]
+        os.chdir(before[2])
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +136,84 @@ def test_a_keyword_model_is_replaced_by_better_ones_only(run, made, board):
     ]
     first, damaged, second, third = (int(right) for *_, right in found)
     assert max(first, damaged) <= 12 < 14 <= min(second, third)  # of 16
+
+
+@contextmanager
+def served(folder):
+    """Serve folder/repository as ``acclimate serve`` does; give the address."""
+    command = [sys.executable, "-m", "acclimate_host.cli", "serve", "repository", "--port", "0"]
+    paths = os.pathsep.join(map(str, (device_package().parent, repository() / "host")))
+    server = subprocess.Popen(
+        [*command, "--key", "capsule.key"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    try:
+        yield re.search(r"http://\S+", server.stdout.readline()).group()
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(HANG_S)
+        server.stdout.close()
+
+
+FLEET = (  # what a device says after each release, and what the fleet's owner reads
+    ("taken: version 1, confirmed", "confirmed", "taken"),
+    ("taken: version 2, confirmed", "confirmed", "taken"),
+    ("refused: version 2, rolled back", "rolled back", "refused"),
+)
+
+
+def _last(text):
+    return text.strip().splitlines()[-1]
+
+
+@on_desktop
+def test_fleet_device_takes_what_helps_and_reports(tmp_path, capsys):
+    pytest.importorskip("uvicorn")
+    program("fleet_release", 1, folder=tmp_path)
+    (tmp_path / "board").mkdir()
+    with (
+        served(tmp_path) as url,
+        open_board("desktop", root=tmp_path / "board", path=[device_package().parent]) as board,
+    ):
+        board.put_bytes((tmp_path / "capsule.key").read_bytes(), "capsule.key")
+        board.put_bytes(url.encode(), "fleet.url")
+        for release, (said, state, outcome) in enumerate(FLEET, 1):
+            if release > 1:
+                program("fleet_release", release, folder=tmp_path)
+                _next_second()
+            assert _last(board.run_file(EXAMPLES / "fleet_device.py", HANG_S)) == said
+            assert cli.main(["fleet", str(tmp_path / "repository"), "--model", "7"]) == 0
+            row = next(x for x in capsys.readouterr().out.splitlines() if x.startswith("17 "))
+            assert f"  {state}  " in row and f"  {outcome}  " in row
+
+
+def _next_second():
+    """Reports are counted by a clock of seconds."""
+    now = int(time.time())
+    while int(time.time()) == now:
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+@on_nrf52840
+def test_fleet_device_judges_what_the_cable_brings(run, tmp_path, capsys):
+    pytest.importorskip("uvicorn")
+    key, flash = tmp_path / "capsule.key", tmp_path / "board.bin"
+    program("fleet_release", 1, folder=tmp_path)
+    pull = ["--board", "nrf52840", "--flash", str(flash), "--model", "7", "--device", "17"]
+    more = ["--flash", flash, "--put", key]
+    with served(tmp_path) as url:
+        for release in (1, 3):  # the good one, and the one that learned wrong labels
+            if release > 1:
+                program("fleet_release", release, folder=tmp_path)
+            assert cli.main(["pull", url, *pull, "--key", str(key), "--trial"]) == 0
+            text = run("fleet_device.py", "nrf52840", *more)
+            right = re.search(r"on trial: version \d, (\d+) of 10 right", text)
+            if release == 1:
+                assert int(right.group(1)) >= 6 and _last(text) == FLEET[0][0]
+            else:
+                assert int(right.group(1)) < 6
+                assert _last(text) == "refused: version 1, rolled back"
