@@ -15,7 +15,7 @@ import time
 from array import array
 
 from acclimate.flash import open_flash
-from acclimate.frontend import Frontend
+from acclimate.features import Frontend
 from acclimate.store import WEIGHTS, CapsuleError, LiveModel, Store, Wanted
 from acclimate.svm import SVM
 
