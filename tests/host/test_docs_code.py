@@ -66,8 +66,9 @@ def made(tmp_path_factory):
     with _inside(folder):
         _networks()
         _capsules()
-        frontend = prose.blocks((repository() / "docs" / "features.md").read_text())
-        exec(next(code for language, code in frontend if language == "python"), {})
+        for page in ("features.md", "howto/scikit_learn.md"):
+            text = (repository() / "docs" / page).read_text(encoding="utf-8")
+            exec(next(code for code in prose.programs(text) if prose.is_host(code)), {})
     return folder
 
 
