@@ -136,7 +136,7 @@ def port(made):
     server.wait(HANG_S)
 
 
-@pytest.mark.parametrize("code", found_programs())
+@pytest.mark.parametrize("code", list(found_programs()))
 @pytest.mark.filterwarnings("ignore")
 def test_a_block_of_a_page_runs_as_it_stands(code, made, tmp_path, monkeypatch, request):
     folder = tmp_path / "work"
