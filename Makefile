@@ -103,7 +103,7 @@ lint: out/stamps/venv
 house: out/stamps/venv
 	@$(PYTHON) tools/house.py
 
-docs: out/stamps/venv
+docs: out/stamps/venv $(if $(NPM),playground)
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
 	@echo "out/site/index.html; to search as well: $(PYTHON) -m http.server -d out/site"
 
