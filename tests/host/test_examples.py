@@ -51,7 +51,7 @@ def run(capsys):
 
 def _columns(text, count):
     """Return the rows of a printed table, as tuples of `count` whole numbers."""
-    rows = re.findall(r"^\s+" + r"\s+".join([r"(-?\d+)"] * count) + r"\b", text, re.MULTILINE)
+    rows = re.findall(r"^ +" + r" +".join([r"(-?\d+)"] * count) + r"\b", text, re.MULTILINE)
     return [tuple(map(int, row)) for row in rows]
 
 
@@ -217,3 +217,16 @@ def test_fleet_device_judges_what_the_cable_brings(run, tmp_path, capsys):
             else:
                 assert int(right.group(1)) < 6
                 assert _last(text) == "refused: version 1, rolled back"
+
+
+@on_boards
+def test_training_pages_and_still_learns(run, made, board):
+    folder = made("paging_plan")
+    text = run("paging.py", board, "--put", folder / "net_program", folder / "net_weights")
+    rows = _columns(text, 3)
+    before = int(re.search(r"^\s+0\s+(\d+)$", text, re.MULTILINE).group(1))
+    assert before <= 22 and min(right for _, right, _ in rows[3:]) >= 27  # of 30
+    assert {paged for *_, paged in rows} == {4352}
+    assert f"{48 * 4352} bytes written" in text  # in 48 steps; tests write nothing
+    arena = int(re.search(r"(\d+) bytes of arena", text).group(1))
+    assert arena <= 12_411  # three quarters of the 16,548 that all layers need
