@@ -23,6 +23,15 @@ _LANGUAGES = {".py": "python", ".c": "c", ".h": "c", ".toml": "toml", ".json": "
 _PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
 
 
+def on_config(config):
+    """Put a page for each module into the navigation."""
+    for part in config.nav:
+        if "Reference" in part:
+            rooms = reference.public_names(ROOT)
+            part["Reference"] += [{room: f"reference/{room}.md"} for room in rooms]
+    return config
+
+
 def on_files(files, config):
     """Add the pages that are not in docs/."""
     made = {page: (ROOT / name).read_text("utf-8") for name, page in _PAGES.items()}

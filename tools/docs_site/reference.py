@@ -30,13 +30,18 @@ def pages(root):
 
     :raises ValueError: a public name that no module defines, or that has no docstring
     """
-    with open(root / "tests" / "public_names.toml", "rb") as file:
-        names = tomllib.load(file)
+    names = public_names(root)
     made = {f"reference/{room}.md": room_page(root, room, names[room]) for room in names}
     made["reference/index.md"] = _index(root, names)
     made["reference/formats.md"] = formats_page()
     made["reference/commands.md"] = commands_page()
     return made
+
+
+def public_names(root):
+    """Return {module: its public names}."""
+    with open(root / "tests" / "public_names.toml", "rb") as file:
+        return tomllib.load(file)
 
 
 def _index(root, names):
