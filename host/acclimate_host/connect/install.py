@@ -62,10 +62,11 @@ def install(
     info = board.info()
     _check_runtime(info)
     native = not pure and info.arch is not None and board.loads_native()
-    files = package.build(info.arch, only, sources, pure=not native)
+    files = package.build(info.arch, only, sources, pure=not native, sha256=info.has_sha256)
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out, partial = Room(board, present), (), bool(only or sources)
+    partial = partial and package.ANSWERS + ".mpy" not in files  # which nothing else lies beside
     if only is None and not sources:
         more = [module for name in extras for module in _extra(name)]
         without = package.natives_left_out(extras)
@@ -172,7 +173,8 @@ def _stale(present, files, partial):
         if size is None or suffix not in ("py", "mpy"):
             continue
         hides = suffix == "py" and stem in known
-        left_over = suffix == "mpy" and not partial and name not in files
+        other = not partial or "svm" in known and stem in (package.ANSWERS, "_svm_slow")
+        left_over = suffix == "mpy" and other and name not in files
         if hides or left_over:
             stale.append(name)
     return stale
