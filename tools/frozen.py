@@ -19,6 +19,7 @@ LEARNING = (
     "loop",
     "svm",
     "svm.parameters",
+    "svm.rows",
     "svm.model",
     "svm.machine",
     "svm.data",
