@@ -69,7 +69,7 @@ DEMO_ARCHS := $(filter $(if $(PORT),%,$(or $(ARCH_OF_$(BOARD)),x64)),$(ARCHS))
 demo-parts: $(DEMO_ARCHS:%=out/stage/%/.done) out/stage/py/.done \
 		$(foreach board,$(filter $(BOARD),$(FIRMWARE)),firmware-$(board)) \
 		$(if $(and $(filter samd21,$(BOARD)),$(ARM_CC)),out/firmware/samd21-learning/firmware.elf \
-		out/firmware/samd21-capsules/firmware.elf)
+		out/firmware/samd21-verdict/firmware.elf)
 	@$(if $(DEMO_ARCHS),:,echo "left out: native modules (they need gcc and apt); pure Python runs")
 
 test:
@@ -103,7 +103,7 @@ lint: out/stamps/venv
 house: out/stamps/venv
 	@$(PYTHON) tools/house.py
 
-docs: out/stamps/venv
+docs: out/stamps/venv $(if $(NPM),playground)
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
 	@echo "out/site/index.html; to search as well: $(PYTHON) -m http.server -d out/site"
 
@@ -169,7 +169,7 @@ built: native twin sanitized stage firmware $(if $(NPM),playground)
 	@$(if $(NPM),:,echo "left out: the page, as there is no npm")
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
-firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules) \
+firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules firmware-samd21-verdict) \
 	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30 firmware-nrf52840-natives firmware-stm32f103)
 .PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
 $(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
@@ -177,6 +177,8 @@ $(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.e
 firmware-stm32f103: out/firmware/stm32f103/firmware.elf
 .PHONY: firmware-samd21-capsules
 firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
+.PHONY: firmware-samd21-verdict
+firmware-samd21-verdict: out/firmware/samd21-verdict/firmware.elf
 .PHONY: firmware-nrf52840-f30
 firmware-nrf52840-f30: out/firmware/nrf52840-f30/firmware.elf
 firmware-desktop-f32: out/firmware/desktop-f32/micropython
@@ -213,6 +215,11 @@ out/firmware/nrf52840-natives/firmware.elf: tools/firmware.sh $(BOARD_FILES) $(D
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py host/acclimate_host/testing/nor.py $(NEEDS)
 	@tools/firmware.sh samd21 capsules
+
+out/firmware/samd21-verdict/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py \
+		host/acclimate_host/demo/update_small_board.py $(NEEDS)
+	@tools/firmware.sh samd21 verdict
 
 out/firmware/desktop-f32/micropython: tools/desktop_f32.sh $(NEEDS)
 	@tools/desktop_f32.sh

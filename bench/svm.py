@@ -13,7 +13,7 @@ from acclimate.svm import parameters as p
 from acclimate.svm import solver as _svm_py
 from acclimate_host import boards
 from acclimate_host.paths import built, repository
-from bench import common, svm_accuracy, svm_api, svm_board, svm_core, svm_steps
+from bench import common, svm_accuracy, svm_api, svm_board, svm_core, svm_predict_only, svm_steps
 from bench.svm_tasks import TASKS
 
 BOARDS = {"m4f": ("nrf52840", "armv7emsp"), "m0": ("samd21", "armv6m")}
@@ -55,6 +55,12 @@ TARGETS = [
     ("api.fit.digits_list.esp32", "<=", 9_000_000),
     ("api.first_fit.esp32", "<=", 9_000_000),
     ("api.features.esp32", "<=", 90_000),
+    ("api.predict_only.ram.nrf52840", "<=", 8_192),
+    ("api.predict_only.linear.nrf52840", "<=", 8_192),
+    ("api.predict_only.scaled.nrf52840", "<=", 8_192),
+    ("api.predict_only.files.nrf52840", "<=", 3),
+    ("api.predict_only.ram.samd21", "<=", 7_168),
+    ("api.predict_only.linear.samd21", "<=", 4_096),
     ("predict.m0_api", None, None),
     ("memory.m0.data_bytes", "<=", 8192),
     ("memory.m0.data_bytes_gram", "<=", 15360),
@@ -70,6 +76,8 @@ TARGETS = [
     ("core.rbf_predict.m4f", "<=", 18_000),
     ("core.rbf_train_ratio.m4f", "<=", 0.95),
     ("core.uint8_ratio.m4f", "<=", 1.01),
+    ("size.armv6m_predict", "<=", 5120),
+    ("size.armv7emsp_predict", "<=", 4608),
     ("size.xtensawin", None, None),
     ("energy.m4f.digits_j", None, None),
     ("energy.m0.digits_j", None, None),
@@ -219,6 +227,9 @@ def main():
             result["size"][arch] = native(arch).stat().st_size
         if native(arch, "_svm_fit").exists():
             result["size"][arch + "_fit"] = native(arch, "_svm_fit").stat().st_size
+    for arch in ("armv6m", "armv7emsp"):
+        if native(arch, "_svm_predict").exists():
+            result["size"][arch + "_predict"] = native(arch, "_svm_predict").stat().st_size
     if native("armv6m", "_svm_linear").exists():
         result["size"]["armv6m_linear"] = native("armv6m", "_svm_linear").stat().st_size
     accuracy(result)
@@ -226,6 +237,7 @@ def main():
     board_runs(result)
     steps(result)
     result["api"] = svm_api.measure()
+    result["api"]["predict_only"] = svm_predict_only.measure()
     result["core"] = svm_core.measure()
     memory(result)
     energy(result)

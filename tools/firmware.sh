@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Build the firmware of one emulated ARM board into out/firmware/BOARD; run in the repository.
 # usage: tools/firmware.sh BOARD [VARIANT]
-# With "learning", "capsules" or "online" those modules are frozen: out/firmware/BOARD-learning; "f30" keeps
+# With "learning", "capsules", "verdict" or "online" those modules are frozen: out/firmware/BOARD-learning; "f30" keeps
 # floats in 30 bits inside of an object, as CircuitPython does; "natives" has the whole package frozen
 # and the C modules built in, as a builder of firmware would have them.
 set -euo pipefail
@@ -29,9 +29,9 @@ build=$root/out/firmware/$board${variant:+-$variant}
 if [ "$variant" = online ]; then # the 20 KB board has no other: from files nothing fits
     build=$root/out/firmware/$board
 fi
-if [ "$variant" = learning ] || [ "$variant" = capsules ] || [ "$variant" = online ]; then
-    "$root/out/venv/bin/python" "$root/tools/frozen.py" "$variant" "$root/out/frozen/$variant"
-fi
+case $variant in learning | capsules | verdict | online)
+    "$root/out/venv/bin/python" "$root/tools/frozen.py" "$variant" "$root/out/frozen/$variant" ;;
+esac
 
 # A changed configuration does not always regenerate the interned strings: start afresh.
 rm -rf "$build"

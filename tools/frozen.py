@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Write the files that a firmware freezes: parts of the device package, as on a board.
 
-usage: python tools/frozen.py learning|capsules|online FOLDER
+usage: python tools/frozen.py learning|capsules|verdict|online FOLDER
 
 The 256 KB of a SAMD21 do not take the whole package: each firmware names the modules that it has.
 """
@@ -19,6 +19,7 @@ LEARNING = (
     "loop",
     "svm",
     "svm.parameters",
+    "svm.rows",
     "svm.model",
     "svm.machine",
     "svm.data",
@@ -53,6 +54,9 @@ CAPSULES = (
     "store.rangecoder",
     "store.slots",
 )
+_VERDICT = ("acceptance", "reservoir", "store.waiting", "svm", "svm.small", "svm.small_file")
+_NO_VERDICT = ("net", "net.layer", "net.network", "store.operators")
+VERDICT = (*(name for name in CAPSULES if name not in _NO_VERDICT), *_VERDICT)
 ONLINE = (
     "__init__",
     "_native",
@@ -67,7 +71,7 @@ ONLINE = (
     "svm.small_file",
     "svm.small_report",
 )
-FIRMWARE = {"learning": LEARNING, "capsules": CAPSULES, "online": ONLINE}
+FIRMWARE = {"learning": LEARNING, "capsules": CAPSULES, "verdict": VERDICT, "online": ONLINE}
 
 
 def write(names, folder):

@@ -2,7 +2,7 @@
  * The solver's entry points: argument checks, then the state that was asked for. */
 #include "svm.h"
 
-#if defined(__ARM_ARCH_6M__)
+#if defined(__ARM_ARCH_6M__) && !defined(SVM_CHECKED)
 #include "divide.h"
 
 uint32_t svm_quotient(uint32_t a, uint32_t b) {
@@ -10,6 +10,7 @@ uint32_t svm_quotient(uint32_t a, uint32_t b) {
 }
 #endif
 
+#if !defined(SVM_CHECKED)
 /* Call the state that was asked for; a build with one state has checked that it is this one. */
 #if defined(SVM_FIXED) && defined(SVM_FLOAT)
 #define HAS_STATE(is_float) 1
@@ -138,7 +139,10 @@ int32_t svm_decide(svm_problem *p, const void *row, int32_t row_bytes, const voi
 #endif
     return 0;
 }
+#endif
+#endif
 
+#if defined(SVM_ANSWERS)
 /* Pairs in order 01, 02, .., 12, ..; above zero votes for the first; ties: lowest class.
  * A float above zero is an integer above zero in its bits, so one loop serves both. */
 int32_t svm_vote(int32_t *decisions, int32_t n_classes) {

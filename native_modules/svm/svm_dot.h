@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#if defined(__ARM_FEATURE_DSP)
+#if defined(__ARM_FEATURE_DSP) && !defined(SVM_PLAIN)
 #define SVM_DSP 1
 
 typedef struct __attribute__((packed)) {
@@ -143,6 +143,27 @@ static inline int64_t svm_distance_s16(const int16_t *a, const int16_t *b, int32
     return acc;
 }
 
+#if defined(SVM_PLAIN)
+/* Feature k of an integer row (svm_linear.c). */
+int32_t svm_integer(const void *row, int32_t k, int32_t xtype);
+
+static inline int64_t svm_integer_dot(const void *a, const void *b, int32_t d, int32_t type) {
+    int64_t acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        acc += svm_integer(a, k, type) * svm_integer(b, k, type);
+    }
+    return acc;
+}
+
+static inline int64_t svm_integer_distance(const void *a, const void *b, int32_t d, int32_t type) {
+    int64_t acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        uint32_t diff = (uint32_t)(svm_integer(a, k, type) - svm_integer(b, k, type));
+        acc += diff * diff; /* below 2^32 */
+    }
+    return acc;
+}
+#else
 /* Of integer rows of the given storage type. */
 static inline int64_t svm_integer_dot(const void *a, const void *b, int32_t d, int32_t type) {
     if (type == SVM_INT8) {
@@ -158,5 +179,6 @@ static inline int64_t svm_integer_distance(const void *a, const void *b, int32_t
     }
     return type == SVM_UINT8 ? svm_distance_u8(a, b, d) : svm_distance_s16(a, b, d);
 }
+#endif
 
 #endif

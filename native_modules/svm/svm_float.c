@@ -32,7 +32,7 @@ static inline int32_t order_of(float v) {
 
 #define is_bad svm_is_huge
 
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FP)
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FP) && !defined(SVM_PLAIN)
 /* Four or eight items at once; VMLA rounds the product and the sum as the loop below does. */
 #define LOAD8 "vldmia %0!, {s0-s7}\n\tvldmia %1!, {s8-s15}\n\t"
 #define LOAD4 "vldmia %0!, {s0-s3}\n\tvldmia %1!, {s8-s11}\n\t"

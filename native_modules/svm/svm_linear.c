@@ -21,6 +21,7 @@ int32_t svm_integer(const void *row, int32_t k, int32_t xtype) {
 } while (0)
 #endif
 
+#if !defined(SVM_PLAIN)
 static inline int32_t weighted_s8(const int16_t *weights, const int8_t *x, int32_t d) {
     int32_t acc = 0;
     SVM_BY4(WEIGHTED4, acc, weights, x, d)
@@ -37,6 +38,8 @@ static inline int32_t weighted_u8(const int16_t *weights, const uint8_t *x, int3
     }
     return acc;
 }
+
+#endif
 
 #if defined(SVM_FLOAT)
 static float weighted_f32(const float *weights, const void *row, int32_t d, int32_t xtype) {
@@ -105,6 +108,13 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
     }
     const int16_t *weights = (const int16_t *)((const int32_t *)w + 2);
     int32_t total = ((const int32_t *)w)[1];
+#if defined(SVM_PLAIN)
+    int64_t acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        acc += weights[k] * svm_integer(row, k, xtype);
+    }
+    total += (int32_t)(xtype == SVM_INT16 ? acc >> 8 : acc);
+#else
     if (xtype == SVM_INT8) {
         total += weighted_s8(weights, row, d);
     } else if (xtype == SVM_UINT8) {
@@ -114,6 +124,7 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
     } else {
         return SVM_UNSUPPORTED;
     }
+#endif
     svm_put(out, total, *(const int32_t *)w, is_float);
     return 0;
 }

@@ -4,17 +4,14 @@
  *   call(w, row, xtype)                   decision value
  *   call(work, X, rows, par)              start
  *   call(work, X, rows, par, steps)       solver steps
- *   call(work, X, rows, par, None, w)     the fitted machine, into w */
+ *   call(work, X, rows, par, None, w)     the fitted machine, into w
+ * None where X or row has items wider than a byte. */
 #include "module.h"
 #include "linear.h"
 
-/* A buffer; samples and rows have items of one byte. */
-static void *get(mp_obj_t o, int32_t *bytes, bool small) {
+static void *get(mp_obj_t o, int32_t *bytes) {
     mp_buffer_info_t info;
     mp_get_buffer_raise(o, &info, MP_BUFFER_READ);
-    if (small && info.typecode != BYTEARRAY_TYPECODE && (info.typecode | 32) != 'b') {
-        mp_raise_ValueError(MP_ERROR_TEXT("X, row: expected bytes, got wider items"));
-    }
     *bytes = (int32_t)info.len;
     return info.buf;
 }
@@ -22,18 +19,24 @@ static void *get(mp_obj_t o, int32_t *bytes, bool small) {
 static mp_obj_t call(size_t n_args, const mp_obj_t *args) {
     lin_buffers in;
     int32_t *w = NULL, steps = -1, bytes = 0, result;
+    mp_buffer_info_t row;
+    mp_get_buffer_raise(args[1], &row, MP_BUFFER_READ);
+    in.at[1] = row.buf;
+    in.bytes[1] = (int32_t)row.len;
+    if ((row.typecode | 32) > 'b') {
+        return mp_const_none;
+    }
     if (n_args == 3) {
-        const void *row = get(args[1], &in.bytes[1], true);
-        w = get(args[0], &bytes, false);
-        result = lin_decide((const int16_t *)(w + 2), bytes - 8, row, in.bytes[1], mp_obj_get_int(args[2]));
+        w = get(args[0], &bytes);
+        result = lin_decide((const int16_t *)(w + 2), bytes - 8, row.buf, (int32_t)row.len, mp_obj_get_int(args[2]));
     } else {
-        for (int k = 0; k < 4; k++) {
-            in.at[k] = get(args[k], &in.bytes[k], k == 1);
+        for (int k = 0; k < 4; k += k ? 1 : 2) {
+            in.at[k] = get(args[k], &in.bytes[k]);
         }
         if (n_args == 5) {
             steps = mp_obj_get_int(args[4]);
         } else if (n_args == 6) {
-            w = get(args[5], &bytes, false);
+            w = get(args[5], &bytes);
         }
         result = lin_run(&in, steps, w, bytes);
     }

@@ -98,6 +98,17 @@ def test_a_fraction_is_scaled_as_a_real_number():
             raise AssertionError(bad)
 
 
+def test_a_row_beyond_all_bounds_is_refused_by_a_scaled_store():
+    m = SVM(state="fixed", storage="int16").fit([[0.5, 1], [2.5, 9]], [0, 1])
+    for bad in (3e38, -3e38, 1e30, -1e30):
+        try:
+            m.predict([0.5, bad])
+        except ValueError as error:
+            assert "row: expected" in str(error)
+        else:
+            raise AssertionError(bad)
+
+
 def test_the_fixed_state_trains_fractions_with_and_without_a_scaler():
     X = [[0.5, 1.5], [1.5, 2.5], [0.25, 0.75], [2.5, 0.5]]
     for scale in (False, True):

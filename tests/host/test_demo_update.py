@@ -4,7 +4,7 @@
 import pytest
 
 from acclimate_host.connect import why_not
-from acclimate_host.demo import deploy, protocol, watch
+from acclimate_host.demo import deploy, protocol, update_small, watch
 from acclimate_host.demo.second import _rows
 from acclimate_host.demo.update import LABELS, UpdateDemo, machines
 from acclimate_host.paths import built
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(
     reason="seglearn is not installed",
 )
 USER = 7
+VERDICT = built("firmware", "samd21-verdict", "firmware.elf")
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +65,16 @@ def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
     assert len(lines) == len(story.shares) + len(story.events)
     updates(tmp_path / "a.png", story, ("Title", "where"))
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG") and len(_rows(story)) == 11
+
+
+@pytest.mark.skipif(why_not("samd21") is not None, reason="no emulated SAMD21")
+@pytest.mark.skipif(not VERDICT.exists(), reason="no firmware samd21-verdict")
+def test_a_board_of_32_kb_accepts_and_refuses_by_itself():
+    pytest.importorskip("uvicorn")
+    found = protocol.windows(watch.load(built("data", "watch.npz")), update_small.SETTINGS)
+    demo = update_small.SmallDemo(found, USER, lambda line: None)
+    story = demo.run()
+    assert [version for _, version, _ in story.shares] == [1, 1, 3, 3]
+    assert [what for _, what, _ in story.events] == ["reject", "accept"]
+    assert story.shares[-1][2] > story.shares[0][2] + 10
+    assert min(demo.free) > 3072

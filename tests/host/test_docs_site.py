@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The site of `make docs`: it builds without a warning, links hold, nothing comes from outside."""
 
+import contextlib
 import functools
 import http.server
 import importlib
@@ -54,6 +55,16 @@ def site(tmp_path_factory):
     return folder
 
 
+@contextlib.contextmanager
+def served(folder):
+    """Serve a folder to this computer; yields its address."""
+    handler = functools.partial(_Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
 @pytest.fixture(scope="module")
 def built(site):
     """{path in the site: its Links}."""
@@ -97,20 +108,27 @@ def test_every_public_name_has_its_place_in_the_reference(built):
         assert names and {name.lower() for name in names} <= places, room
 
 
+def test_the_page_to_play_with_runs_inside_the_site(site):
+    if not (site / "play").is_dir():
+        pytest.skip("the playground was not built: make playground")
+    with browser.opened() as chromium, served(site) as address:
+        page = browser.Page(chromium, address)
+        page.page.goto(address + "/playground.html")
+        page.page.click("text=Open the page")
+        page.page.wait_for_url("**/play/index.html")
+        page.until(lambda: page.page.is_visible("canvas"))
+        assert page.faults == []
+        page.close()
+
+
 def test_search_finds_a_word_of_the_glossary_without_a_network(site):
-    handler = functools.partial(_Quiet, directory=site)
-    with (
-        browser.opened() as chromium,
-        http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
-    ):
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = browser.Page(chromium, f"http://127.0.0.1:{server.server_address[1]}")
+    with browser.opened() as chromium, served(site) as address:
+        page = browser.Page(chromium, address)
         page.page.fill("input.md-search__input", "arena glossary")
         found = page.page.locator(".md-search-result__link").first
         found.wait_for()
         assert "Glossary" in page.page.locator(".md-search-result").inner_text()
         page.close()
-        server.shutdown()
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

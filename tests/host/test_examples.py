@@ -51,7 +51,7 @@ def run(capsys):
 
 def _columns(text, count):
     """Return the rows of a printed table, as tuples of `count` whole numbers."""
-    rows = re.findall(r"^\s+" + r"\s+".join([r"(-?\d+)"] * count) + r"\b", text, re.MULTILINE)
+    rows = re.findall(r"^ +" + r" +".join([r"(-?\d+)"] * count) + r"\b", text, re.MULTILINE)
     return [tuple(map(int, row)) for row in rows]
 
 
@@ -77,12 +77,15 @@ def test_an_example_says_how_it_is_run(path):
 
 
 def program(name, *words, folder):
-    """Run a program of the computer's side in a folder, as ``python examples/NAME.py`` does."""
+    """Run a program of the computer's side in a folder, as ``python examples/NAME.py`` does.
+
+    Return its names.
+    """
     path, before = EXAMPLES / f"{name}.py", (sys.argv, sys.path, os.getcwd())
     sys.argv, sys.path = [str(path), *map(str, words)], [str(EXAMPLES), *sys.path]
     os.chdir(folder)
     try:
-        runpy.run_path(str(path), run_name="__main__")
+        return runpy.run_path(str(path), run_name="__main__")
     finally:
         sys.argv, sys.path = before[:2]
         os.chdir(before[2])
@@ -217,3 +220,35 @@ def test_fleet_device_judges_what_the_cable_brings(run, tmp_path, capsys):
             else:
                 assert int(right.group(1)) < 6
                 assert _last(text) == "refused: version 1, rolled back"
+
+
+@on_boards
+def test_training_pages_and_still_learns(run, made, board):
+    folder = made("paging_plan")
+    text = run("paging.py", board, "--put", folder / "net_program", folder / "net_weights")
+    rows = _columns(text, 3)
+    before = int(re.search(r"^\s+0\s+(\d+)$", text, re.MULTILINE).group(1))
+    assert before <= 22 and min(right for _, right, _ in rows[3:]) >= 27  # of 30
+    assert {paged for *_, paged in rows} == {4352}
+    assert f"{48 * 4352} bytes written" in text  # in 48 steps; tests write nothing
+    arena = int(re.search(r"(\d+) bytes of arena", text).group(1))
+    assert arena <= 12_411  # three quarters of the 16,548 that all layers need
+
+
+@on_desktop
+def test_federated_average_knows_more_than_any_board(tmp_path, capsys):
+    program("federated", folder=tmp_path)
+    rows = _columns(capsys.readouterr().out, 5)
+    assert [row[0] for row in rows] == [0, 1, 2, 3, 4]
+    averages = [row[1] for row in rows]
+    assert averages == sorted(averages) and averages[-1] >= averages[0] + 40
+    assert averages[-1] > max(max(row[2:]) for row in rows) + 5  # alone, each lacks digits
+
+
+@pytest.mark.slow
+@on_desktop
+@on_nrf52840
+def test_federated_boards_of_two_kinds_learn_the_same(capsys):
+    main = runpy.run_path(str(EXAMPLES / "federated.py"))["main"]
+    boards = ("nrf52840", "desktop", "desktop")
+    assert main(boards, rounds=2) == main(("desktop",) * 3, rounds=2)

@@ -15,6 +15,8 @@ from harness import runtimes
 
 ROOT = repository()
 NATIVES = ROOT / "native_modules"
+# Of a module that only predicts: a firmware has the whole SVM.
+ANSWERING = ("svm_predict.c", "svm_read.c", "svm_read_mod.c", "svm_round.c")
 
 
 def of_make():
@@ -36,9 +38,9 @@ def test_make_and_cmake_name_the_same_files_and_each_is_there():
         names = {
             n for line in text.splitlines() if "=" in line for n in re.findall(r"\w+\.[cS]", line)
         }
-        assert {f"{folder}/{n}" for n in names - {"net_float.c"}} <= of_make(), folder
+        assert {f"{folder}/{n}" for n in names - {"net_float.c", *ANSWERING}} <= of_make(), folder
     wrappers = {str(path.relative_to(NATIVES)) for path in NATIVES.glob("*/*_mod.c")}
-    assert wrappers <= of_make()
+    assert wrappers - {"svm/svm_read_mod.c"} <= of_make()
 
 
 def test_make_and_cmake_set_the_same_flags():

@@ -33,10 +33,14 @@ def room(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
+# What an SVM that only predicts has in place of the whole one: in a layout of its own.
+ANSWERING = {"svm.predictor", "svm.answers"}
+
+
 @pytest.mark.parametrize("layout", [TOGETHER, APART], ids=["together", "apart"])
 def test_every_module_is_in_one_file_and_every_file_compiles(layout):
     listed = [module for modules in layout.units.values() for module in modules]
-    assert sorted(listed) == sorted(merge.modules())
+    assert sorted(listed) == sorted(merge.modules().keys() - ANSWERING)
     for unit in layout.units:
         compile(layout.merged(unit), unit, "exec")
 

@@ -3,7 +3,7 @@
 
 README.md becomes the first page. The pages of reference/ are written from docstrings and formats.
 A file of the repository that a page links to becomes a page of its own below source/, so that the
-site needs no other address.
+site needs no other address. Where `make playground` built it, the page to play with is play/.
 """
 
 import posixpath
@@ -15,6 +15,8 @@ from mkdocs.structure.files import File
 from acclimate_host.paths import repository
 
 ROOT = repository()
+PLAY = ROOT / "out" / "playground" / "site"
+_TRY = "[Open the page](play/index.html){ .md-button .md-button--primary }\n\n"
 _LINK = re.compile(r"(\]\(|src=\"|href=\")(?![a-z]+:|#|/)([^)\s\"]+)")
 _FENCED = re.compile(r"(^ *```.*?^ *```)", re.DOTALL | re.MULTILINE)
 _LANGUAGES = {".py": "python", ".c": "c", ".h": "c", ".toml": "toml", ".json": "json"}
@@ -38,12 +40,16 @@ def on_files(files, config):
         files.append(File.generated(config, uri, content=text))
     for path in sorted(_linked(files)):
         files.append(File.generated(config, source_page(path), content=_shown(path)))
+    for path in sorted(PLAY.glob("*")):
+        files.append(File.generated(config, f"play/{path.name}", abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown, page, config, files):
     """Turn links to files of the repository into links to their pages."""
     uri = page.file.src_uri
+    if uri == "playground.md" and PLAY.is_dir():
+        markdown = markdown.replace("\n\n", "\n\n" + _TRY, 1)
     return markdown if uri.startswith("source/") else rewritten(markdown, uri)
 
 

@@ -10,7 +10,7 @@ from array import array
 from math import floor
 
 from acclimate.svm.model import native
-from acclimate.svm.parameters import F32_MAX, PIECE, RANGE, rows_at_once, store_into
+from acclimate.svm.rows import F32_MAX, PIECE, RANGE, rows_at_once, store_into
 
 _CODE = {"uint8": "B", "int8": "b", "int16": "h", "float32": "f"}
 _FAR = 16  # middles of features, squared, against their spans: from here on rows are moved
@@ -240,7 +240,8 @@ def _check_products(code, top, d):
 
 def _centre(low, high, whole, code, floats):
     """What subtracts the middles of the features, or None where the data lie near 0."""
-    from acclimate.svm.scaler import Centre, far_from_zero
+    from acclimate.svm.scaled import Centre
+    from acclimate.svm.scaler import far_from_zero
 
     d = len(low)
     if not far_from_zero(low, high, _FAR if floats or whole else 1):

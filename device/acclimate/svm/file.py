@@ -282,7 +282,7 @@ def _read(stream, f):
     classes = bytes(reader.get("B", f[8]))
     scaler = labels = None
     if f[10] & SCALED:
-        from acclimate.svm.scaler import read
+        from acclimate.svm.scaled import read
 
         scaler = read(reader, d, code, shift)
     model = Model(classes, d, kind, code, shift, scaler is not None, bool(f[10] & FIXED))

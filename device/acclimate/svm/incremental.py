@@ -12,7 +12,7 @@ from array import array
 
 from acclimate.svm.data import check_row, plain_labels, storage_code
 from acclimate.svm.model import missing, uses_fixed
-from acclimate.svm.parameters import store_into
+from acclimate.svm.rows import store_into
 
 _FAR = 64
 _WRONG_SHARE = 16  # more than a sixteenth of the kept rows answered wrong: such rows go first
@@ -164,7 +164,7 @@ def first_sample(m, row):
     far = code in "hf" and m.kernel_name != "poly" and max(-min(row), max(row)) > _FAR
     m.scaler = None
     if far:
-        from acclimate.svm.scaler import Centre
+        from acclimate.svm.scaled import Centre
 
         m.scaler = Centre(code, array("i" if code == "h" else "f", row))
     return Samples(array(code), bytearray(), len(row), code, 0, far)

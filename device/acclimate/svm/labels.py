@@ -4,7 +4,7 @@ beside its decision functions and in its file, and answers with them."""
 
 from array import array
 
-from acclimate.svm.parameters import PIECE
+from acclimate.svm.rows import PIECE
 
 NUMBERS, TEXTS = 4, 5  # tags of the parts of a model file
 _MOST = 255

@@ -9,7 +9,7 @@ from array import array
 from math import floor
 
 from acclimate._native import load
-from acclimate.svm.parameters import store_into
+from acclimate.svm.rows import store_into
 
 LINEAR, POLY, RBF = 0, 1, 2
 KERNELS = ("linear", "poly", "rbf")

@@ -10,7 +10,7 @@ from array import array
 
 from acclimate.svm import parameters as P
 from acclimate.svm.collect import imprecise
-from acclimate.svm.parameters import F32_MAX, PIECE
+from acclimate.svm.rows import F32_MAX, PIECE
 from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
 from acclimate.svm.train import start_pieces
 

@@ -27,12 +27,12 @@ from acclimate.svm.parameters import (
     CAPPED,
     HEAD,
     NON_FINITE,
-    PIECE,
     RUNNING,
     UNSUPPORTED,
     WORK_TOO_SMALL,
     run,
 )
+from acclimate.svm.rows import PIECE
 
 _BIG = 1 << 30
 

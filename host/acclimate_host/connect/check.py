@@ -25,16 +25,20 @@ def check_package(board, info):
     if not present:
         return []
     check = _Check(board, info, folder)
-    fault = check.layout_of("py" if "__init__.py" in present else "mpy")
-    if fault:
-        return [_other_release(board, fault)]
-    found = [(True, f"acclimate {__version__} is installed")]
+    alone = check.answers_alone(present)
+    if not alone or present.keys() & {"__init__.py", "__init__.mpy"}:
+        fault = check.layout_of("py" if "__init__.py" in present else "mpy")
+        if fault:
+            return [_other_release(board, fault)]
+    what = "only predicting of acclimate" if alone else "acclimate"
+    found = [(True, f"{what} {__version__} is installed")]
     found += [(False, text) for text in check.bytecode(present)]
     stems = {name.partition(".")[0] for name in present}
-    natives = sorted(stems & package.natives(info.arch).keys())
+    natives = sorted(stems & package.natives(info.arch).keys() - {package.ANSWERS})
     if natives and check.can_load:
         found += [_native(board, stem) for stem in natives]
-    missing = _missing(present, check.arch)
+    missing = _missing(present.keys() - check.answering.keys(), check.arch)
+    missing += [name for name in check.answering if name not in present]
     if missing:
         text = f"not installed, but imported by what is: {', '.join(missing)}"
         found.append((False, f"{text}: {_again(board)}"))
@@ -65,8 +69,10 @@ class _Check:
         self.board, self.info, self.folder = board, info, folder
         self.form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
         self.arch = info.arch  # whose layout the files have
+        self.again = _again(board)
         self.can_load = True  # what loads native modules is whole
         self._hashes_there = info.has_sha256
+        self.answering = {}  # file -> bytes of an SVM that only predicts
 
     def layout_of(self, suffix):
         """Find whose layout is installed; return what is wrong with ``__init__``, or None.
@@ -82,6 +88,20 @@ class _Check:
             return None
         return fault
 
+    def answers_alone(self, present):
+        """Tell whether the SVM that is there only predicts; its files are compared as such."""
+        known = package.natives(self.info.arch)
+        if package.ANSWERS + ".mpy" in present and package.ANSWERS in known:
+            self.answering = package.build(
+                self.info.arch, package.PREDICT, sha256=self.info.has_sha256
+            )
+            path = self.folder + "/svm.mpy"
+            if present.keys() & {"__init__.py", "__init__.mpy"}:
+                wanted = _sha256(self.answering["svm.mpy"])
+                if "svm.mpy" not in present or self._digest(path) != wanted:
+                    self.answering = {}
+        return bool(self.answering)
+
     def bytecode(self, present):
         """Yield a line for each file that is not what it should be."""
         natives = package.natives(self.info.arch)
@@ -89,6 +109,13 @@ class _Check:
             stem, _, suffix = name.partition(".")
             if suffix == "py" and stem + ".mpy" in present:
                 yield f"{self.folder}/{name} hides newer bytecode: remove it"
+            elif name in self.answering:
+                if self._digest(f"{self.folder}/{name}") != _sha256(self.answering[name]):
+                    yield f"{self.folder}/{name}: differs from that of {__version__}: {self.again}"
+            elif stem == package.ANSWERS:
+                yield f"{self.folder}/{name}: of no use to the whole SVM: {self.again}"
+            elif self.answering and "svm" in self._heads(stem):
+                yield f"{self.folder}/{name}: needs more than an SVM that predicts: {self.again}"
             elif suffix in ("py", "mpy") and stem not in natives and stem != package.MANIFEST:
                 fault = self.fault(stem, suffix)
                 if fault:
@@ -97,13 +124,17 @@ class _Check:
                 elif stem == "sha256":
                     self._hashes_there = True
 
+    def _heads(self, stem):
+        files = package.files(self.arch)
+        return package.imports_at_head(stem, self.arch) if stem in files else ()
+
     def fault(self, stem, suffix):
         """Return what is wrong with a file of the package, or None."""
         path = f"{self.folder}/{stem}.{suffix}"
         if stem not in package.files(self.arch):
             return "not of this release"
         try:
-            if self._digest(path) == hashlib.sha256(_wanted(stem, suffix, self.arch)).hexdigest():
+            if self._digest(path) == _sha256(_wanted(stem, suffix, self.arch)):
                 return None
             if suffix == "mpy":
                 head = self.board.exec(_HEADER.format(path=path)).strip("[] \r\n")
@@ -124,7 +155,11 @@ class _Check:
     def _digest(self, path):
         if self._hashes_there:
             return self.board.sha256(path)
-        return hashlib.sha256(self.board.get_bytes(path)).hexdigest()
+        return _sha256(self.board.get_bytes(path))
+
+
+def _sha256(data):
+    return hashlib.sha256(data).hexdigest()
 
 
 def _native(board, stem):

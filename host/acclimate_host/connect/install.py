@@ -66,10 +66,11 @@ def install(
     more = [module for name in extras for module in _extra(name)]
     if sources and more:
         only = [*(only or ()), *more]
-    files = package.build(info.arch, only, sources, pure=not native)
+    files = package.build(info.arch, only, sources, pure=not native, sha256=info.has_sha256)
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out, partial = Room(board, present), (), bool(only or sources)
+    partial = partial and package.ANSWERS + ".mpy" not in files  # which nothing else lies beside
     if only is None and not sources:
         without = package.natives_left_out(extras)
         only, left_out = room.choose(
@@ -175,7 +176,8 @@ def _stale(present, files, partial):
         if size is None or suffix not in ("py", "mpy"):
             continue
         hides = suffix == "py" and stem in known
-        left_over = suffix == "mpy" and not partial and name not in files
+        other = not partial or "svm" in known and stem in (package.ANSWERS, "_svm_slow")
+        left_over = suffix == "mpy" and other and name not in files
         if hides or left_over:
             stale.append(name)
     return stale

@@ -26,11 +26,13 @@ _TOGETHER = {
     "svm": (
         "svm",
         "svm.parameters",
+        "svm.rows",
         "svm.model",
         "svm.extra",
         "svm.data",
-        "svm.scaler",
+        "svm.scaled",
         "svm.file",
+        "svm.scaler",
         "svm.machine",
     ),
     "_svm_fast": ("svm.plain",),
@@ -93,6 +95,15 @@ _TOGETHER = {
 # Where the heap is small none lie together.
 _APART: dict[str, tuple[str, ...]] = {}
 _SMALL_ARCHS = ("armv6m",)
+# What only answers rows, in place of an architecture: the machine itself is the room, and lies in
+# no package that would take heap.
+PREDICTING = "predict"
+_PREDICTING = {
+    "svm": ("svm.predictor",),
+    "_svm_slow": ("svm.rows", "svm.scaled", "svm.answers"),
+    "_sha256": ("_sha256",),
+}
+_ANSWERING = {"svm.predictor", "svm.answers"}  # which no other layout has
 # What a room offers beside the default set: name -> modules (see `acclimate install --with`).
 EXTRAS = {
     "pager": ("pager",),
@@ -152,15 +163,15 @@ def origin(module, name=None):
     return _where(below or "__init__", name)
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=8)
 def layout(arch=None):
-    """Return the `Layout` of the package on boards of an architecture."""
-    return _layout(arch in _SMALL_ARCHS)
+    """Return the `Layout` of the package on boards of an architecture, or that of `PREDICTING`."""
+    return _layout(arch if arch == PREDICTING else arch in _SMALL_ARCHS)
 
 
-@functools.lru_cache(maxsize=2)
-def _layout(apart):
-    return Layout(_APART if apart else _TOGETHER)
+@functools.lru_cache(maxsize=3)
+def _layout(kind):
+    return Layout({True: _APART, False: _TOGETHER, PREDICTING: _PREDICTING}[kind])
 
 
 def offered(room):
@@ -186,7 +197,8 @@ class Layout:
 
     def __init__(self, together):
         listed = {module: unit for unit, names in together.items() for module in names}
-        self.unit_of = {m: listed.get(m, m.replace(".", "_")) for m in modules()}
+        names = modules().keys() - (_ANSWERING - listed.keys())
+        self.unit_of = {m: listed.get(m, m.replace(".", "_")) for m in sorted(names)}
         self.units = {}
         for module, unit in self.unit_of.items():
             self.units.setdefault(unit, []).append(module)

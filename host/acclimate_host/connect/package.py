@@ -18,9 +18,12 @@ from acclimate_host.paths import built, program, repository, write_whole
 PACKAGE = merge.PACKAGE
 MANIFEST = "_manifest"
 PACKAGE_FILE = "__init__.py"
-# The smallest install: use a trained SVM, in pure Python, with what loads a file of it.
+# The smallest install: use a trained SVM. Native code answers, with the file of the machine as
+# its memory; without it three files do, in pure Python.
 PREDICT = ["predict"]
 _PREDICTING = ("__init__", "svm", "_svm_solver")
+ANSWERS = "_svm_predict"
+ANSWERING = ("svm", "_svm_slow")  # the files beside it
 # Machine code by the bytecode compiler: such a file has an architecture.
 MACHINE_CODE = re.compile(rb"^\s*@micropython\.(native|viper|asm_)", re.MULTILINE)
 
@@ -257,16 +260,44 @@ def manifest_source(native_files, version=__version__):
     return "\n".join([*lines, "}", ""])
 
 
-def build(arch=None, only=None, sources=(), pure=False, without=()):
+def _answering(arch, sha256):
+    """Return the files of a machine that only answers; they pin each other, without a manifest."""
+    names = ANSWERING if sha256 else (*ANSWERING, "_sha256")
+    files = {name + ".mpy": compile_answering(name, arch) for name in names}
+    files[ANSWERS + ".mpy"] = natives(arch)[ANSWERS].read_bytes()
+    return files
+
+
+def compile_answering(name, arch):
+    """Return the .mpy bytes of a file of `ANSWERING`, or of its ``_sha256``."""
+    text = merge.layout(merge.PREDICTING).merged(name)
+    if name == "svm":
+        native = natives(arch)[ANSWERS].read_bytes()
+        checked = (len(native), hashlib.sha256(native).digest())
+        text = text.replace('_RELEASE = ""', f'_RELEASE = "{__version__}"')
+        text = text.replace('_CHECKED = (0, b"")', f"_CHECKED = {checked!r}")
+    else:
+        head, _, rest = text.partition("\n")
+        text = (
+            f'{head}\nfrom {PACKAGE}.svm import _RELEASE\nif _RELEASE != "{__version__}":\n'
+            f'    raise ImportError("{name} is of another release: acclimate install")\n{rest}'
+        )
+    return compile_source(text.encode(), f"{PACKAGE}/{name}.py", None, None, ("-O3",))
+
+
+def build(arch=None, only=None, sources=(), pure=False, without=(), sha256=True):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
     :param arch: of the board; None when its firmware loads bytecode only.
     :param only: names of modules; what they import comes along. None means all, `PREDICT` the
-        three files that use a trained SVM.
+        three files that use a trained SVM (four where the firmware has no hashlib).
     :param sources: files outside the package whose imports count too.
     :param pure: leave native modules out.
     :param without: names of native modules that are left out.
+    :param sha256: whether the firmware has hashlib; what predicts alone brings its own otherwise.
     """
+    if only == PREDICT and not pure and ANSWERS in natives(arch):
+        return _answering(arch, sha256)
     if only == PREDICT:
         return {name + ".mpy": compile_shipped(name) for name in _PREDICTING}
     wanted, wanted_native = closure(only, sources, arch)
@@ -275,7 +306,9 @@ def build(arch=None, only=None, sources=(), pure=False, without=()):
     native_files = {
         name: path.read_bytes()
         for name, path in available.items()
-        if (name in wanted_native or (only is None and not sources)) and name not in without
+        if name != ANSWERS
+        and (name in wanted_native or (only is None and not sources))
+        and name not in without
     }
     if not native_files:
         return files

@@ -4,12 +4,10 @@
 import os
 import time
 
-from acclimate_host.capsules import region, tunnel
 from acclimate_host.connect import open_board
-from acclimate_host.demo import deploy, protocol
+from acclimate_host.demo import deploy, protocol, update_small
 from acclimate_host.demo.summary import table
-from acclimate_host.demo.update import MODEL, UpdateDemo, machines
-from acclimate_host.demo.update_server import releases
+from acclimate_host.demo.update import UpdateDemo
 from acclimate_host.errors import AcclimateError, Missing, Refused
 from acclimate_host.paths import built
 
@@ -28,7 +26,7 @@ def _run(name, port, user, recordings):
     settings = protocol.FULL
     found = protocol.windows(recordings, settings)
     if name == "samd21" and not port:
-        _smallest(machines(found, settings, user), settings)
+        _smallest(recordings, user)
         return
     with _open(name, port) as board:
         way = "by its own sockets" if board.name == "desktop" else "over the serial line"
@@ -75,27 +73,15 @@ def _picture(story, user, name, title):
         print(f"Picture   {os.path.relpath(path)}")
 
 
-def _smallest(made, settings):
-    """What fits in 32 KB: pull, verify, trial, roll back; the host does the rest."""
-    print("Left out  the board's own verdict (a machine does not fit beside the store in 32 KB)")
+def _smallest(recordings, user):
+    """Two exercises in 32 KB: pull, verify, the board's own verdict, trial, roll back."""
     print("Left out  the power cut (the flash of this emulated board ends with the emulator)")
     print("Left out  updates by difference: whole capsules are pulled")
-    key = bytes(range(32))
-    with region.open_for_store("samd21") as board, releases(MODEL, key) as offered:
-        region.give_key(board, key)
-        place = region.region_of(board)
-        for name, end in (
-            ("old", "store.confirm()"),
-            ("better", "store.confirm()"),
-            ("worse", "store.trial()\nstore.rollback()"),
-        ):
-            board.soft_reset()  # as after a day: an empty heap
-            region.prepare(board)
-            region.open_store(board, place, model=MODEL)
-            version = offered.publish(made[name])
-            start = offered.counted.bytes
-            tunnel.pull(board, offered.url)
-            board.exec(end, 60)
-            state, now, _ = region.status(board)
-            sent = offered.counted.bytes - start
-            print(f"  version {version} ({sent:,} bytes): {state}, version {now} in use")
+    found = protocol.windows(recordings, update_small.SETTINGS)
+    try:
+        demo = update_small.SmallDemo(found, user)
+    except ValueError as error:
+        raise AcclimateError(f"--updated: {error}") from None
+    story = demo.run()
+    print(f"  heap free beside store, machine and judge: {min(demo.free):,} bytes\n")
+    print("\n".join(table(_rows(story))))

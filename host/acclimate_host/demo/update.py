@@ -43,23 +43,23 @@ class Story:
 def machines(found, settings, user):
     """Return {name: fitted and calibrated SVM}: none has seen the user."""
     others = [n for n in sorted({w.subject for w in found}) if n != user]
-    held = _some(found, settings, others, *HELD)
+    held = chosen(found, settings, others, *HELD)
     made = {}
     for name, part in PEOPLE.items():
         machine = SVM(storage="int8", **settings.machine)
-        machine.fit(*_some(found, settings, others, *part))
+        machine.fit(*chosen(found, settings, others, *part))
         made[name] = machine.calibrate(*held)
     return made
 
 
-def _some(found, settings, people, first, last, count):
+def chosen(found, settings, people, first, last, count):
     """Return rows and labels: `count` windows of each exercise, of some people."""
     X, y = array("b"), bytearray()
     for truth in range(len(settings.exercises)):
         mine = [w for w in found if w.subject in people[first:last] and w.truth == truth]
         step = len(mine) / count
-        chosen = [mine[int((i + 0.5) * step)] for i in range(count)]
-        for row in protocol.rows(chosen, settings):
+        some = [mine[int((i + 0.5) * step)] for i in range(count)]
+        for row in protocol.rows(some, settings):
             X.extend(row)
             y.append(truth)
     return X, y

@@ -19,7 +19,7 @@ from acclimate.svm.model import CODES, LINEAR, Model, Pair
 from acclimate.svm.oneclass import OneClass
 from acclimate.svm.probability import Sigmoids
 from acclimate.svm.regression import Regression
-from acclimate.svm.scaler import Centre, Scaler
+from acclimate.svm.scaled import Centre, Scaler
 from acclimate.svm.single import CLASSES
 
 from .importing import ModelImportError
@@ -145,7 +145,7 @@ def _feature(names, at):
 def _store(rows, storage, names=None):
     """Rows as a flat array of the storage's type; names: of the features, for the error."""
     from acclimate.svm.data import storage_code
-    from acclimate.svm.parameters import RANGE
+    from acclimate.svm.rows import RANGE
 
     code = storage_code(storage)
     if code == "f":
