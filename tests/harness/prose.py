@@ -45,3 +45,28 @@ def _is_code(part):
 
 def long_sentences(text):
     return [sentence for sentence in sentences(text) if len(sentence.split()) > WORDS_MAX]
+
+
+_HOST = re.compile(
+    r"^(?:>>> )?(?:import|from) (acclimate_host|numpy|sklearn|torch|onnx)\b", re.MULTILINE
+)
+
+
+def is_host(code):
+    """Tell whether a block of Python is for the computer, not for a board."""
+    return _HOST.search(code) is not None
+
+
+def programs(text):
+    """Return the blocks of Python of a page; all with prompts are one session, the last."""
+    found = [code for language, code in blocks(text) if language == "python"]
+    session = "\n".join(code for code in found if code.startswith(">>>"))
+    return [code for code in found if not code.startswith(">>>")] + [session] * bool(session)
+
+
+def shell_lines(text):
+    """Return the commands of a page: of blocks for a shell, and of indented ones."""
+    code = [code for language, code in blocks(text) if language in ("sh", "console")]
+    code += re.findall(r"(?:^    .*\n)+", _FENCE.sub("\n", text), re.MULTILINE)
+    lines = re.sub(r"\\\n\s*", " ", "".join(code)).splitlines()
+    return [line.strip().removeprefix("$ ") for line in lines]

@@ -4,6 +4,7 @@
 import contextlib
 import functools
 import http.server
+import importlib
 import os
 import re
 import subprocess
@@ -133,6 +134,44 @@ def test_search_finds_a_word_of_the_glossary_without_a_network(site):
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
+
+
+@pytest.fixture
+def tool(monkeypatch):
+    """The hooks of the site, as MkDocs loads them."""
+    pytest.importorskip("mkdocs")
+    monkeypatch.syspath_prepend(str(repository() / "tools" / "docs_site"))
+    return importlib.import_module("hooks")
+
+
+def test_links_to_files_of_the_repository_become_links_to_their_pages(tool):
+    change = tool.rewritten
+    assert change("[a](docs/svm.md#file)", "index.md") == "[a](svm.md#file)"
+    assert change("[a](../examples/hvac.py)", "loop.md") == "[a](source/examples/hvac.py.md)"
+    found = change("[a](../../README.md) [b](https://x.y/z.md)", "papers/poet.md")
+    assert found == "[a](../index.md) [b](https://x.y/z.md)"
+    code = "```text\n[a](../README.md)\n```"
+    assert change(code, "loop.md") == code
+
+
+def test_a_docstring_becomes_prose_code_and_a_table(tool):
+    text = """Does a thing <here>.
+
+        >>> 1 + 1
+        2
+
+    :param int width: numbers in a row,
+        at least 1
+    :raises ValueError: a | b
+    """
+    assert tool.reference.docstring(text) == [
+        "Does a thing &lt;here&gt;.",
+        "",
+        *("```pycon", ">>> 1 + 1", "2", "```"),
+        *("", "", "| | |", "|---|---|"),
+        "| `width`, int | numbers in a row, at least 1 |",
+        "| raises `ValueError` | a \\| b |",
+    ]
 
 
 @pytest.mark.parametrize("path", prose.pages(), ids=prose.name_of)

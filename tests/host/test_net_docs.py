@@ -64,7 +64,7 @@ def torch_page(tmp_path, monkeypatch):
     text = (repository() / "docs" / "training.md").read_text(encoding="utf-8")
     page = text[text.index("## From PyTorch") : text.index("## What to expect")]
     commands = re.findall(r"^\$ acclimate ((?:contribute|compile) .*)$", page, re.MULTILINE)
-    code = re.findall(r"```python\n(from acclimate.net .*?)```", page, re.DOTALL)
+    code = re.findall(r"```python\n(from acclimate.net .*?feedback.*?)```", page, re.DOTALL)
     assert len(commands) == 2 and len(code) == 1
     return user, commands, code[0]
 
@@ -81,8 +81,8 @@ def test_the_page_from_pytorch_leads_to_a_net_that_learns(torch_page, capsys, mo
         (image.ravel().tolist(), int(label))
         for image, label in zip(user["x"], user["labels"], strict=True)
     ]
-    names = {"feedback": 3 * pairs}
-    exec(code, names)
+    names = {"pairs": 3 * pairs}
+    exec(code.replace("in feedback():", "in pairs:"), names)
     net, x = names["net"], names["x"]
     samples = [
         (bytes(net.quantize(image.ravel().tolist(), x)), int(label))

@@ -17,7 +17,7 @@ TEXT = (repository() / "README.md").read_text()
 def example():
     """(code, the output that README.md shows)."""
     code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL).group(1)
-    shown = re.search(r"<!-- ten-lines-output -->\n```\n(.*?)```", TEXT, re.DOTALL).group(1)
+    shown = re.search(r"<!-- ten-lines-output -->\n```text\n(.*?)```", TEXT, re.DOTALL).group(1)
     return code, shown
 
 

@@ -32,7 +32,7 @@ def test_first_example_of_the_page(tmp_path, monkeypatch):
 
 
 PROGRAMS = re.findall(
-    r"```python\n((?:from|import) (?:(?!```).)*)```\n```\n(.*?)```", DOC.read_text(), re.DOTALL
+    r"```python\n((?:from|import) (?:(?!```).)*)```\n```text\n(.*?)```", DOC.read_text(), re.DOTALL
 )
 
 

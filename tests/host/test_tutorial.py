@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every line of docs/capsules_tutorial.md is run, in its order, and says what the page says."""
+"""Every line of two tutorials is run, in its order, and says what the page says."""
 
 import os
 import re
@@ -15,13 +15,15 @@ import pytest
 from acclimate_host.connect import why_not
 from harness.clock import HANG_S
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "capsules_tutorial.md"
-_BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "capsules_tutorial.md"
+FLEET = DOCS / "tutorials" / "update_a_fleet.md"
+_BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks():
-    """Return (language, text) of the page's blocks."""
-    return _BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+def blocks(page):
+    """Return (language, text) of a page's blocks."""
+    return _BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
 class Reader:
@@ -40,13 +42,13 @@ class Reader:
         self.environment = {**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"}
 
     def put(self, text):
-        text = text.replace("/tmp/acclimate", str(self.folder)).replace("8000", str(self.port))
+        text = self._here(text)
         name = re.match(r"# (\S+)\n", text).group(1)
         (self.folder / name).write_text(text)
 
     def type(self, line):
         """Run a line of the shell; return what it prints."""
-        line = line.replace("/tmp/acclimate", str(self.folder)).replace("8000", str(self.port))
+        line = self._here(line)
         options = {"shell": True, "cwd": self.folder, "env": self.environment, "text": True}
         if line.endswith("&"):
             line = "exec " + line.rstrip("& ")
@@ -57,6 +59,10 @@ class Reader:
         done = subprocess.run(line, capture_output=True, timeout=HANG_S, **options)
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         return done.stdout
+
+    def _here(self, text):
+        text = re.sub(r"/tmp/acclimate(-fleet)?", str(self.folder), text)
+        return text.replace("8000", str(self.port))
 
     def close(self):
         for server in self.servers:
@@ -77,7 +83,9 @@ def reader(tmp_path):
 
 def test_the_tutorial_from_a_key_to_a_board_that_updates_itself(reader):
     printed = []
-    for language, text in blocks():
+    for language, text in blocks(PAGE):
+        if language == "text":
+            continue
         if language == "python":
             reader.put(text)
             continue
@@ -95,6 +103,21 @@ def test_the_tutorial_from_a_key_to_a_board_that_updates_itself(reader):
     assert "rolled back" in printed[-1] and "17" in printed[-1]
     again = reader.type("acclimate run watch.py --board desktop")
     assert "version 2 rolled back current" in again
+
+
+@pytest.mark.slow  # some 15 processes, one after the other
+def test_the_fleet_takes_a_good_release_and_halts_a_bad_one(reader):
+    printed = ""
+    for language, text in blocks(FLEET):
+        if language == "python":
+            reader.put(text)
+        elif language == "text":  # without the line that has a time
+            assert all(line in printed for line in text.splitlines()), printed
+        else:
+            typed = [line for line in text.splitlines() if not line.startswith("pip ")]
+            printed = "".join([reader.type(line) for line in typed])
+    assert "12 of 12 devices use what they are offered" in printed
+    assert printed.count("rolled back") == 3
 
 
 def _next_second(printed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pages that a medium does not take stay in RAM, as far as some is spared for them.
+"""Keeps in a fixed RAM buffer the pages that a medium refuses.
 
     try:
         pager = Pager(Card(sdcard.SDCard(spi, cs), first=2048, blocks=64))
