@@ -21,7 +21,9 @@ have = $(if $(shell command -v $(1)),yes)
 HOST_CC := $(call have,gcc)
 ARM_CC := $(call have,arm-none-eabi-gcc)
 XTENSA_CC := $(or $(call have,xtensa-esp32-elf-gcc),$(call have,clang-22))
-COMPILER := $(HOST_CC)$(ARM_CC)$(XTENSA_CC)
+RISCV_CC := $(and $(call have,riscv64-unknown-elf-gcc),$(filter /%,$(shell \
+	riscv64-unknown-elf-gcc --print-file-name=picolibc.specs 2> /dev/null)))
+COMPILER := $(HOST_CC)$(ARM_CC)$(XTENSA_CC)$(RISCV_CC)
 SOURCE := $(if $(wildcard out/stamps/no-source),,$(and $(COMPILER),$(call have,apt-get)))
 NPM := $(call have,npm)
 WASM_CC := $(and $(call have,clang-22),$(call have,wasm-ld-22))
@@ -29,7 +31,7 @@ ESP32_TOOLS := $(and $(call have,clang-22),$(call have,xtensa-lx106-elf-ld))
 
 MODULES := $(patsubst native_modules/%/Makefile,%,$(wildcard native_modules/*/Makefile))
 ARCHS := $(if $(SOURCE),$(if $(HOST_CC),x64) $(if $(ARM_CC),armv6m armv7emsp) \
-	$(if $(XTENSA_CC),xtensawin))
+	$(if $(XTENSA_CC),xtensawin) $(if $(RISCV_CC),rv32imc))
 ARM_BOARDS := nrf52840 samd21
 FIRMWARE := $(if $(SOURCE),$(if $(HOST_CC),desktop-f32) $(if $(ARM_CC),$(ARM_BOARDS)) \
 	$(if $(and $(ESP32_TOOLS),$(wildcard boards/emulated/esp32)),esp32))
@@ -58,7 +60,7 @@ help:
 
 # A demo needs no board; with none, what is not offered here is left out and named.
 DEMO_PACKAGES := base $(if $(BOARD),$(if $(filter esp32,$(BOARD)),xtensa,arm)) \
-	$(if $(PORT),arm xtensa)
+	$(if $(PORT),arm xtensa riscv)
 demo:
 	@$(MAKE) setup PACKAGES="$(DEMO_PACKAGES)"
 	@$(MAKE) demo-parts
@@ -117,7 +119,7 @@ clean:
 
 # ---- set-up -------------------------------------------------------------------------------
 
-PACKAGES ?= base arm xtensa net page
+PACKAGES ?= base arm xtensa riscv net page
 setup:
 	@tools/packages.sh $(PACKAGES)
 	@$(MAKE) -s out/stamps/venv

@@ -10,7 +10,8 @@ import numpy as np
 
 from acclimate import acceptance as rules
 from bench import acceptance
-from bench.acceptance_models import KINDS, updates_of, windows
+from bench.acceptance_data import watches
+from bench.acceptance_models import KINDS, updates_of
 
 USERS, PER_USER, SEED = (1, 2, 3), 5, 1
 _ONE = 32768
@@ -18,7 +19,7 @@ _ONE = 32768
 
 def measure():
     """Return rows as the paper's table has them, and how often its rule was right."""
-    data, rows, shown = windows(), [], []
+    data, rows, shown = watches(), [], []
     for user in USERS:
         found = [acceptance.observe(u, data, SEED) for u in updates_of(user, PER_USER, data, SEED)]
         rows += found

@@ -5,7 +5,7 @@
 #   CFLAGS_MODULE     flags for all builds             CFLAGS_<arch>    for one architecture
 #   VARIANTS_<arch>   other builds MODULE_<variant> for one architecture, with
 #   CFLAGS_<variant>  its flags
-# Run with make ARCH=x64|armv6m|armv7emsp|xtensawin; results land in out/native/<arch>/.
+# Run with make ARCH=x64|armv6m|armv7emsp|xtensawin|rv32imc; results land in out/native/<arch>/.
 
 NATIVE_DIR := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 MODULE_MAKEFILE := $(abspath $(firstword $(MAKEFILE_LIST)))
@@ -29,7 +29,7 @@ ifneq ($(CURDIR),$(WORK))
 .PHONY: all names clean
 all: $(RESULT) $(addprefix variant-,$(if $(VARIANT),,$(VARIANTS_$(ARCH))))
 
-INPUTS := $(wildcard $(MODULE_DIR)/*.[chS] $(NATIVE_DIR)/common/*.h) \
+INPUTS := $(wildcard $(MODULE_DIR)/*.[chS] $(NATIVE_DIR)/common/*.[ch]) \
 	$(MODULE_MAKEFILE) $(NATIVE_DIR)/native.mk \
 	$(if $(filter xtensawin,$(ARCH)),$(wildcard $(ROOT)/tools/xtensa/*))
 
@@ -54,18 +54,23 @@ clean:
 else
 
 # In the work folder: MicroPython's own rules, with the sources found through VPATH.
-VPATH = $(MODULE_DIR)
+VPATH = $(MODULE_DIR) $(NATIVE_DIR)/common
 BUILD = build
+# The compiler for RISC-V calls these in spite of all flags.
+SRC_rv32imc = memory.c
+SRC += $(SRC_$(ARCH))
+# MicroPython's rules allow atomic instructions, which an ESP32-C3 does not have.
+CORE_rv32imc = -march=rv32imc
 
 CFLAGS_EXTRA += -ffp-contract=off -I$(MODULE_DIR) -I$(NATIVE_DIR)/common
-CFLAGS_EXTRA += $(CFLAGS_MODULE) $(CFLAGS_$(ARCH)) $(if $(VARIANT),$(CFLAGS_$(VARIANT)))
+CFLAGS_EXTRA += $(CORE_$(ARCH)) $(CFLAGS_MODULE) $(CFLAGS_$(ARCH)) $(if $(VARIANT),$(CFLAGS_$(VARIANT)))
 
 # The first target of the included file is the default goal.
 include $(MPY_DIR)/py/dynruntime.mk
 
 # Only the compiler's helpers (soft float, division); libm does not link into a module.
 ifneq ($(ARCH),x64)
-LIBGCC := $(shell $(CROSS)gcc $(CFLAGS_ARCH) -print-libgcc-file-name)
+LIBGCC := $(shell $(CROSS)gcc $(CFLAGS_ARCH) $(CORE_$(ARCH)) -print-libgcc-file-name)
 MPY_LD_FLAGS += $(addprefix -l,$(LIBGCC))
 endif
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages of some groups, as root or through sudo. Without either it says
 # what to ask an administrator for, and succeeds: what needs those packages is left out.
-# usage: tools/packages.sh GROUP...        groups: base arm xtensa net page
+# usage: tools/packages.sh GROUP...        groups: base arm xtensa riscv net page
 set -euo pipefail
 
 declare -A groups=(
@@ -10,6 +10,7 @@ declare -A groups=(
     [net]="nginx-light mosquitto"
     [page]="npm chromium clang-22 lld-22"
     [arm]="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
+    [riscv]="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
     [xtensa]="clang-22 libclang-rt-22-dev llvm-22 binutils-xtensa-lx106 picolibc-xtensa-lx106-elf qemu-user"
 )
 

@@ -32,6 +32,7 @@ ARCHS = {
     "armv7emsp": "nRF52840",
     "armv6m": "SAMD21",
     "xtensawin": "ESP32",
+    "rv32imc": "ESP32-C3, C6",
     "x64": "desktop",
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Put together what `acclimate install` copies to a board of one architecture.
 
-usage: python tools/stage.py ARCH...       (x64, armv6m, armv7emsp, xtensawin, or py)
+usage: python tools/stage.py ARCH...       (x64, armv6m, armv7emsp, xtensawin, rv32imc, or py)
 
 out/stage/ARCH/acclimate/ receives the device package as bytecode, the native modules of
 out/native/ARCH/, and _manifest.mpy, which holds the length and SHA-256 of each native module.

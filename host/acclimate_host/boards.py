@@ -19,9 +19,10 @@ from acclimate_host.figures import Figure, read_figures, read_toml
 from acclimate_host.paths import boards_folder
 
 KINDS = ("board", "emulated", "desktop")
-ARCHS = ("x64", "armv6m", "armv7emsp", "xtensawin")  # native modules are built for these
-# Firmware of these loads modules of another one (connect/mpy.py), or none that is built.
-OTHER_ARCHS = ("armv7em", "armv7emdp", "rv32imc")
+# Native modules are built for these.
+ARCHS = ("x64", "armv6m", "armv7emsp", "xtensawin", "rv32imc")
+# Firmware of these loads modules of another one (connect/mpy.py).
+OTHER_ARCHS = ("armv7em", "armv7emdp")
 RUNTIMES = ("micropython", "circuitpython")
 NATIVE = ("yes", "no", "custom build")
 # Name -> (smallest, largest) allowed value; a dot separates table and key.

@@ -3,7 +3,7 @@
 #include "module.h"
 #include "ed25519.h"
 
-#if !defined(ACCLIMATE_USER_MODULE)
+#if !defined(ACCLIMATE_USER_MODULE) && !defined(__riscv) /* there: common/memory.c */
 /* What compilers make of large initialisers; a native module has no C library. */
 void *memset(void *to, int byte, size_t n) {
     for (volatile uint8_t *p = to; n; n--) {

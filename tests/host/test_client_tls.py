@@ -4,6 +4,7 @@
 import shutil
 import ssl
 import subprocess
+import threading
 
 import capsule_cases as cases
 import pytest
@@ -96,6 +97,56 @@ def test_another_certificate_is_refused_and_nothing_is_asked(served, certificate
     with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
         Client(store, served.url, wait_s=0, attempts=2, context=context).pull()
     assert not served.requests
+
+
+class DrippingServer(TlsServer):
+    """Gives the first bytes of a record, and from then on one byte at a time."""
+
+    def _one(self, connection):
+        with connection:
+            connection.settimeout(60)
+            given, taken = ssl.MemoryBIO(), ssl.MemoryBIO()
+            line = self._context.wrap_bio(given, taken, server_side=True)
+            while b"GET" not in self._step(line):
+                connection.sendall(taken.read())
+                given.write(connection.recv(4096))
+            line.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + bytes(9000))
+            for byte in taken.read():
+                try:
+                    connection.sendall(bytes((byte,)))
+                except OSError:
+                    break
+                if self.gone.wait(self.PAUSE_S):
+                    break
+
+    PAUSE_S = 0.05
+
+    @staticmethod
+    def _step(line):
+        try:
+            line.do_handshake()
+            return line.read(4096)
+        except ssl.SSLWantReadError:
+            return b""
+
+
+def test_bytes_that_drip_into_a_record_end_a_pull_that_blocks(certificates, tmp_path):
+    """Each byte comes in time for the socket; the record would last for minutes."""
+    good = certificates[0]
+    context = ssl.create_default_context(cafile=good[0])
+    with DrippingServer(web.files(tmp_path), *good) as server:
+        server.gone = threading.Event()
+        client = Client(
+            cases.store(cases.flash()),
+            server.url,
+            context=context,
+            timeout_s=1,
+            wait_s=0,
+            attempts=1,
+        )
+        with pytest.raises(OSError, match="nothing in 1 s"):
+            client.pull()
+        server.gone.set()
 
 
 _PULL = """

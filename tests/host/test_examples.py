@@ -5,23 +5,17 @@ What each prints is what is looked at; hvac.py is run by test_demo.py.
 """
 
 import ast
-import os
 import re
 import runpy
-import signal
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
 
 import pytest
 
 from acclimate_host import cli
-from acclimate_host.connect import open_board, why_not
-from acclimate_host.paths import device_package, repository
-from harness.clock import HANG_S
+from acclimate_host.connect import why_not
+from acclimate_host.paths import repository
+from bench.example_runs import EXAMPLES, fleet_days, program, served
+from bench.examples import ALL
 
-EXAMPLES = repository() / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))
 
 
@@ -76,21 +70,6 @@ def test_an_example_says_how_it_is_run(path):
     assert re.search(rf"(run|python) examples/{program}\b|side of {program}\b", header)
 
 
-def program(name, *words, folder):
-    """Run a program of the computer's side in a folder, as ``python examples/NAME.py`` does.
-
-    Return its names.
-    """
-    path, before = EXAMPLES / f"{name}.py", (sys.argv, sys.path, os.getcwd())
-    sys.argv, sys.path = [str(path), *map(str, words)], [str(EXAMPLES), *sys.path]
-    os.chdir(folder)
-    try:
-        return runpy.run_path(str(path), run_name="__main__")
-    finally:
-        sys.argv, sys.path = before[:2]
-        os.chdir(before[2])
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Run a program of the computer's side, once: ``made(name, ...)`` returns its folder."""
@@ -105,11 +84,31 @@ def made(tmp_path_factory):
     return function
 
 
+def shown(name):
+    """Return the output of an example that docs/examples.md shows."""
+    page = (repository() / "docs" / "examples.md").read_text(encoding="utf-8")
+    return re.search(rf"<!-- output: {name} -->\n```\n(.*?)```\n", page, re.DOTALL).group(1)
+
+
+def _plain(text):
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+def test_the_page_has_picture_and_output_of_each():
+    page = (repository() / "docs" / "examples.md").read_text(encoding="utf-8")
+    for name in ALL:
+        assert f"(images/example_{name}.svg)" in page and len(shown(name)) > 100
+        assert (repository() / "docs" / "images" / f"example_{name}.svg").exists()
+    for path in FILES:
+        if "network" not in path.name:
+            assert path.name in page or "side of" in path.read_text(encoding="utf-8")
+
+
 @on_boards
 def test_gesture_learns_its_user(run, board):
     text = run("gesture.py", board)
     rows = _columns(text, 3)
-    assert len(rows) == 10 and "no MPU-6050" in text
+    assert len(rows) == 10 and _plain(text) == _plain(shown("gesture"))
     shipped = sum(right for _, right, _ in rows[5:])
     learned = sum(right for _, _, right in rows[5:])
     assert shipped <= 65 and learned >= 85  # of 90
@@ -120,7 +119,7 @@ def test_gesture_learns_its_user(run, board):
 def test_sound_is_told_when_the_bearing_wears_and_not_before(run, made, board):
     tables = made("sound_tables") / "sound.tables"
     text = run("sound.py", board, "--with", "kinds,frontend", "--put", tables)
-    assert "one-class" in text and "no microphone" in text
+    assert "one-class" in text and _plain(text) == _plain(shown("sound"))[1:]
     alarms = re.findall(r"ALARM: window (\d+)", text)
     assert len(alarms) == 1 and 43 <= int(alarms[0]) <= 60  # it wears from window 40 on
     assert int(text.split()[-1]) == 80 - int(alarms[0]) + 3  # in a row: it never stopped
@@ -141,26 +140,6 @@ def test_a_keyword_model_is_replaced_by_better_ones_only(run, made, board):
     assert max(first, damaged) <= 12 < 14 <= min(second, third)  # of 16
 
 
-@contextmanager
-def served(folder):
-    """Serve folder/repository as ``acclimate serve`` does; give the address."""
-    command = [sys.executable, "-m", "acclimate_host.cli", "serve", "repository", "--port", "0"]
-    paths = os.pathsep.join(map(str, (device_package().parent, repository() / "host")))
-    server = subprocess.Popen(
-        [*command, "--key", "capsule.key"],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": paths},
-    )
-    try:
-        yield re.search(r"http://\S+", server.stdout.readline()).group()
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(HANG_S)
-        server.stdout.close()
-
-
 FLEET = (  # what a device says after each release, and what the fleet's owner reads
     ("taken: version 1, confirmed", "confirmed", "taken"),
     ("taken: version 2, confirmed", "confirmed", "taken"),
@@ -175,29 +154,12 @@ def _last(text):
 @on_desktop
 def test_fleet_device_takes_what_helps_and_reports(tmp_path, capsys):
     pytest.importorskip("uvicorn")
-    program("fleet_release", 1, folder=tmp_path)
-    (tmp_path / "board").mkdir()
-    with (
-        served(tmp_path) as url,
-        open_board("desktop", root=tmp_path / "board", path=[device_package().parent]) as board,
-    ):
-        board.put_bytes((tmp_path / "capsule.key").read_bytes(), "capsule.key")
-        board.put_bytes(url.encode(), "fleet.url")
-        for release, (said, state, outcome) in enumerate(FLEET, 1):
-            if release > 1:
-                program("fleet_release", release, folder=tmp_path)
-                _next_second()
-            assert _last(board.run_file(EXAMPLES / "fleet_device.py", HANG_S)) == said
-            assert cli.main(["fleet", str(tmp_path / "repository"), "--model", "7"]) == 0
-            row = next(x for x in capsys.readouterr().out.splitlines() if x.startswith("17 "))
-            assert f"  {state}  " in row and f"  {outcome}  " in row
-
-
-def _next_second():
-    """Reports are counted by a clock of seconds."""
-    now = int(time.time())
-    while int(time.time()) == now:
-        time.sleep(0.05)
+    days = fleet_days(tmp_path)
+    for text, (said, state, outcome) in zip(days, FLEET, strict=True):
+        assert _last(text) == said
+        assert cli.main(["fleet", str(tmp_path / "repository"), "--model", "7"]) == 0
+        row = next(x for x in capsys.readouterr().out.splitlines() if x.startswith("17 "))
+        assert f"  {state}  " in row and f"  {outcome}  " in row
 
 
 @pytest.mark.slow

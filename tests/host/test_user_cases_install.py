@@ -20,7 +20,7 @@ from harness.runtimes import ARCHS
 FOLDER = "/acclimate"
 NATIVES = [
     (arch, name)
-    for arch in ("x64", "armv6m", "armv7emsp", "xtensawin")
+    for arch in ("x64", "armv6m", "armv7emsp", "xtensawin", "rv32imc")
     for name in package.natives(arch)
 ]
 

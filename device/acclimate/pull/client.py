@@ -186,25 +186,52 @@ class Client:
     def _exchange(self, pull, request):
         tls, host, port, data = request
         sock = sockets.connect(host, port, self._timeout_s)
+        wait = self._now
         try:
             if tls:
-                try:
-                    sock = self._tls().wrap_socket(sock, server_hostname=host)
-                except ValueError as error:  # so MicroPython says that a certificate is wrong
-                    raise Refused("https: %s" % error) from None
-            sockets.send(sock, data)
+                # A record that comes byte by byte would keep a stream that blocks for ever.
+                sock.setblocking(False)
+                sock = self._tls().wrap_socket(
+                    sock, server_hostname=host, do_handshake_on_connect=False
+                )
+                wait = self._early
+            wait(sockets.send, sock, data)
             self._since_s, self._came = sockets.seconds(), 0
             data = request[3] = None  # 0.2 KB that a small board needs from now on
             read = sockets.reader(sock)
             n = 1
             while n:
-                n = read(self._buffer)
+                n = wait(read, self._buffer)
                 self._in_time(n or 0)
                 if n and self._feed(pull, self._buffer, n):
                     return
             pull.end()
         finally:
             sock.close()
+
+    @staticmethod
+    def _now(call, *what):
+        return call(*what)
+
+    def _early(self, call, *what):
+        """Repeat a call of a TLS stream that never waits until it has done something."""
+        from time import sleep
+
+        start_s = sockets.seconds()
+        while True:
+            try:
+                n = call(*what)
+                if n is not None:
+                    return n
+            except ValueError as error:  # so MicroPython says that a certificate is wrong
+                raise Refused("https: %s" % error) from None
+            except OSError as error:
+                if error.args[0] not in sockets.EARLY:
+                    raise
+            self._within()
+            if sockets.seconds() - start_s > self._timeout_s:
+                raise HttpError("https: nothing in %d s" % self._timeout_s)
+            sleep(0.01)
 
     async def _aexchange(self, pull, request):
         import asyncio

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Connections with the sockets that the firmware has."""
 
+EARLY = (2, 3, 11)  # errors of a stream that never waits: ssl's want read, want write; EAGAIN
+
 
 def seconds():
     """Return seconds that only rise; never turned by a clock that is set."""
@@ -32,8 +34,15 @@ def connect(host, port, timeout_s):
 
 
 def send(sock, data):
-    """Send all of it; sockets and TLS streams name this differently."""
-    (getattr(sock, "sendall", None) or sock.write)(data)
+    """Send all of it; sockets and TLS streams name this differently.
+
+    A stream that never waits takes a request whole, as it is shorter than a TLS record, or
+    returns None.
+    """
+    if hasattr(sock, "write"):
+        return sock.write(data)
+    sock.sendall(data)
+    return len(data)
 
 
 def reader(sock):
