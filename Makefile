@@ -106,7 +106,7 @@ house: out/stamps/venv
 	@$(PYTHON) tools/house.py
 
 docs: out/stamps/venv $(if $(NPM),playground)
-	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict 2>&1 | { grep -v '^INFO' || true; }
 	@echo "out/site/index.html; to search as well: $(PYTHON) -m http.server -d out/site"
 
 SEED ?= 1

@@ -44,7 +44,15 @@ def site(tmp_path_factory):
     """The folder of the built site."""
     pytest.importorskip("material", reason="mkdocs-material is not installed")
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", folder]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "-d",
+        folder,
+    ]  # quiet, it would not count warnings
     path = os.pathsep.join(str(repository() / part) for part in ("device", "host"))
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": path}
     done = subprocess.run(
