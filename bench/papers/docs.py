@@ -27,7 +27,8 @@ _NUMBER = re.compile(rf"\d[\d,]*\.\d+|\d{{1,3}}(?:[ ,]\d{{3}})+|\d+ ?(?:{_UNITS}
 def pages():
     """Return the paths of the pages that are written by hand."""
     root = repository()
-    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    found = sorted((root / "docs").rglob("*.md"))
+    return [root / "README.md", *(path for path in found if path.parent.name != "papers")]
 
 
 def texts():

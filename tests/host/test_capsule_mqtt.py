@@ -15,9 +15,11 @@ import pytest
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Refused
+from acclimate_host.paths import device_package, repository
 
 pytest.importorskip("paho.mqtt.client")
 from acclimate_host.capsules.mqtt import send  # noqa: E402
+from harness import prose  # noqa: E402
 from harness.clock import HANG_S, wait_until  # noqa: E402
 from harness.runtimes import copy_model  # noqa: E402
 
@@ -123,6 +125,23 @@ def test_a_model_arrives_over_a_real_broker(broker, board, loss):
         "from binascii import hexlify\nprint(hexlify(_d).decode())"
     )
     assert bytes.fromhex(text) == new
+
+
+def test_the_block_of_the_page_takes_a_model(broker, tmp_path):
+    need(why_not("desktop"))
+    text = (repository() / "docs" / "serving.md").read_text(encoding="utf-8")
+    code = next(code for code in prose.programs(text) if "Mqtt(" in code)
+    code = code.replace('"192.168.1.5"', f'"127.0.0.1", {broker}').replace("acclimate/7/17", TOPIC)
+    (tmp_path / "fleet.key").write_bytes(cases.KEY)
+    with open_board("desktop", root=tmp_path, path=[device_package().parent]) as opened:
+        device = Device(opened, broker)
+        device.code = code + "\nprint(store.state)"
+        device.start()
+        new = cases.capsule(2, cases.weights(3000, 2))
+        how = {"port": broker, "block_bytes": 240, "timeout_s": 0.4, "tries": 1000}
+        send(new, TOPIC, **how, drop=device.loses)
+        device.join(HANG_S)
+        assert device.output.split() == ["trial"]
 
 
 def test_a_refusal_reaches_the_sender(broker, board):

@@ -39,3 +39,21 @@ def test_pictures_are_there_and_small():
     pictures = [repository() / "docs" / name for name in re.findall(r"\]\((images/\S+)\)", TEXT)]
     assert len(pictures) == 4
     assert sum(picture.stat().st_size for picture in pictures) < 300_000
+
+
+@pytest.mark.parametrize(
+    "ram",
+    [
+        "100k",
+        pytest.param("256k", marks=pytest.mark.slow),
+        pytest.param("320k", marks=pytest.mark.slow),
+    ],
+)
+def test_the_tutorial_shows_the_plans_that_the_command_finds(ram, capsys):
+    page = (repository() / "docs" / "tutorials" / "plan_256kb.md").read_text(encoding="utf-8")
+    command = re.search(rf"^acclimate (plan resnet8_cifar .*{ram}[^|\n]*)", page, re.MULTILINE)[1]
+    main(command.split())
+    said = capsys.readouterr()
+    lines = [line.rstrip() for line in (said.out + said.err).splitlines()]
+    shown = [line for line in lines if line.startswith(("peak RAM", "acclimate plan: no plan"))]
+    assert shown and all(line in page for line in shown)
