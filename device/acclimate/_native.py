@@ -12,7 +12,7 @@ there is none, or none that fits: pure Python then does the same work.
 import gc
 import sys
 
-_ARMV7EM = 6  # the architectures before it in `sys.implementation._mpy`
+_ARMV7EM = (6, 7, 8)  # architectures in `sys.implementation._mpy`
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
 
@@ -31,9 +31,9 @@ def load(name):
 
 
 def _tidy():
-    """Collect garbage where the heap is small: Cortex-M0 to M3. Elsewhere that takes longer than
-    it is worth, as memory that runs out is collected anyway."""
-    if getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < _ARMV7EM:
+    """Collect garbage but on a Cortex-M4 and its like, whose heap is large: there it takes longer
+    than it is worth, as memory that runs out is collected anyway."""
+    if getattr(sys.implementation, "_mpy", 0) >> 10 & 15 not in _ARMV7EM:
         gc.collect()
 
 
