@@ -15,7 +15,7 @@ load changes all the time, and from window 40 on a worn bearing rings, at first 
 
 from array import array
 
-from acclimate.frontend import Frontend
+from acclimate.features import Frontend
 from acclimate.svm import SVM
 
 RATE_HZ, LEARN, HELD, WEARS_FROM, IN_A_ROW = 8000, 30, 20, 40, 3
