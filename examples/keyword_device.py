@@ -14,8 +14,8 @@ import io
 import time
 from array import array
 
+from acclimate.features import Frontend
 from acclimate.flash import open_flash
-from acclimate.frontend import Frontend
 from acclimate.store import WEIGHTS, CapsuleError, LiveModel, Store, Wanted
 from acclimate.svm import SVM
 

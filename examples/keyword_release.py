@@ -13,7 +13,7 @@ from pathlib import Path
 from keyword_device import WORDS, Ear
 from sklearn.svm import SVC
 
-from acclimate.frontend import Frontend
+from acclimate.features import Frontend
 from acclimate_host.capsules.server import CapsuleServer
 from acclimate_host.model.frontend import Input, log_mel
 
