@@ -33,12 +33,14 @@ MODULES := $(patsubst native_modules/%/Makefile,%,$(wildcard native_modules/*/Ma
 ARCHS := $(if $(SOURCE),$(if $(HOST_CC),x64) $(if $(ARM_CC),armv6m armv7emsp) \
 	$(if $(XTENSA_CC),xtensawin) $(if $(RISCV_CC),rv32imc))
 ARM_BOARDS := nrf52840 samd21
-FIRMWARE := $(if $(SOURCE),$(if $(HOST_CC),desktop-f32) $(if $(ARM_CC),$(ARM_BOARDS)) \
+QEMU_BOARDS := $(ARM_BOARDS) rv32
+FIRMWARE := $(if $(SOURCE),$(if $(HOST_CC),desktop-f32) $(if $(ARM_CC),$(ARM_BOARDS)) $(if $(RISCV_CC),rv32) \
 	$(if $(and $(ESP32_TOOLS),$(wildcard boards/emulated/esp32)),esp32))
 
 ARCH_OF_nrf52840 := armv7emsp
 ARCH_OF_samd21 := armv6m
 ARCH_OF_esp32 := xtensawin
+ARCH_OF_rv32 := rv32imc
 
 # ---- what people run ----------------------------------------------------------------------
 
@@ -59,7 +61,9 @@ help:
 	@echo "make clean                      remove out/"
 
 # A demo needs no board; with none, what is not offered here is left out and named.
-DEMO_PACKAGES := base $(if $(BOARD),$(if $(filter esp32,$(BOARD)),xtensa,arm)) \
+PACKAGES_OF_esp32 := xtensa
+PACKAGES_OF_rv32 := riscv
+DEMO_PACKAGES := base $(if $(BOARD),$(or $(PACKAGES_OF_$(BOARD)),arm)) \
 	$(if $(PORT),arm xtensa riscv)
 demo:
 	@$(MAKE) setup PACKAGES="$(DEMO_PACKAGES)"
@@ -173,8 +177,8 @@ built: native twin sanitized stage firmware $(if $(NPM),playground)
 
 firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules firmware-samd21-verdict) \
 	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30 firmware-nrf52840-natives firmware-stm32f103)
-.PHONY: $(addprefix firmware-,$(ARM_BOARDS) desktop-f32 esp32)
-$(ARM_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
+.PHONY: $(addprefix firmware-,$(QEMU_BOARDS) desktop-f32 esp32)
+$(QEMU_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
 .PHONY: firmware-stm32f103
 firmware-stm32f103: out/firmware/stm32f103/firmware.elf
 .PHONY: firmware-samd21-capsules
@@ -190,7 +194,7 @@ BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/em
 NEEDS := | out/stamps/venv out/stamps/micropython out/stamps/monocypher
 
 .SECONDEXPANSION:
-$(ARM_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/firmware.sh \
+$(QEMU_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools/firmware.sh \
 		$(BOARD_FILES) $$(wildcard boards/emulated/$$*/*) $(NEEDS)
 	@tools/firmware.sh $*
 

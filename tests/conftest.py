@@ -62,7 +62,7 @@ class RuntimeGroup(pytest.Collector):
         for name in self.parent.description.functions:
             item = DeviceItem.from_parent(self, name=f"{name}[{self.runtime.name}]")
             item.function_name = name
-            if self.runtime.slow:
+            if self.runtime.is_slow(self.path.stem):
                 item.add_marker("slow")
             yield item
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Build the firmware of one emulated ARM board into out/firmware/BOARD; run in the repository.
+# Build the firmware of one emulated ARM or RISC-V board into out/firmware/BOARD; run in the repository.
 # usage: tools/firmware.sh BOARD [VARIANT]
 # With "learning", "capsules", "verdict" or "online" those modules are frozen: out/firmware/BOARD-learning; "f30" keeps
 # floats in 30 bits inside of an object, as CircuitPython does; "natives" has the whole package frozen

@@ -10,7 +10,7 @@ declare -A groups=(
     [net]="nginx-light mosquitto"
     [page]="npm chromium clang-22 lld-22"
     [arm]="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
-    [riscv]="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
+    [riscv]="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc"
     [xtensa]="clang-22 libclang-rt-22-dev llvm-22 binutils-xtensa-lx106 picolibc-xtensa-lx106-elf qemu-user"
 )
 

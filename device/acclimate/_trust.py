@@ -19,6 +19,7 @@ except ImportError:
 
 # layout: begin
 _A_ALGORITHM = const(5)
+_A_CHECK = const(6)
 _A_KEY = const(8)
 _A_SECRET = const(40)
 _A_REPORT = const(72)
@@ -49,23 +50,29 @@ def trusted(path):
 
     The key is bytes for HMAC, else a Ring of Ed25519 keys, whose ``report`` signs reports.
 
-    :raises ValueError: the file is not what `acclimate capsule key` writes.
+    :raises CapsuleError: "key": the file is damaged, or not what `acclimate capsule key` writes.
     """
     data = _read(path)
     if data is None:
         return None, None
     if data[:4] != b"AKEY":
         if not 16 <= len(data) <= 64:
-            raise ValueError("%s: key of %d bytes: 16 to 64" % (path, len(data)))
+            raise _damaged(path, "a key of %d bytes, not 16 to 64" % len(data))
         return data, data
-    if len(data) != _A_BYTES or data[4] != 1 or data[6] or data[7]:
-        raise ValueError("%s: expected %d bytes of format 1" % (path, _A_BYTES))
+    algorithm, check = data[_A_ALGORITHM], _half(data, _A_CHECK)
+    if len(data) != _A_BYTES or data[4] != 2 or check != algorithm + sum(data[_A_KEY:]) & 0xFFFF:
+        raise _damaged(path, "not %d bytes of format 2 with their sum" % _A_BYTES)
     key, secret, report = data[_A_KEY:_A_SECRET], data[_A_SECRET:_A_REPORT], data[_A_REPORT:]
-    if data[_A_ALGORITHM] == _ALG_ED25519:
+    if algorithm == _ALG_ED25519:
         return Ring(path, key, report), secret
-    if data[_A_ALGORITHM] != _ALG_HMAC:
-        raise ValueError("%s: algorithm %d" % (path, data[_A_ALGORITHM]))
+    if algorithm != _ALG_HMAC:
+        raise _damaged(path, "algorithm %d" % algorithm)
     return key, secret
+
+
+def _damaged(path, why):
+    text = "%s: damaged: %s; bring it by cable again: acclimate capsule key" % (path, why)
+    return CapsuleError("key", text)
 
 
 class Ring:

@@ -84,7 +84,7 @@
 #define AC_T_HEAP 84
 #define AC_T_ERASES_LEFT 88
 #define AC_T_BATTERY 92
-#define AC_T_SPARE 94
+#define AC_T_EPOCH 94
 #define AC_T_TAG 96
 #define AC_T_BYTES 128
 #define AC_K_MAGIC 0
@@ -103,7 +103,7 @@
 #define AC_A_MAGIC 0
 #define AC_A_FORMAT 4
 #define AC_A_ALGORITHM 5
-#define AC_A_ZERO 6
+#define AC_A_CHECK 6
 #define AC_A_KEY 8
 #define AC_A_SECRET 40
 #define AC_A_REPORT 72

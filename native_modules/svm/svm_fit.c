@@ -9,7 +9,9 @@
 #define WIDE 100.0f
 #define FAR 15.9f /* a little below the limit in Python, which decides */
 #define ALONE 0.1f
-#define BEARABLE 0.01399f /* of a margin; a little below the limit in Python, which decides */
+#define BEARABLE 0.00349f /* of a margin; a little below the limits in Python, which decides */
+#define HUGE 3.0e38f
+#define SPREAD 256.0f /* answers that differ by less than this many errors are noise */
 
 #define RANGE(items) do { \
         const items *at = x; \
@@ -133,11 +135,14 @@ static int32_t is_alone(const svm_problem *p) {
 void svm_look(const svm_problem *p, int32_t status, svm_note *note) {
     const float *work = p->work, *par = p->par;
     const float *beta = work + SVM_HEAD, *left = beta + p->n;
-    float top = 1.0f, square = 0, bias = work[W_BIAS];
+    float top = 1.0f, square = 0, bias = work[W_BIAS], low = HUGE, high = -HUGE;
     int32_t positive = 0, count = 0, n = p->n;
     for (int32_t k = 0; k < n; k++) {
         float v = left[k], size = v < 0 ? -v : v, b = beta[k];
+        float says = sign_of(p->rows[k]) - v;
         top = size > top ? size : top;
+        low = says < low ? says : low;
+        high = says > high ? says : high;
         positive += v < bias + sign_of(p->rows[k]);
         count += b != 0;
         square += b * b;
@@ -152,6 +157,9 @@ void svm_look(const svm_problem *p, int32_t status, svm_note *note) {
         note->kind = NOTE_ALONE;
     } else if (positive == 0 || positive == n) {
         note->kind = NOTE_ONE_CLASS;
+    } else if (par[P_KERNEL] == SVM_RBF && error * (SPREAD * SPREAD) > (high - low) * (high - low)) {
+        note->kind = NOTE_SAME;
+        note->top = high - low;
     } else if (!(error <= BEARABLE * BEARABLE)) {
         note->kind = NOTE_IMPRECISE;
     }

@@ -9,11 +9,12 @@
 
 enum { SVM_WHOLE = 1, SVM_REAL = 0, SVM_STRANGE = -1 };
 /* What the user should know of a pair: acclimate/svm/notes.py has the texts. */
-enum { NOTE_NONE, NOTE_CAPPED, NOTE_ONE_CLASS, NOTE_ALONE, NOTE_IMPRECISE };
+enum { NOTE_NONE, NOTE_CAPPED, NOTE_ONE_CLASS, NOTE_ALONE, NOTE_IMPRECISE, NOTE_SAME };
 
 typedef struct {
     int32_t kind;
-    float square, top; /* sum of squared coefficients; largest answer, 1 or more */
+    float square, top; /* sum of squared coefficients; largest answer, 1 or more;
+                        * NOTE_SAME: how far answers lie apart */
 } svm_note;
 
 /* Widen the ranges of the features by a row of d numbers; SVM_STRANGE for one that is not finite

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Networks, stores and samples that are made and dropped leave the heap as it was."""
-# RUNTIMES = ("desktop", "desktop-native", "desktop-f32", "nrf52840", "esp32")
+# RUNTIMES = ("desktop", "desktop-native", "desktop-f32", "nrf52840", "esp32", "rv32")
 
 from heap_rounds import check
 from net_vectors_mlp import INPUTS, LABELS, PROGRAM, WEIGHTS

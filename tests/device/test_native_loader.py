@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The loader imports what the manifest describes, and nothing that differs from it."""
-# RUNTIMES = ("desktop", "desktop-f32", "nrf52840", "samd21", "esp32")
+# RUNTIMES = ("desktop", "desktop-f32", "nrf52840", "samd21", "esp32", "rv32")
 
 import gc
 import os

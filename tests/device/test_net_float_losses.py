@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# RUNTIMES = ("cpython-twin", "desktop-native", "desktop-f32", "nrf52840", "esp32")
+# RUNTIMES = ("cpython-twin", "desktop-native", "desktop-f32", "nrf52840", "esp32", "rv32")
 # NOT_ON = {"nrf52840-pure": "no float32 in Python", "esp32-pure": "no float32 in Python"}
 """Losses of float32 networks: close to float64."""
 

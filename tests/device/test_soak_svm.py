@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The native solvers and networks bear being called for long, and being collected around."""
-# RUNTIMES = ("desktop-native", "desktop-f32", "nrf52840", "esp32")
+# RUNTIMES = ("desktop-native", "desktop-f32", "nrf52840", "esp32", "rv32")
 
 from array import array
 

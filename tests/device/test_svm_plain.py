@@ -68,6 +68,8 @@ def test_what_is_out_of_the_ordinary_warns_the_same():
     assert "max_iter" in same(X, y, max_iter=3).warning
     assert "gamma" in same(X, y, kernel="rbf", gamma=10.0).warning
     assert "class" in same(X, y, kernel="rbf", gamma=1e-6, C=1e-6, tol=1).warning
+    near, _ = data("f", 2)
+    assert "answers may be off" in same(near, y, kernel="rbf", gamma=1e-8, C=10).warning
     far = array("f", [v * 0.25 + 1000 for v in X])
     same(far, y, kernel="rbf", gamma=0.1)  # moved before it is stored
     wide = [

@@ -155,6 +155,13 @@ def test_fixed_point_that_is_too_coarse_for_C_warns():
     assert SVM("rbf", gamma=1.0, C=1, state="fixed").fit(X, y).warning is None
 
 
+def test_rows_that_a_kernel_hardly_tells_apart_warn():
+    X = [[i % 12 / 8000, (i * 7 % 11) / 8000] for i in range(24)]
+    y = bytes(i % 12 > 5 for i in range(24))
+    warned(("scale=",), SVM("rbf", gamma=0.1, C=10, state="float"), X, y)
+    assert SVM("rbf", gamma=1e5, C=1, state="float").fit(X, y).warning is None
+
+
 def test_a_file_whose_renaming_was_cut_is_found():
     m = SVM().fit(RAMP, HALVES)
     m.save("svm_right_test.bin")

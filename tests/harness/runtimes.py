@@ -12,6 +12,10 @@ from acclimate_host.paths import built
 from acclimate_host.testing import nor
 
 EMULATED = ("nrf52840", "samd21", "esp32")
+# Cores beside those: a few files show each time that modules compute there as everywhere, and the
+# slow tests run all.
+MORE_CORES = ("rv32",)
+QUICK = ("test_svm_basic", "test_net_conv", "test_net_mlp", "test_store", "test_features")
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,13 @@ class Runtime:
     def family(self):
         return self.name.partition("-")[0]
 
-    @property
-    def slow(self):
-        """Pure Python in an emulator takes the most time and finds the least."""
+    def is_slow(self, file):
+        """Pure Python in an emulator takes the most time and finds the least.
+
+        :param file: stem of the device test.
+        """
+        if self.board in MORE_CORES:
+            return file not in QUICK
         return self.board in EMULATED and not self.native or self.board == BUILT_IN
 
 
@@ -51,6 +59,7 @@ RUNTIMES = (
     Runtime("samd21-pure", "samd21", False),
     Runtime("esp32", "esp32", True),
     Runtime("esp32-pure", "esp32", False),
+    Runtime("rv32", "rv32", True),
 )
 # Boards with another firmware: name -> the emulated board. Floats of 30 bits, as in CircuitPython,
 # are tried by the files that compute with them.
@@ -80,6 +89,7 @@ ARCHS = {
     "nrf52840": "armv7emsp",
     "samd21": "armv6m",
     "esp32": "xtensawin",
+    "rv32": "rv32imc",
     "nrf52840-f30": "armv7emsp",
     "nrf52840-natives": "armv7emsp",
 }

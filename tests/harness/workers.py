@@ -5,7 +5,8 @@ from harness import runtimes
 
 
 def is_emulated(runtime):
-    return runtimes.VARIANTS.get(runtime.board, runtime.board) in runtimes.EMULATED
+    board = runtimes.VARIANTS.get(runtime.board, runtime.board)
+    return board in runtimes.EMULATED + runtimes.MORE_CORES
 
 
 # runtime -> the board that it shares with others

@@ -21,12 +21,14 @@ COMPILERS = {
     "armv6m": "arm-none-eabi-gcc",
     "armv7emsp": "arm-none-eabi-gcc",
     "xtensawin": "clang-22",
+    "rv32imc": "riscv64-unknown-elf-gcc",
 }
 BOARD_OF = {
     "x64": "desktop",
     "armv6m": "samd21",
     "armv7emsp": "nrf52840",
     "xtensawin": "esp32",
+    "rv32imc": "rv32",
 }
 
 MAKEFILE = """\
@@ -36,6 +38,7 @@ CFLAGS_x64 = -DBIAS=1
 CFLAGS_armv6m = -DBIAS=2
 CFLAGS_armv7emsp = -DBIAS=3
 CFLAGS_xtensawin = -DBIAS=4
+CFLAGS_rv32imc = -DBIAS=5
 VARIANTS_armv6m = small
 CFLAGS_small = -DTOY_SMALL
 include {rule}

@@ -3,6 +3,7 @@
 
 import dataclasses
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -12,13 +13,14 @@ from test_dashboard import serving
 from test_security import FLEET, NEXT, RELEASE, ROLLOUT, ROOT, THIEF, Device, capsule
 
 from acclimate.pull import make_report
+from acclimate_host.capsules import signing
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.prune import prune
-from acclimate_host.capsules.reports import Reports
+from acclimate_host.capsules.reports import Reports, parse
 from acclimate_host.capsules.repository import Repository
-from acclimate_host.capsules.rollout import Rollout
+from acclimate_host.capsules.rollout import Limits, Rollout, harm_of
 from acclimate_host.cli import main
 from acclimate_host.errors import Refused
 from harness.clock import HANG_S
@@ -194,3 +196,98 @@ def test_one_opened_device_cannot_fill_the_reports(tmp_path, repository):
     store.wanted.model = 8
     with pytest.raises(Refused, match="model 8"):
         reports.take(make_report(store, 17, 2))
+
+
+# ---- what outlives a raised epoch, and what goes stale ------------------------------------------
+
+
+def test_a_cohort_of_an_epoch_before_is_offered_to_nobody_until_it_is_published(repository):
+    repository.publish(capsule(5))
+    repository.publish(capsule(5), "beta")
+    repository.publish_keys(ROOT, [RELEASE.public], [ROLLOUT.public], raise_epoch=True)
+    repository.publish(capsule(1, epoch=1))
+    beta = repository.manifest(7, "beta")
+    assert (beta.epoch, beta.percent) == (1, 0) and repository.manifest(7).percent == 100
+    with pytest.raises(Refused, match="epoch before 1: publish it anew"):
+        repository.set_percent(7, 50, "beta")
+    repository.set_percent(7, 0, "beta")
+    repository.publish(capsule(1, epoch=1), "beta")
+    assert repository.manifest(7, "beta").percent == 100
+
+
+def report_of(version, **more):
+    whole = dict(
+        epoch=0, is_older=False, version=version, floor=version, state="confirmed", reason="",
+        outcome="taken", seen=9, resets=0, score=None,
+    )  # fmt: skip
+    return {**whole, **more}
+
+
+@pytest.mark.parametrize(
+    "harm, report",
+    (
+        ("", report_of(9)),  # of an epoch before: it says nothing of version 2
+        ("", report_of(1, floor=9, state="rolled back")),  # rolled back what was before
+        ("rolled_back", report_of(9, floor=2, epoch=1, is_older=True, state="rolled back")),
+        ("rolled_back", report_of(1, floor=2, epoch=1, state="rolled back")),
+        ("refused", report_of(9, epoch=1, is_older=True, outcome="refused", reason="oversized")),
+        ("", report_of(1, outcome="refused", reason="epoch")),
+        ("", report_of(1, epoch=1, outcome="refused", reason="expired")),
+        ("resets", report_of(2, epoch=1, resets=5)),
+        ("", report_of(2, resets=5)),
+        ("", report_of(3, epoch=1, resets=5)),
+    ),
+)
+def test_harm_is_counted_in_the_epoch_of_the_release(harm, report):
+    assert harm_of(report, 2, Limits(), 0, epoch=1) == harm
+
+
+def test_a_report_tells_the_epoch(tmp_path, repository):
+    store = cases.store(cases.flash())
+    store.swap_capsule(cases.capsule(1))
+    said = parse(bytes(make_report(store, 17, 5)), cases.KEY)
+    assert (said["epoch"], said["is_older"]) == (0, False)
+    store.journal.keys = 3 << 16
+    said = parse(bytes(make_report(store, 17, 5)), cases.KEY)
+    assert (said["epoch"], said["is_older"]) == (3, True)
+
+
+def test_old_tags_go_where_the_fleet_s_key_is_not(tmp_path, repository):
+    repository.publish(capsule(1))
+    assert repository.write_tags(FLEET, (17, 18), 7, "all") == 2
+    tag = repository.folder / "models" / "7" / "all" / "17.tag"
+    before = tag.read_bytes()
+    with_key = Repository(repository.folder, ROLLOUT, FLEET)
+    with_key.set_percent(7, 50)
+    assert tag.read_bytes() != before
+    manifest = repository.manifest(7)
+    assert tag.read_bytes() == signing.tag(manifest.signed(), device_key(FLEET, 17))
+    repository.set_percent(7, 60)
+    assert not list(tag.parent.glob("*.tag"))
+
+
+def test_the_commands_set_when_a_manifest_expires_and_renew_tags(tmp_path, repository, capsys):
+    files = {"release.acap": capsule(1), "fleet.key": FLEET}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    key = tmp_path / "rollout.key"
+    key.write_bytes(ROLLOUT.pem())
+    folder, today = str(repository.folder), int(time.time() // 86400)
+    more = ["--key", str(key), "--fleet-key", str(tmp_path / "fleet.key")]
+    release = str(tmp_path / "release.acap")
+    assert not main(["publish", folder, release, "--expires-days", "30", *more])
+    assert repository.manifest(7).expires in (today + 30, today + 31)
+    repository.write_tags(FLEET, (17,), 7, "all")
+    repository.set_percent(7, 100)
+    assert repository.manifest(7).expires in (today + 30, today + 31)
+    repository.write_tags(FLEET, (17,), 7, "all")
+    assert not main(["fleet", folder, "--model", "7", "--expires-days", "5", *more])
+    manifest = repository.manifest(7)
+    assert manifest.expires in (today + 5, today + 6)
+    tag = (repository.folder / "models" / "7" / "all" / "17.tag").read_bytes()
+    assert tag == signing.tag(manifest.signed(), device_key(FLEET, 17))
+    assert main(["fleet", folder, "--model", "7", "--expires-days", "-1", *more])
+    assert main(["fleet", folder, "--expires-days", "1", *more])
+    assert main(["fleet", folder, "--model", "7", "--percent", "1", "--key", str(key),
+                 "--fleet-key", str(key)])  # fmt: skip
+    assert "HMAC" in capsys.readouterr().err

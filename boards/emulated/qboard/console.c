@@ -20,6 +20,8 @@ static unsigned ring_read, ring_written;
 static int uart_has_input(void) {
     #if defined(QEMU_SOC_MPS2)
     return (UART_STATE & UART_STATE_RXFULL) != 0;
+    #elif defined(QEMU_SOC_VIRT)
+    return (UART_LINE_STATE & UART_LINE_STATE_RECEIVED) != 0;
     #else
     return UART_RXDRDY != 0;
     #endif

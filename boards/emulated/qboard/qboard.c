@@ -9,6 +9,7 @@
 
 #include "extmod/vfs.h"
 #include "py/mperrno.h"
+#include "py/objint.h"
 #include "py/runtime.h"
 
 #include "flash.h"
@@ -146,6 +147,24 @@ static mp_obj_t qboard_cut(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(qboard_cut_obj, 1, 2, qboard_cut);
 
+#if FLASH_BASE > 0x3fffffff
+// Addresses that no small integer holds.
+#define ADDRESS(name, value) \
+    static const mpz_dig_t name##_digits[] = { (value) & 0xffff, (value) >> 16 }; \
+    static const mp_obj_int_t name = { \
+        .base = { &mp_type_int }, \
+        .mpz = { .fixed_dig = 1, .alloc = 2, .len = 2, .dig = (mpz_dig_t *)name##_digits }, \
+    };
+_Static_assert(MPZ_DIG_SIZE == 16, "digits of two bytes");
+ADDRESS(fs_start, FLASH_FS_START)
+ADDRESS(raw_start, FLASH_RAW_START)
+#define FS_START MP_ROM_PTR(&fs_start)
+#define RAW_START MP_ROM_PTR(&raw_start)
+#else
+#define FS_START MP_ROM_INT(FLASH_FS_START)
+#define RAW_START MP_ROM_INT(FLASH_RAW_START)
+#endif
+
 static const mp_rom_map_elem_t qboard_globals_table[] = {
     { MP_ROM_QSTR(MP_QSTR___name__), MP_ROM_QSTR(MP_QSTR_qboard) },
     { MP_ROM_QSTR(MP_QSTR_HZ), MP_ROM_INT(CLOCK_HZ) },
@@ -153,9 +172,9 @@ static const mp_rom_map_elem_t qboard_globals_table[] = {
     { MP_ROM_QSTR(MP_QSTR_Flash), MP_ROM_PTR(&flash_type) },
     { MP_ROM_QSTR(MP_QSTR_wear), MP_ROM_PTR(&qboard_wear_obj) },
     { MP_ROM_QSTR(MP_QSTR_cut), MP_ROM_PTR(&qboard_cut_obj) },
-    { MP_ROM_QSTR(MP_QSTR_FS_START), MP_ROM_INT(FLASH_FS_START) },
+    { MP_ROM_QSTR(MP_QSTR_FS_START), FS_START },
     { MP_ROM_QSTR(MP_QSTR_FS_BYTES), MP_ROM_INT(FLASH_FS_BYTES) },
-    { MP_ROM_QSTR(MP_QSTR_RAW_START), MP_ROM_INT(FLASH_RAW_START) },
+    { MP_ROM_QSTR(MP_QSTR_RAW_START), RAW_START },
     { MP_ROM_QSTR(MP_QSTR_RAW_BYTES), MP_ROM_INT(FLASH_RAW_BYTES) },
     { MP_ROM_QSTR(MP_QSTR_PAGE_BYTES), MP_ROM_INT(FLASH_PAGE_BYTES) },
 };

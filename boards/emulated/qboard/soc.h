@@ -45,6 +45,16 @@
 #define FLASH_RAW_START (0x50000u)
 #define FLASH_RAW_BYTES (64u * 1024u)
 
+#elif defined(QEMU_SOC_VIRT)
+
+// The timer of QEMU's RISC-V machine counts up at 10 MHz.
+#define CLOCK_HZ (10000000u)
+#define TIMER_VALUE REG(0x0200BFF8)
+#define UART_LINE_STATE (*(volatile uint8_t *)0x10000005)
+#define UART_LINE_STATE_RECEIVED (1u)
+// Its flash is a part of its RAM, which is a file:
+#define FLASH_BASE (0x80800000u)
+
 #elif defined(QEMU_SOC_LINUX)
 
 // qemu-xtensa in user mode has no timer: the clock is the host's, in microseconds.
@@ -59,14 +69,16 @@
 //   0x21000000  256 KiB  filesystem
 //   0x21100000    1 MiB  raw, for capsules
 //   0x21200000    4 KiB  state of this emulation: magic, totals, erases of each page
+#if !defined(FLASH_BASE)
 #define FLASH_BASE (0x21000000u)
+#endif
 #define FLASH_BYTES (0x200000u)
 #define FLASH_PAGE_BYTES (4096u)
-#define FLASH_FS_START (0x21000000u)
+#define FLASH_FS_START FLASH_BASE
 #define FLASH_FS_BYTES (256u * 1024u)
-#define FLASH_RAW_START (0x21100000u)
+#define FLASH_RAW_START (FLASH_BASE + 0x100000u)
 #define FLASH_RAW_BYTES (1024u * 1024u)
-#define FLASH_STATE (0x21200000u)
+#define FLASH_STATE (FLASH_BASE + 0x200000u)
 #endif
 
 // Start the clock; call once.

@@ -12,7 +12,7 @@ import gc
 
 from acclimate.pull import http, sockets
 from acclimate.store import CapsuleError
-from acclimate.store.capsule import put_number
+from acclimate.store.capsule import epoch_of, put_number
 
 try:
     from micropython import const
@@ -41,6 +41,7 @@ _T_SCORE = const(82)
 _T_HEAP = const(84)
 _T_ERASES_LEFT = const(88)
 _T_BATTERY = const(92)
+_T_EPOCH = const(94)
 _T_TAG = const(96)
 _T_BYTES = const(128)
 _H_DIGEST = const(20)
@@ -89,6 +90,10 @@ def make_report(store, device=0, count=0, outcome=NONE, reason="", resets=None, 
     out[_T_REASON : _T_REASON + len(word)] = word
     if has:
         out[_T_DIGEST:_T_VERDICT] = store.head.bytes[_H_DIGEST : _H_DIGEST + 32]
+    epoch = store.journal.keys >> 16
+    if has and epoch_of(store.head) != epoch:
+        epoch |= 0x8000
+    out[_T_EPOCH], out[_T_EPOCH + 1] = epoch & 255, epoch >> 8
     _health(out, store, resets, battery_mv)
     key = getattr(store.wanted.key, "report", store.wanted.key)
     if key is not None:

@@ -10,7 +10,10 @@ from acclimate.svm import parameters as P
 from acclimate.svm.model import LINEAR, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
-BEARABLE = 0.014  # of a margin: errors from here on make KKT gaps above 0.02
+# Of a margin, for each kernel: errors from here on make KKT gaps above 0.02.
+BEARABLE = (0.018, 0.0035, 0.008)
+_BEARABLE_FIXED = (0.02, 0.0053, 0.008)
+_SPREAD = 256  # answers of an RBF machine differ by less than this many errors: they are noise
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
@@ -61,6 +64,7 @@ def trouble(job, status):
     border, other = one + bias, bias - one  # what is left of y is below it: answered +1
     positive = count = 0
     top = one
+    low = high = None
     for at in range(0, n, SAMPLES_AT_ONCE):
         end = min(at + SAMPLES_AT_ONCE, n)
         alphas = job.words(P.HEAD + at, P.HEAD + end)
@@ -68,6 +72,10 @@ def trouble(job, status):
         top = max(top, max(lefts), -min(lefts))
         for t in range(end - at):
             r = rows[at + t]
+            if job.kind == RBF:
+                f = (one if r >= 0 else -one) - lefts[t]
+                low = f if low is None or f < low else low
+                high = f if high is None or f > high else high
             says = lefts[t] < (border if r >= 0 else other)
             if says:
                 positive += 1
@@ -85,7 +93,11 @@ def trouble(job, status):
         note = 3
     elif positive in (0, n):
         note = 2
-    return _note(note, job) if note else imprecise(job, square, top / one)
+    if note:
+        return _note(note, job)
+    spread = None if low is None else (high - low) / one
+    bearable = _BEARABLE_FIXED if job.fixed else BEARABLE
+    return imprecise(job, square, top / one, bearable[job.kind], spread)
 
 
 def _note(kind, job, *more):
@@ -110,12 +122,13 @@ def _alone(job):
     return others < _ALONE * own
 
 
-def imprecise(job, square, top, bearable=BEARABLE):
+def imprecise(job, square, top, bearable, spread=None):
     """Text when errors of kernel values, times the coefficients, decide as much as the rows.
 
     :param square: sum of the squared coefficients
     :param top: largest answer
     :param bearable: error of an answer that needs no word
+    :param spread: how far answers lie apart, where they may be all but the same
     """
     par = job.par
     if not job.fixed:
@@ -125,7 +138,9 @@ def imprecise(job, square, top, bearable=BEARABLE):
     else:
         unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
     error = square**0.5 * unit
-    if error <= bearable:
+    if spread is not None and error * _SPREAD > spread:
+        top = spread
+    elif error <= bearable:
         return None
     return _note(4, job, error, top, job.fixed)
 

@@ -5,9 +5,9 @@
 def text(kind, m, n, error=0.0, top=0.0, fixed=False):
     """Note about a pair of n rows, with the next step.
 
-    :param int kind: 1 capped, 2 one class, 3 alone, 4 imprecise, as svm_fit.h numbers them
+    :param int kind: 1 capped, 2 one class, 3 alone, 4 and 5 imprecise, as svm_fit.h numbers them
     :param float error: of an answer
-    :param float top: largest answer
+    :param float top: largest answer; 5: how far answers lie apart
     """
     if kind == 1:
         return "max_iter: stopped after %d steps: scale features, lower C or raise max_iter" % (
@@ -31,7 +31,7 @@ def texts(m, notes, bearable):
     found, kinds = [], []
     for kind, n, square, largest, top in notes:
         error = square**0.5 * largest * 2.0**-24
-        if kind not in kinds and (kind != 4 or not error <= bearable):
-            kinds.append(kind)
+        if min(kind, 4) not in kinds and (kind != 4 or not error <= bearable):
+            kinds.append(min(kind, 4))
             found.append(text(kind, m, n, error, top))
     return found

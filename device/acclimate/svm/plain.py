@@ -55,7 +55,7 @@ def train(m, X, y):
         from acclimate.svm.collect import BEARABLE
         from acclimate.svm.notes import texts
 
-        notes = texts(m, notes, BEARABLE)
+        notes = texts(m, notes, BEARABLE[kind])
     m._take(model, None)
     m._tell(notes)
     return True

@@ -103,4 +103,5 @@ def trust(key: bytes, secret: bytes, report: bytes, is_public: bool) -> bytes:
         if len(part) != 32:
             raise Refused(f"{name} of {len(part)} bytes: expected 32")
     algorithm = _ED25519 if is_public else _HMAC
-    return _TRUST.pack(b"AKEY", 1, algorithm, 0, key, secret, report)
+    check = algorithm + sum(key + secret + report) & 0xFFFF
+    return _TRUST.pack(b"AKEY", 2, algorithm, check, key, secret, report)

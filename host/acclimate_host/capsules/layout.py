@@ -142,7 +142,7 @@ REPORT = Record(
         Field("heap", 4, "free bytes of heap"),
         Field("erases_left", 4, "slot pages that may be erased today, 0x3fffffff: no limit"),
         Field("battery", 2, "millivolts, 0: not known"),
-        Field("spare", 2, "0"),
+        Field("epoch", 2, "of the board; 32768 more where the model in use is of one before"),
         Field("tag", 32, "authenticity: HMAC-SHA-256 of the bytes before it"),
     ),
 )
@@ -176,9 +176,9 @@ TRUST = Record(
     "A",
     (
         Field("magic", 4, "`AKEY`"),
-        Field("format", 1, "version of this table: 1"),
+        Field("format", 1, "version of this table: 2"),
         Field("algorithm", 1, "see Algorithms"),
-        Field("zero", 2, "0"),
+        Field("check", 2, "low 16 bits of the sum of the algorithm and of all bytes after this"),
         Field("key", 32, "public key of the root, or the HMAC key"),
         Field("secret", 32, "of this board alone: authenticates what it saves"),
         Field("report", 32, "HMAC key of its reports"),

@@ -3,6 +3,7 @@
 
 import hashlib
 import struct
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -89,6 +90,17 @@ class Manifest:
         for entry in self.entries:
             data += _ENTRY.pack(entry.base, entry.size, bytes.fromhex(entry.name))
         return data
+
+
+def day_in(days: int) -> int:
+    """Return the day since 1970 that is so many days from today; 0 for 0.
+
+    :raises Refused: days is below 0, or beyond what a manifest holds.
+    """
+    day = int(time.time() // 86400) + days if days else 0
+    if days < 0 or day > 65535:
+        raise Refused(f"{days} days: expected 0, or a day before the year 2149")
+    return day
 
 
 def cohort_mark(name: str) -> bytes:

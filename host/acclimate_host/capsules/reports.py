@@ -35,8 +35,8 @@ def parse(data: bytes, key: bytes | None = None) -> dict[str, Any]:
     if len(data) != REPORT.bytes:
         raise Refused(f"report of {len(data)} bytes: {REPORT.bytes}")
     magic, form, state, outcome, zero, *values = _RECORD.unpack(data)
-    numbers, (reason, digest, *health, spare, tag) = values[:7], values[7:]
-    if magic != b"AREP" or form != LIMITS["REPORT_FORMAT"] or zero or spare:
+    numbers, (reason, digest, *health, epoch, tag) = values[:7], values[7:]
+    if magic != b"AREP" or form != LIMITS["REPORT_FORMAT"] or zero or epoch & 0x4000:
         raise Refused(f"report: it does not begin with AREP and format {LIMITS['REPORT_FORMAT']}")
     if state not in _STATES or outcome not in _OUTCOMES:
         raise Refused(f"report: state {state}, outcome {outcome}")
@@ -55,6 +55,8 @@ def parse(data: bytes, key: bytes | None = None) -> dict[str, Any]:
         "reason": "".join(c if c.isascii() and (c.isalnum() or c in " -") else "?" for c in text),
         **_health(*health),
         "digest": digest.hex() if any(digest) else "",
+        "epoch": epoch & 0x3FFF,
+        "is_older": bool(epoch >> 15),  # the model in use is of an epoch before
         "is_authentic": None if key is None else True,
     }
 

@@ -49,11 +49,19 @@ class Repository:
 
     :param key: that manifests are signed with: a private key of the rollout role; or the HMAC
         key of the devices (16 to 64 bytes); or None.
+    :param fleet_key: bytes that devices with an HMAC key have theirs from: with it their tags
+        follow each manifest; without it, and with a private key, old tags are removed.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], key: Key | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        key: Key | None = None,
+        fleet_key: bytes | None = None,
+    ) -> None:
         self.folder = Path(folder)
         self.key = key
+        self._fleet_key = key if isinstance(key, bytes) else fleet_key
         for name in ("objects", "models", "keys"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
@@ -112,6 +120,7 @@ class Repository:
         cohort: str = "all",
         percent: int = 100,
         bases: Iterable[bytes] = (),
+        expires: int = 0,
     ) -> Manifest:
         """Make a signed capsule the newest of its model for a cohort; return the Manifest.
 
@@ -119,17 +128,20 @@ class Repository:
             ``set_percent``.
         :param bases: whole capsules that devices have: updates from them are added where they
             are smaller. The cohort's present capsule is always one of them.
+        :param expires: last day since 1970 on which the manifest counts, for devices that have a
+            clock; 0: no end. It stays through later changes; ``set_expires`` renews it.
         :raises Refused: the version is not above that of the present one, or the capsule or a
             base is damaged, or not signed with the repository's key.
         """
         with self.alone():
-            made = self._publish(capsule, cohort, percent, bases)
+            made = self._publish(capsule, cohort, percent, bases, expires)
             History(self.folder, made.model, cohort).add(made)
             return made
 
     def _publish(
-        self, capsule: bytes, cohort: str, percent: int, bases: Iterable[bytes]
+        self, capsule: bytes, cohort: str, percent: int, bases: Iterable[bytes], expires: int
     ) -> Manifest:
+        _check_day(expires)
         if not 0 <= percent <= 100:
             raise Refused(f"percent {percent}: 0 to 100")
         new = read(capsule)
@@ -143,10 +155,12 @@ class Repository:
         if present and self.key is None and self._is_signed(new.model, cohort):
             raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
         # Of an epoch before, the version may be one that a thief signed.
-        if present and new.epoch == present.epoch and new.version <= present.version:
+        whole = self._present(new.model, cohort)
+        epoch = read(whole).epoch if whole else present.epoch if present else 0
+        if present and new.epoch == epoch and new.version <= present.version:
             raise Refused(f"version {new.version}: expected above {present.version}")
         known: dict[bytes, bytes] = {}
-        for base in (self._present(new.model, cohort), *bases):
+        for base in (whole, *bases):
             if base is not None:
                 known.setdefault(self._base(base).digest, base)
         entries = [self._entry(WHOLE, capsule)]
@@ -154,11 +168,22 @@ class Repository:
             made = delta.smallest(base, capsule)
             if len(made) < len(capsule):
                 entries.append(self._entry(digest[:16], made))
-        manifest = Manifest(new.model, new.version, new.total, new.digest, percent, tuple(entries))
+        manifest = Manifest(
+            new.model,
+            new.version,
+            new.total,
+            new.digest,
+            percent,
+            tuple(entries),
+            expires=expires,
+        )
         return self._put_manifest(cohort, manifest)
 
     def _put_manifest(self, cohort: str, manifest: Manifest) -> Manifest:
-        """Write a cohort's manifest, and those of the others anew: all have the next sequence."""
+        """Write a cohort's manifest, and those of the others anew: all have the next sequence.
+
+        A cohort whose capsule is of an epoch before is offered to nobody: devices would refuse it.
+        """
         model = manifest.model
         there = {name: old for id, name, old in self.models() if id == model}
         epoch = self.epoch()
@@ -168,8 +193,13 @@ class Repository:
             raise Refused(f"sequence {sequence}: used up: raise the epoch with a new key list")
         # The changed one comes first: a device that reads meanwhile has at least this.
         for name, old in {cohort: manifest, **{**there, cohort: manifest}}.items():
+            is_current = name == cohort or old.epoch == epoch
             new = dataclasses.replace(
-                old, cohort=cohort_mark(name), sequence=sequence, epoch=epoch
+                old,
+                cohort=cohort_mark(name),
+                sequence=sequence,
+                epoch=epoch,
+                percent=old.percent if is_current else 0,
             )
             write_whole(self.manifest_path(model, name), new.pack(self.key))
             self._renew_tags(new, name)
@@ -199,12 +229,16 @@ class Repository:
     def _renew_tags(self, manifest: Manifest, cohort: str) -> None:
         """Make the tags that are there anew: they are those of the manifest before.
 
-        With a private key here the fleet's key is elsewhere: ``write_tags`` is then called there.
+        Without the fleet's key they go, as a device would take a wrong tag for an attack:
+        ``write_tags`` is then called where that key is.
         """
-        if isinstance(self.key, bytes):
-            folder = self.manifest_path(manifest.model, cohort).with_suffix("")
-            devices = [int(path.stem) for path in folder.glob("*.tag") if path.stem.isdigit()]
-            self._tag(manifest, self.key, devices, cohort)
+        folder = self.manifest_path(manifest.model, cohort).with_suffix("")
+        tags = [path for path in folder.glob("*.tag") if path.stem.isdigit()]
+        if self._fleet_key is not None:
+            self._tag(manifest, self._fleet_key, [int(path.stem) for path in tags], cohort)
+        elif self.key is not None:
+            for path in tags:
+                path.unlink()
 
     # ---- keys ----------------------------------------------------------------------------
 
@@ -291,20 +325,34 @@ class Repository:
         :raises Refused: nothing is published, or it is signed with another key than this one.
         """
         with self.alone():
-            self._set_percent(model, percent, cohort)
+            self._change(model, cohort, percent=percent)
 
-    def _set_percent(self, model: int, percent: int, cohort: str) -> None:
+    def set_expires(self, model: int, expires: int, cohort: str = "all") -> None:
+        """Change the last day, since 1970, on which a cohort's manifest counts; 0: no end.
+
+        :raises Refused: as ``set_percent`` does.
+        """
+        _check_day(expires)
+        with self.alone():
+            self._change(model, cohort, expires=expires)
+
+    def _change(self, model: int, cohort: str, **changes: int) -> None:
         old = self.manifest(model, cohort)
         if old is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
         self._check_rollout()
+        present = self._present(model, cohort)
+        if present and changes.get("percent") and read(present).epoch != self.epoch():
+            raise Refused(
+                f"version {old.version}: of an epoch before {self.epoch()}: publish it anew"
+            )
         # Signed otherwise than before, devices would take no manifest any more.
         signed = self._is_signed(model, cohort)
         if signed and self.key is None:
             raise Refused(f"model {model}, cohort {cohort}: signed until now: give the key")
         if self.key is not None and not signed:
             raise Refused(f"model {model}, cohort {cohort}: not signed with this key until now")
-        self._put_manifest(cohort, dataclasses.replace(old, percent=percent))
+        self._put_manifest(cohort, dataclasses.replace(old, **changes))
 
     def _is_signed(self, model: int, cohort: str) -> bool:
         """Tell whether the present manifest is signed: with the key, or, without one, at all."""
@@ -329,3 +377,8 @@ class Repository:
         if not path.exists() or path.read_bytes() != data:
             write_whole(path, data)
         return Entry(base, len(data), name)
+
+
+def _check_day(day: int) -> None:
+    if not 0 <= day <= 65535:
+        raise Refused(f"expires {day}: expected a day since 1970, 0 to 65535")

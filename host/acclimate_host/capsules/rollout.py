@@ -27,6 +27,9 @@ from acclimate_host.paths import write_whole
 
 STAGES = (1, 10, 50, 100)
 HARMS = ("refused", "rolled_back", "resets", "low_score")
+# Why a manifest counts for nothing here, as that of a cohort not published since the epoch was
+# raised: that is no harm of a release.
+_NO_HARM = ("epoch", "expired", "cohort")
 
 
 @dataclass(frozen=True)
@@ -49,17 +52,22 @@ class Limits:
         return harmed >= self.least and harmed * 100 > self.harmed_percent * took
 
 
-def harm_of(report: dict[str, Any], version: int, limits: Limits, since: float = 0) -> str:
+def harm_of(
+    report: dict[str, Any], version: int, limits: Limits, since: float = 0, epoch: int = 0
+) -> str:
     """Return what a release did to the device of a report: one of HARMS, or "".
 
     :param since: a refusal that was reported before is of another release.
+    :param epoch: of the release; versions of an epoch before say nothing of it.
     """
-    if report["version"] < version:
-        if report["floor"] >= version and report["state"] == "rolled back":
+    own, used = report.get("epoch", 0), used_by(report)
+    if used < (epoch, version):
+        is_tried = own == epoch and report["floor"] >= version
+        if is_tried and report["state"] == "rolled back":
             return "rolled_back"
         is_refused = report["outcome"] == "refused" and report.get("seen", since) >= since
-        return "refused" if is_refused else ""
-    if report["version"] > version:
+        return "refused" if is_refused and report["reason"] not in _NO_HARM else ""
+    if used > (epoch, version):
         return ""
     if report.get("resets", 0) > limits.resets:
         return "resets"
@@ -67,6 +75,11 @@ def harm_of(report: dict[str, Any], version: int, limits: Limits, since: float =
     if limits.score is None or score is None:
         return ""
     return "low_score" if score < limits.score else ""
+
+
+def used_by(report: dict[str, Any]) -> tuple[int, int]:
+    """Return (epoch, version) of the model in use, an epoch before the board's as that less 1."""
+    return report.get("epoch", 0) - report.get("is_older", False), report["version"]
 
 
 def _alone(verb: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
@@ -142,6 +155,7 @@ class Rollout:
             "model": self.model,
             "cohort": self.cohort,
             "version": new.version,
+            "epoch": new.epoch,
             "before": before.version if before else None,
             "before_object": before.whole.name if before else None,
             "stages": shares,
@@ -213,13 +227,14 @@ class Rollout:
         capsule = self._signed_again(data, version, key)
         self.repository.publish(capsule, self.cohort, 100, history.capsules())
         told = f"back: content of version {state['before']} as version {version}"
-        state.update(version=version, state="back", stages=[100], stage=0)
+        state.update(version=version, epoch=epoch, state="back", stages=[100], stage=0)
         return self._note(state, told)
 
     def sums(self, state: dict[str, Any] | None = None) -> dict[str, int]:
         """Return counts of devices: offered, took, confirmed, each kind of harm, others."""
         state = state or self._expected()
         version, limits = state["version"], Limits(**state["limits"])
+        epoch = state.get("epoch", 0)
         share = state["stages"][state["stage"]]
         sums = dict.fromkeys(("devices", "offered", "took", "confirmed", *HARMS), 0)
         for report in self._reports.all():
@@ -227,8 +242,8 @@ class Rollout:
                 continue
             sums["devices"] += 1
             sums["offered"] += in_rollout(report["device"], version, share)
-            harm = harm_of(report, version, limits, state.get("started", 0))
-            has = report["version"] == version
+            harm = harm_of(report, version, limits, state.get("started", 0), epoch)
+            has = used_by(report) == (epoch, version)
             sums["took"] += has or harm in ("refused", "rolled_back")
             sums["confirmed"] += has and report["state"] == "confirmed"
             if harm:

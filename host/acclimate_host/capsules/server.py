@@ -35,6 +35,17 @@ def read_key(path: str | os.PathLike[str]) -> Key:
     return key
 
 
+def fleet_key(path: str | os.PathLike[str] | None) -> bytes | None:
+    """Return the fleet's HMAC key in a file; None without a file.
+
+    :raises Refused: it is a private key.
+    """
+    key = read_key(path) if path else None
+    if not isinstance(key, bytes | None):
+        raise Refused(f"{path}: expected the fleet's HMAC key, got a private key")
+    return key
+
+
 def sections_of(model: Any) -> tuple[str, dict[str, bytes]]:
     """Return (kind, sections) of a model.
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from acclimate.pull.manifest import in_rollout
 from acclimate_host.capsules.fleet_state import fleet_state
+from acclimate_host.capsules.manifest import day_in
 from acclimate_host.capsules.reports import Reports
 from acclimate_host.capsules.repository import Repository
-from acclimate_host.capsules.server import read_key
+from acclimate_host.capsules.server import fleet_key, read_key
 from acclimate_host.commands import table
 from acclimate_host.errors import AcclimateError, Refused
 
@@ -26,6 +27,17 @@ def add_arguments(parser):
         "--percent", type=int, help="set the share of the devices that take the newest version"
     )
     parser.add_argument(
+        "--expires-days",
+        type=int,
+        metavar="N",
+        help="devices with a clock refuse the manifest after so many days from now; 0: never",
+    )
+    parser.add_argument(
+        "--fleet-key",
+        metavar="FILE",
+        help="beside a private --key: renews the tags of devices that have an HMAC key each",
+    )
+    parser.add_argument(
         "--forget", type=int, metavar="DEVICE", help="drop its report; needs --model"
     )
     parser.add_argument("--key", metavar="FILE", help="signs the manifest when the share changes")
@@ -34,11 +46,16 @@ def add_arguments(parser):
 def run(args):
     if not Path(args.folder, "models").is_dir():
         raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
-    repository = Repository(args.folder, read_key(args.key) if args.key else None)
+    key = read_key(args.key) if args.key else None
+    repository = Repository(args.folder, key, fleet_key(args.fleet_key))
     if args.percent is not None:
         if args.model is None:
             raise AcclimateError("--percent: name the model with --model ID")
         repository.set_percent(args.model, args.percent, args.cohort)
+    if args.expires_days is not None:
+        if args.model is None:
+            raise AcclimateError("--expires-days: name the model with --model ID")
+        repository.set_expires(args.model, day_in(args.expires_days), args.cohort)
     if args.forget is not None:
         if args.model is None:
             raise AcclimateError("--forget: name the model with --model ID")

@@ -4,9 +4,9 @@
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
-from acclimate_host.capsules.manifest import WHOLE
+from acclimate_host.capsules.manifest import WHOLE, day_in
 from acclimate_host.capsules.repository import Repository
-from acclimate_host.capsules.server import read_key
+from acclimate_host.capsules.server import fleet_key, read_key
 from acclimate_host.commands import read_bytes
 from acclimate_host.errors import AcclimateError
 
@@ -20,6 +20,18 @@ def add_arguments(parser):
     parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
     parser.add_argument(
         "--percent", type=int, default=100, help="share of the devices (%(default)s)"
+    )
+    parser.add_argument(
+        "--expires-days",
+        type=int,
+        default=0,
+        metavar="N",
+        help="devices with a clock refuse the manifest after so many days; 0: never",
+    )
+    parser.add_argument(
+        "--fleet-key",
+        metavar="FILE",
+        help="beside a private --key: renews the tags of devices that have an HMAC key each",
     )
     parser.add_argument(
         "--deltas",
@@ -44,11 +56,14 @@ def run(args):
         raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
     history = History(args.folder, read(files[0]).model, args.cohort)
     bases = [*files[1:], *history.capsules(args.deltas)]
-    made = Repository(args.folder, key).publish(files[0], args.cohort, args.percent, bases)
+    made = Repository(args.folder, key, fleet_key(args.fleet_key)).publish(
+        files[0], args.cohort, args.percent, bases, day_in(args.expires_days)
+    )
     args.result = {
         "model": made.model,
         "version": made.version,
         "percent": made.percent,
+        "expires": made.expires,
         "cohort": args.cohort,
         "entries": [
             {"bytes": entry.size, "base": None if entry.base == WHOLE else entry.base.hex()}

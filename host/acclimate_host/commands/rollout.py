@@ -12,7 +12,7 @@ from acclimate_host.capsules.layout import ENTRIES_MAX
 from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import HARMS, STAGES, Limits, Rollout
-from acclimate_host.capsules.server import read_key
+from acclimate_host.capsules.server import fleet_key, read_key
 from acclimate_host.commands import read_bytes, table, to_seconds
 from acclimate_host.errors import AcclimateError
 
@@ -38,6 +38,11 @@ def add_arguments(parser):
     parser.add_argument("--model", type=int, metavar="ID", help="needed but by start and prune")
     parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
     parser.add_argument("--key", metavar="FILE", help="signs the manifest")
+    parser.add_argument(
+        "--fleet-key",
+        metavar="FILE",
+        help="beside a private --key: renews the tags of devices that have an HMAC key each",
+    )
     parser.add_argument(
         "--release-key", metavar="FILE", help="signs capsules, with back; --key without it"
     )
@@ -92,7 +97,8 @@ def _rollout(args, model=None):
     if model is None:
         raise AcclimateError(f"rollout {args.verb}: name the model with --model ID")
     key = read_key(args.key) if args.key else None
-    return Rollout(Repository(args.folder, key), model, args.cohort)
+    repository = Repository(args.folder, key, fleet_key(args.fleet_key))
+    return Rollout(repository, model, args.cohort)
 
 
 def _start(args):

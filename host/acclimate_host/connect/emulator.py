@@ -31,6 +31,19 @@ _MACHINES = {
         "-object",
         "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
     ],
+    # The set of instructions of an ESP32-C3. All memory of the machine is the flash file.
+    "rv32": [
+        "-machine",
+        "virt,memory-backend=ram",
+        "-object",
+        "memory-backend-file,id=ram,size=16M,share=on,mem-path={flash}",
+        "-m",
+        "16M",
+        "-cpu",
+        "rv32,a=off,f=off,d=off",
+        "-bios",
+        "none",
+    ],
     "samd21": [
         "-machine",
         "microbit",
@@ -41,18 +54,31 @@ _MACHINES = {
     ],
 }
 NAMES = (*_MACHINES, "esp32")
-PERSISTENT = ("nrf52840", "stm32f103", "esp32")  # boards whose flash is a file while they run
+PERSISTENT = (
+    "nrf52840",
+    "stm32f103",
+    "rv32",
+    "esp32",
+)  # boards whose flash is a file while they run
 # Flash that is in the file only while the emulator does not run: address, size.
 _KEPT_AT_END = {"samd21": (0x40000, 0x20000)}
 # Memory of the machine, also in the flash file, that the firmware does not use.
-MAILBOX = {"nrf52840": (0x21800000, 0x800000, 0x400000)}  # address, offset in file, size
+MAILBOX = {  # address, offset in file, size
+    "nrf52840": (0x21800000, 0x800000, 0x400000),
+    "rv32": (0x80400000, 0x400000, 0x400000),
+}
+# The program of each, and the Debian package that has it.
+_PROGRAMS = {
+    "rv32": ("qemu-system-riscv32", "qemu-system-misc"),
+    "esp32": ("qemu-xtensa", "qemu-user"),
+}
+_ARM_PROGRAM = ("qemu-system-arm", "qemu-system-arm")
 
 
 def missing(name):
     """Return why the emulated board cannot run here, or None when it can."""
-    emulator = "qemu-xtensa" if name == "esp32" else "qemu-system-arm"
+    emulator, package = _PROGRAMS.get(name, _ARM_PROGRAM)
     if program(emulator) is None:
-        package = "qemu-user" if name == "esp32" else "qemu-system-arm"
         return f"{emulator} is not installed (Debian package {package})"
     if not firmware(name).exists():
         return f"no firmware for it: {how_to_get(name)}"
@@ -170,7 +196,7 @@ class Emulator:
             self.flash.unlink(missing_ok=True)
 
     def _system_command(self):
-        command = [program("qemu-system-arm")]
+        command = [program(_PROGRAMS.get(self.name, _ARM_PROGRAM)[0])]
         command += [part.format(flash=self.flash) for part in _MACHINES[self.name]]
         command += ["-display", "none", "-monitor", "none", "-semihosting"]
         command += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]

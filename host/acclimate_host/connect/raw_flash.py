@@ -6,7 +6,8 @@ import base64
 from acclimate_host.connect.emulator import PERSISTENT
 
 START = {"nrf52840": 0x21100000, "samd21": 0x50000}
-_IN_FILE = 0x100000
+_IN_FILE = {"rv32": 0x900000}  # of others:
+_IN_FILE_OF_MOST = 0x100000
 _CHUNK_BYTES = 256
 _OPEN = """
 import qboard
@@ -21,7 +22,7 @@ def write(board, name, blob):
     blob += bytes(-len(blob) % 4)
     if name in PERSISTENT:  # its flash is a file of this computer
         with open(board.emulator.flash, "r+b") as flash:
-            flash.seek(_IN_FILE)
+            flash.seek(_IN_FILE.get(name, _IN_FILE_OF_MOST))
             flash.write(blob)
         return
     board.exec(_OPEN.format(start=START[name], size=max(65536, -(-len(blob) // 4096) * 4096)))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Trainings that once said "converged" without a word, and were off: each is right or warns."""
+
+import pytest
+
+pytest.importorskip("sklearn")
+from bench import svm_right  # noqa: E402
+
+SQUARE = {"degree": 2, "gamma": None, "coef0": 1.0}
+CUBE = {"degree": 3, "gamma": None, "coef0": 0.0}
+
+
+@pytest.fixture(scope="module")
+def problems():
+    return svm_right.problems()
+
+
+@pytest.mark.parametrize(
+    "state, name, kernel, options, cost",
+    [
+        ("float", "moons_/1000", "rbf", {"gamma": 0.1}, 0.1),
+        ("float", "moons_/1000", "rbf", {"gamma": 0.1}, 10.0),
+        ("float", "bme280", "poly", SQUARE, 1000.0),
+        ("float", "bme280", "poly", CUBE, 1000.0),
+        ("float", "constant_columns", "poly", SQUARE, 1000.0),
+        ("float", "constant_columns", "poly", CUBE, 1000.0),
+        ("fixed", "constant_columns", "poly", SQUARE, 1.0),
+        ("fixed", "constant_columns", "poly", CUBE, 1.0),
+        ("fixed", "classification", "rbf", {"gamma": None}, 1000.0),
+    ],
+)
+def test_what_converged_without_a_word_is_right(state, name, kernel, options, cost, problems):
+    data = svm_right.split(*problems[name])
+    reference = svm_right.libsvm(kernel, options, cost, data)
+    run = svm_right.one_run(state, kernel, options, cost, data, reference)
+    right = not run["differs"] and run["true_gap"] <= svm_right.WIDE
+    assert right or run["warning"] or not run["converged"], run
+
+
+def test_a_linear_machine_that_is_right_has_no_warning(problems):
+    data = svm_right.split(*problems["iris_1_2"])
+    reference = svm_right.libsvm("linear", {}, 1000.0, data)
+    assert not svm_right.one_run("fixed", "linear", {}, 1000.0, data, reference)["warning"]
