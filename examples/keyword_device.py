@@ -7,7 +7,7 @@ was damaged on its way, one learned wrong labels. The microphone is at ADC(0), e
 
     python examples/keyword_release.py            # on the computer: trains, signs, writes words/
     acclimate run examples/keyword_device.py --board nrf52840 --with frontend --put words/*
-    (--port DEV instead of --board and --with, after `acclimate install --with frontend`)
+    (--port DEV instead of --board and --with, after the install of docs/examples.md)
 """
 
 import io

@@ -10,7 +10,7 @@ load changes all the time, and from window 40 on a worn bearing rings, at first 
 
     python examples/sound_tables.py                 # on the computer: writes sound.tables
     acclimate run examples/sound.py --board nrf52840 --with kinds,frontend --put sound.tables
-    (--port DEV instead of --board and --with, after `acclimate install --with kinds,frontend`)
+    (--port DEV instead of --board and --with, after the install of docs/examples.md)
 """
 
 from array import array

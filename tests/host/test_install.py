@@ -245,6 +245,12 @@ def test_run_shows_output_and_the_boards_traceback(tmp_path, capsys):
     assert err.splitlines()[-1].startswith("acclimate run: on the board: ZeroDivisionError")
 
 
+def test_extras_come_beside_named_modules(desktop):
+    install(desktop, only=["svm"], extras=["kinds"])
+    present = desktop.ls(desktop.lib + FOLDER)
+    assert any("kinds" in name for name in present) and not any("net" in name for name in present)
+
+
 def test_run_brings_extras_and_files(tmp_path, capsys):
     (tmp_path / "rows").write_bytes(bytes([20, 21, 20, 22]))
     path = tmp_path / "job.py"

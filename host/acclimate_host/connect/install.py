@@ -53,8 +53,8 @@ def install(
 
     :param only: names of modules (what they import comes along); None means the default set.
     :param sources: files whose imports decide instead.
-    :param extras: names of what comes beside the default set, or beside what `sources` import,
-        of `merge.EXTRAS`.
+    :param extras: names of what comes beside the default set, or beside `only` and what
+        `sources` import; of `merge.EXTRAS`.
     :param pure: leave native modules out.
     :param yes: remove stale files without asking; else ``ask(question)`` decides.
     :raises Refused: the board reads other .mpy files, has no room, or stale files stay.
@@ -64,7 +64,7 @@ def install(
     _check_runtime(info)
     native = not pure and info.arch is not None and board.loads_native()
     more = [module for name in extras for module in _extra(name)]
-    if sources and more:
+    if more and (sources or only is not None):
         only = [*(only or ()), *more]
     files = package.build(info.arch, only, sources, pure=not native, sha256=info.has_sha256)
     folder = board.lib + "/acclimate"
