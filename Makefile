@@ -32,7 +32,7 @@ ESP32_TOOLS := $(and $(call have,clang-22),$(call have,xtensa-lx106-elf-ld))
 MODULES := $(patsubst native_modules/%/Makefile,%,$(wildcard native_modules/*/Makefile))
 ARCHS := $(if $(SOURCE),$(if $(HOST_CC),x64) $(if $(ARM_CC),armv6m armv7emsp) \
 	$(if $(XTENSA_CC),xtensawin) $(if $(RISCV_CC),rv32imc))
-ARM_BOARDS := nrf52840 samd21
+ARM_BOARDS := nrf52840 samd21 stm32f767 rp2350
 QEMU_BOARDS := $(ARM_BOARDS) rv32
 FIRMWARE := $(if $(SOURCE),$(if $(HOST_CC),desktop-f32) $(if $(ARM_CC),$(ARM_BOARDS)) $(if $(RISCV_CC),rv32) \
 	$(if $(and $(ESP32_TOOLS),$(wildcard boards/emulated/esp32)),esp32))

@@ -14,6 +14,6 @@ absent() {
 }
 
 archs=$(absent "x64 armv6m armv7emsp xtensawin rv32imc" "$1")
-firmware=$(absent "desktop-f32 nrf52840 samd21 esp32 rv32" "$2")
+firmware=$(absent "desktop-f32 nrf52840 samd21 stm32f767 rp2350 esp32 rv32" "$2")
 [ -z "$archs" ] || echo "left out: native modules for $archs"
 [ -z "$firmware" ] || echo "left out: firmware for $firmware"

@@ -14,8 +14,12 @@ from acclimate_host.testing import nor
 EMULATED = ("nrf52840", "samd21", "esp32")
 # Cores beside those: a few files show each time that modules compute there as everywhere, and the
 # slow tests run all.
-MORE_CORES = ("rv32",)
-QUICK = ("test_svm_basic", "test_net_conv", "test_net_mlp", "test_store", "test_features")
+QUICK = {
+    "rv32": ("test_svm_basic", "test_net_conv", "test_net_mlp", "test_store", "test_features"),
+    "stm32f767": ("test_svm_basic", "test_net_conv"),
+    "rp2350": ("test_svm_basic", "test_net_conv"),
+}
+MORE_CORES = tuple(QUICK)
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,8 @@ class Runtime:
 
         :param file: stem of the device test.
         """
-        if self.board in MORE_CORES:
-            return file not in QUICK
+        if self.board in QUICK:
+            return file not in QUICK[self.board]
         return self.board in EMULATED and not self.native or self.board == BUILT_IN
 
 
@@ -60,6 +64,8 @@ RUNTIMES = (
     Runtime("esp32", "esp32", True),
     Runtime("esp32-pure", "esp32", False),
     Runtime("rv32", "rv32", True),
+    Runtime("stm32f767", "stm32f767", True),
+    Runtime("rp2350", "rp2350", True),
 )
 # Boards with another firmware: name -> the emulated board. Floats of 30 bits, as in CircuitPython,
 # are tried by the files that compute with them.
@@ -90,6 +96,8 @@ ARCHS = {
     "samd21": "armv6m",
     "esp32": "xtensawin",
     "rv32": "rv32imc",
+    "stm32f767": "armv7emsp",
+    "rp2350": "armv7emsp",
     "nrf52840-f30": "armv7emsp",
     "nrf52840-natives": "armv7emsp",
 }

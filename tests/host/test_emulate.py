@@ -49,7 +49,15 @@ def mpremote(pty, *words):
     return done.stdout
 
 
-@pytest.fixture(params=emulator.NAMES)
+_ARM_CORES = ("stm32f767", "rp2350")  # with the devices of nrf52840
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=pytest.mark.slow) if name in _ARM_CORES else name
+        for name in emulator.NAMES
+    ]
+)
 def name(request):
     if why_not(request.param):
         pytest.skip(why_not(request.param))

@@ -10,7 +10,7 @@
 
 // Kept for C functions entered when Python's limit is all but reached: what the nrf and samd
 // ports keep.
-#if defined(QEMU_SOC_MPS2) || defined(QEMU_SOC_VIRT)
+#if !defined(QEMU_SOC_NRF51)
 #define STACK_MARGIN_BYTES (400)
 #else
 #define STACK_MARGIN_BYTES (1024)

@@ -6,7 +6,7 @@
 
 #include "soc.h"
 
-#if defined(QEMU_SOC_MPS2)
+#if defined(CMSDK_TIMER)
 
 void clock_init(void) {
     TIMER_RELOAD = 0xffffffffu;

@@ -7,6 +7,7 @@
 #include "shared/runtime/interrupt_char.h"
 
 #include "soc.h"
+#include "uart.h"
 
 #define POLL_EVERY (64) // turns of the interpreter's loops
 #define RING_BYTES (64) // a power of two
@@ -17,8 +18,30 @@ int __real_mp_hal_stdin_rx_chr(void);
 static uint8_t ring[RING_BYTES];
 static unsigned ring_read, ring_written;
 
+#if defined(QEMU_SOC_IOTKIT)
+
+// The port has no UART at this place.
+void uart_init(void) {
+    UART_DIVIDER = 16;
+    UART_CTRL = 3; // send and receive
+}
+
+int uart_rx_chr(void) {
+    return (UART_STATE & UART_STATE_RXFULL) ? (int)UART_DATA : UART_RX_NO_CHAR;
+}
+
+void uart_tx_strn(const char *text, size_t size_bytes) {
+    for (size_t i = 0; i < size_bytes; i++) {
+        while (UART_STATE & UART_STATE_TXFULL) {
+        }
+        UART_DATA = (uint8_t)text[i];
+    }
+}
+
+#endif
+
 static int uart_has_input(void) {
-    #if defined(QEMU_SOC_MPS2)
+    #if defined(CMSDK_UART)
     return (UART_STATE & UART_STATE_RXFULL) != 0;
     #elif defined(QEMU_SOC_VIRT)
     return (UART_LINE_STATE & UART_LINE_STATE_RECEIVED) != 0;

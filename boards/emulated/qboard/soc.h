@@ -9,13 +9,16 @@
 
 #if defined(QEMU_SOC_MPS2)
 
-// CMSDK timer 0 counts down at 25 MHz.
 #define CLOCK_HZ (25000000u)
-#define TIMER_CTRL REG(0x40000000)
-#define TIMER_VALUE REG(0x40000004)
-#define TIMER_RELOAD REG(0x40000008)
-#define UART_STATE REG(0x40004004)
-#define UART_STATE_RXFULL (2u)
+#define CMSDK_TIMER (0x40000000u)
+#define CMSDK_UART (0x40004000u)
+
+#elif defined(QEMU_SOC_IOTKIT)
+
+// The same devices at their secure addresses.
+#define CLOCK_HZ (20000000u)
+#define CMSDK_TIMER (0x50000000u)
+#define CMSDK_UART (0x50200000u)
 
 #elif defined(QEMU_SOC_NRF51)
 
@@ -62,6 +65,19 @@
 
 #else
 #error "unknown emulated chip"
+#endif
+
+#if defined(CMSDK_TIMER)
+// It counts down.
+#define TIMER_CTRL REG(CMSDK_TIMER)
+#define TIMER_VALUE REG(CMSDK_TIMER + 4)
+#define TIMER_RELOAD REG(CMSDK_TIMER + 8)
+#define UART_DATA REG(CMSDK_UART)
+#define UART_STATE REG(CMSDK_UART + 4)
+#define UART_CTRL REG(CMSDK_UART + 8)
+#define UART_DIVIDER REG(CMSDK_UART + 16)
+#define UART_STATE_TXFULL (1u)
+#define UART_STATE_RXFULL (2u)
 #endif
 
 #if !defined(FLASH_NVMC)

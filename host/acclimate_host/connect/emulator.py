@@ -31,6 +31,18 @@ _MACHINES = {
         "-object",
         "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
     ],
+    "stm32f767": [
+        "-machine",
+        "mps2-an500,memory-backend=psram",
+        "-object",
+        "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
+    ],
+    "rp2350": [
+        "-machine",
+        "mps2-an505,memory-backend=psram",
+        "-object",
+        "memory-backend-file,id=psram,size=16M,share=on,mem-path={flash}",
+    ],
     # The set of instructions of an ESP32-C3. All memory of the machine is the flash file.
     "rv32": [
         "-machine",
@@ -54,17 +66,15 @@ _MACHINES = {
     ],
 }
 NAMES = (*_MACHINES, "esp32")
-PERSISTENT = (
-    "nrf52840",
-    "stm32f103",
-    "rv32",
-    "esp32",
-)  # boards whose flash is a file while they run
+# Boards whose flash is a file while they run.
+PERSISTENT = ("nrf52840", "stm32f103", "stm32f767", "rp2350", "rv32", "esp32")
 # Flash that is in the file only while the emulator does not run: address, size.
 _KEPT_AT_END = {"samd21": (0x40000, 0x20000)}
 # Memory of the machine, also in the flash file, that the firmware does not use.
 MAILBOX = {  # address, offset in file, size
     "nrf52840": (0x21800000, 0x800000, 0x400000),
+    "stm32f767": (0x60800000, 0x800000, 0x400000),
+    "rp2350": (0x80800000, 0x800000, 0x400000),
     "rv32": (0x80400000, 0x400000, 0x400000),
 }
 # The program of each, and the Debian package that has it.

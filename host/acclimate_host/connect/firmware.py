@@ -13,6 +13,8 @@ _NEEDS = {
     "nrf52840": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
     "samd21": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
     "stm32f103": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
+    "stm32f767": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
+    "rp2350": (("make", "base"), ("arm-none-eabi-gcc", "arm")),
     "rv32": (("make", "base"), ("riscv64-unknown-elf-gcc", "riscv")),
     "esp32": (("make", "base"), ("clang-22", "xtensa"), ("xtensa-lx106-elf-ld", "xtensa")),
 }
