@@ -88,8 +88,10 @@ static int32_t type_of(mp_uint_t typecode) {
             return SVM_INT8;
         case 'h':
             return SVM_INT16;
+#if defined(SVM_FLOAT) /* else Python converts a row of floats */
         case 'f':
             return SVM_FLOAT32;
+#endif
         case 'B':
         case BYTEARRAY_TYPECODE:
             return SVM_UINT8;

@@ -8,9 +8,13 @@
 #include "module.h"
 #include "linear.h"
 
-static void *get(mp_obj_t o, int32_t *bytes) {
+/* A buffer; samples and rows have items of one byte. */
+static void *get(mp_obj_t o, int32_t *bytes, bool small) {
     mp_buffer_info_t info;
     mp_get_buffer_raise(o, &info, MP_BUFFER_READ);
+    if (small && info.typecode != BYTEARRAY_TYPECODE && (info.typecode | 32) != 'b') {
+        mp_raise_ValueError(MP_ERROR_TEXT("X, row: expected bytes, got wider items"));
+    }
     *bytes = (int32_t)info.len;
     return info.buf;
 }
@@ -19,17 +23,17 @@ static mp_obj_t call(size_t n_args, const mp_obj_t *args) {
     lin_buffers in;
     int32_t *w = NULL, steps = -1, bytes = 0, result;
     if (n_args == 3) {
-        const void *row = get(args[1], &in.bytes[1]);
-        w = get(args[0], &bytes);
+        const void *row = get(args[1], &in.bytes[1], true);
+        w = get(args[0], &bytes, false);
         result = lin_decide((const int16_t *)(w + 2), bytes - 8, row, in.bytes[1], mp_obj_get_int(args[2]));
     } else {
         for (int k = 0; k < 4; k++) {
-            in.at[k] = get(args[k], &in.bytes[k]);
+            in.at[k] = get(args[k], &in.bytes[k], k == 1);
         }
         if (n_args == 5) {
             steps = mp_obj_get_int(args[4]);
         } else if (n_args == 6) {
-            w = get(args[5], &bytes);
+            w = get(args[5], &bytes, false);
         }
         result = lin_run(&in, steps, w, bytes);
     }

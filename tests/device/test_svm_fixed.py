@@ -2,6 +2,8 @@
 # NOT_ON = {"samd21": "SVM needs 40 KB of RAM; small=True is for 32 KB"}
 """The fixed-point state decides like the float32 state, on integers and on scaled fractions."""
 
+from array import array
+
 from acclimate.svm import SVM
 
 X = [[(i * 37) % 50, (i * 11) % 30, i % 7] for i in range(40)]
@@ -58,3 +60,22 @@ def test_fixed_model_survives_its_file():
         for r in X:
             assert list(m.decision(r)) == list(other.decision(r))
     os.remove("svm_fixed_test.bin")
+
+
+def test_rows_of_floats_are_read_as_numbers_by_a_store_of_whole_numbers():
+    for storage, offset in (("uint8", 0), ("int8", -20), ("int16", 300)):
+        rows = [[v + offset for v in r] for r in X]
+        m = SVM(state="fixed", storage=storage).fit(rows, Y)
+        labels = bytearray(len(X))
+        flat = array("f", [v for r in rows for v in r])
+        assert list(m.predict_many(flat, labels)) == [m.predict(r) for r in rows]
+        for r in rows:
+            assert m.predict(array("f", r)) == m.predict(r)
+            assert m.decision(array("f", r)) == m.decision(r)
+        for bad in (0.5, 1e6, float("nan")):
+            try:
+                m.predict(array("f", [offset, offset, bad]))
+            except ValueError as error:
+                assert "row: expected" in str(error)
+            else:
+                raise AssertionError("a store of " + storage + " holds no " + str(bad))

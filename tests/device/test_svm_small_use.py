@@ -2,6 +2,8 @@
 # NOT_ON = {"samd21-pure": "the solver in Python needs more than 32 KB of RAM"}
 """The small machine allocates nothing in use, and names what is wrong."""
 
+from array import array
+
 from small_rows import fill
 
 from acclimate.svm import small as svm_small
@@ -83,3 +85,21 @@ def test_what_is_not_small_is_named():
         pass
     else:
         raise AssertionError("add")
+
+
+def test_items_wider_than_a_byte_are_refused_not_read_as_bytes():
+    y = fill(X, 12, 8)[:12]
+    m = svm_small.SVM(arena=ARENA).fit(X[:96], y)
+    for code in "hf":
+        for call, rows in (
+            (m.predict, X[:8]),
+            (m.decision, X[:8]),
+            (lambda rows: svm_small.SVM(arena=ARENA).fit(rows, y), X[:96]),
+        ):
+            try:
+                call(array(code, list(rows)))
+            except ValueError as e:
+                assert "expected bytes" in str(e), str(e)
+            else:
+                raise AssertionError(code)
+    assert m.predict(array("B", list(X[:8]))) == m.predict(X[:8]) == y[0]

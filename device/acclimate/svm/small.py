@@ -26,6 +26,8 @@ else:
 
     def _call(work, X, rows, par=None, steps=None, w=None):
         """As the native function: by its arguments decide, start, step or collapse."""
+        if not isinstance(X, (list, tuple)) and len(bytes(memoryview(X)[:1])) > 1:
+            raise ValueError("X, row: expected bytes, got wider items")
         if par is None:
             return _decision(work, X)
         from acclimate.svm import solver  # a heap that cannot train may still predict
