@@ -91,7 +91,7 @@ def ndcg(old, new, confidence, n):
     return sign * (whole * 256 + rest * 256 // most)
 
 
-def gain(old_confidence, new_confidence, n):
+def _gain(old_confidence, new_confidence, n):
     """Return the sum of what the calibrated confidence rose, in 1/255 of a row."""
     total = 0
     for i in range(n):
@@ -99,7 +99,7 @@ def gain(old_confidence, new_confidence, n):
     return total
 
 
-def spread(predictions, n):
+def _spread(predictions, n):
     """Return n times the entropy of the predicted labels in 1/256 bit, less a constant of n.
 
     A model that has gone blind for some labels spreads its answers less.
@@ -132,8 +132,8 @@ def evidence(
         raise ValueError("rows: expected 1 to %d, got %d" % (ROWS_MAX, n))
     _rows(n)
     of_confidence, of_spread, of_prior, of_label = weights
-    total = _mean(gain(old_confidence, new_confidence, n) * 16, n) * of_confidence
-    total += _mean(spread(new, n) - spread(old, n), n) * of_spread
+    total = _mean(_gain(old_confidence, new_confidence, n) * 16, n) * of_confidence
+    total += _mean(_spread(new, n) - _spread(old, n), n) * of_spread
     return total + 16 * (prior * of_prior + (wins - losses) * of_label)
 
 

@@ -18,10 +18,14 @@ Nothing is allocated in `into`, and no float is used.
 import gc
 import sys
 
+from acclimate import _face
+
 # A board with an ARMv6-M core has little RAM, and its module no windows.
 _SMALL = (getattr(sys.implementation, "_mpy", 0) >> 10) & 15 == 4
 _NATIVE_ROOM = 65536  # a smaller heap keeps the 8 KB that the module takes
 KINDS = ("mean", "dev", "min", "max", "cross")
+_NAMES = {"Frontend": "acclimate._bands"}  # of the extra `frontend`
+__getattr__ = _face("acclimate.features", _NAMES)
 
 
 def _int8(value):

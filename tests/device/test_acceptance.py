@@ -63,12 +63,12 @@ def test_label_free_rule():
 
 def test_spread_is_the_entropy_of_the_labels():
     # Entropy is log2(n) less the mean of log2(count): 8 rows, four labels twice each: 8 bits.
-    assert rules.spread(bytes(8), 8) == -8 * 3 * 256
-    assert rules.spread(bytes((1, 1, 2, 2, 3, 3, 4, 4)), 8) == -8 * 256
-    assert rules.spread(bytes(range(8)), 8) == 0
-    assert rules.spread(bytes((5, 1, 1, 5, 1, 5)), 6) == -6 * 405  # 1.585 bits
-    assert rules.spread(bytes(range(128)), 128) == 0
-    assert rules.spread(bytes(128), 128) == -128 * 7 * 256
+    assert rules._spread(bytes(8), 8) == -8 * 3 * 256
+    assert rules._spread(bytes((1, 1, 2, 2, 3, 3, 4, 4)), 8) == -8 * 256
+    assert rules._spread(bytes(range(8)), 8) == 0
+    assert rules._spread(bytes((5, 1, 1, 5, 1, 5)), 6) == -6 * 405  # 1.585 bits
+    assert rules._spread(bytes(range(128)), 128) == 0
+    assert rules._spread(bytes(128), 128) == -128 * 7 * 256
 
 
 def test_prior_and_labels_are_weighed_against_confidence():
@@ -105,7 +105,7 @@ def test_one_sample_gives_the_same_numbers_everywhere():
     old, new = (bytes(b % 5 for b in row) for row in rows[:2])
     found = (
         rules.dcg(old, new, rows[2], 100), rules.ndcg(old, new, rows[2], 100),
-        rules.spread(old, 100), rules.spread(new, 100),
+        rules._spread(old, 100), rules._spread(new, 100),
         rules.evidence(old, new, rows[2], rows[3], 100, (11, 64, 5, 40), -20, 4, 1),
     )  # fmt: skip
     assert found == VECTOR, found
@@ -127,7 +127,7 @@ def test_what_no_rule_can_use_is_refused_in_one_line():
     assert refuses(rules.confidence, logits, 0, 256) and refuses(rules.confidence, logits, 3, 256)
     assert refuses(rules.confidence, logits, 2, 0) and refuses(rules.confidence, logits, 2, 65536)
     many = bytes(129)
-    assert refuses(rules.dcg, many, many, many, 129) and refuses(rules.spread, many, 129)
+    assert refuses(rules.dcg, many, many, many, 129) and refuses(rules._spread, many, 129)
     assert refuses(rules.ndcg, many, many, many, -1)
     assert refuses(rules.label_free, many, many, many, many, 129)
     assert refuses(rules.evidence, many, many, many, many, 0)

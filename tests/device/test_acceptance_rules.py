@@ -60,17 +60,17 @@ def test_all_that_agree_or_differ_are_the_ends_of_the_scale():
 
 
 def test_gain_is_the_sum_of_the_first_rows():
-    assert a.gain(b"\5\5\0", b"\7\4\xff", 2) == 1
-    assert a.gain(b"\5", b"\7", 0) == 0 and a.gain(b"\xff", b"\0", 1) == -255
+    assert a._gain(b"\5\5\0", b"\7\4\xff", 2) == 1
+    assert a._gain(b"\5", b"\7", 0) == 0 and a._gain(b"\xff", b"\0", 1) == -255
 
 
 def test_spread_of_a_sample_by_hand():
     # -count x log2(count) x 256 of every label that is there more than once
-    assert a.spread(b"\1\2\3\4", 4) == 0
-    assert a.spread(b"\1\1", 2) == -2 * (32768 * 256 // 32768)
-    assert a.spread(b"\3\1\3\1\1", 5) == -2 * 256 - 3 * (32768 * 256 // 20674)
-    assert a.spread(b"\1\1\1\1", 3) == -3 * (32768 * 256 // 20674)
-    assert a.spread(b"\1\1", 1) == 0 and a.spread(b"", 0) == 0
+    assert a._spread(b"\1\2\3\4", 4) == 0
+    assert a._spread(b"\1\1", 2) == -2 * (32768 * 256 // 32768)
+    assert a._spread(b"\3\1\3\1\1", 5) == -2 * 256 - 3 * (32768 * 256 // 20674)
+    assert a._spread(b"\1\1\1\1", 3) == -3 * (32768 * 256 // 20674)
+    assert a._spread(b"\1\1", 1) == 0 and a._spread(b"", 0) == 0
 
 
 def test_evidence_adds_its_four_parts():

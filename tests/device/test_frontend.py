@@ -6,8 +6,8 @@ from array import array
 
 from frontend_vectors import MOTION, SOUND
 
-from acclimate import _frontend_plain
-from acclimate.frontend import Frontend
+from acclimate import _bands_plain
+from acclimate.features import Frontend
 
 
 def windows(count, reach):
@@ -34,7 +34,7 @@ def refused(call, word):
 def test_native_code_and_python_give_the_same():
     for tables in (SOUND, MOTION):
         one, two = Frontend(tables), Frontend(tables)
-        two._run = _frontend_plain.run
+        two._run = _bands_plain.run
         for reach in (0, 30, 32768):
             for window in windows(one.samples, reach):
                 for kind, size in (("H", 2), ("b", 1)):
@@ -68,7 +68,7 @@ def test_what_does_not_fit_is_refused_by_its_name():
     assert refused(lambda: front.into(array("h", bytes(58)), out), "samples: ")
     assert refused(lambda: front.into(window, array("H", bytes(12))), "out: ")
     assert refused(lambda: Frontend(b"AF"), "tables: ")
-    for run in (front._run, _frontend_plain.run):
+    for run in (front._run, _bands_plain.run):
         front._run = run
         front.tables = SOUND[:-2]
         assert refused(lambda: front.into(window, out), "tables: ")
@@ -80,5 +80,5 @@ def test_no_damaged_number_of_the_tables_leads_outside():
         damaged = bytearray(SOUND)
         damaged[at] = damaged[at + 1] = 0xFF
         front, window, out = Frontend(damaged), array("h", bytes(60)), array("H", bytes(10))
-        for run in (front._run, _frontend_plain.run):
+        for run in (front._run, _bands_plain.run):
             assert run(damaged, front._state, window, out) == -1, at

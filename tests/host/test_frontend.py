@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from frontend_vectors_source import PATH, text
 
-from acclimate import _frontend_plain
+from acclimate import _bands_plain
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model import frontend
 from acclimate_host.twin import frontend as twin
@@ -58,7 +58,7 @@ def test_levels_are_those_of_micro_frontend(seed):
 
 def test_python_gives_the_same_levels():
     samples = sound(0.3, 5)
-    assert levels(_frontend_plain.run, samples) == reference(samples)
+    assert levels(_bands_plain.run, samples) == reference(samples)
 
 
 @pytest.mark.skipif(twin.load() is None, reason="the twin is not built")
@@ -73,7 +73,7 @@ def test_the_spectrum_finds_a_tone_at_every_size(samples):
     run = twin.load().run
     assert run(tables, state, window, out) == 0
     plain = array("H", bytes(4))
-    assert _frontend_plain.run(tables, bytearray(len(state)), window, plain) == 0
+    assert _bands_plain.run(tables, bytearray(len(state)), window, plain) == 0
     assert plain == out
     if samples >= 16:
         assert out[1] > out[0]  # 0.35 of the rate lies in the upper half of the bands

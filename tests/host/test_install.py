@@ -245,9 +245,27 @@ def test_run_shows_output_and_the_boards_traceback(tmp_path, capsys):
     assert err.splitlines()[-1].startswith("acclimate run: on the board: ZeroDivisionError")
 
 
+def test_run_brings_extras_and_files(tmp_path, capsys):
+    (tmp_path / "rows").write_bytes(bytes([20, 21, 20, 22]))
+    path = tmp_path / "job.py"
+    path.write_text(
+        "from acclimate.svm import SVM\n"
+        "guard = SVM(kind='one-class', nu=0.5).fit(open('rows', 'rb').read(), 4)\n"
+        "print(guard.predict([1]))\n"
+    )
+    run = ["run", str(path), "--board", "desktop", "--put", str(tmp_path / "rows")]
+    assert cli.main([*run, "--with", "kinds"]) == 0
+    assert capsys.readouterr().out == "-1\n"
+    assert cli.main(run) == 1
+    assert "install --with kinds" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments, code, text",
     [
+        (["run", __file__, "--board", "desktop", "--put", "no-such"], 2, "no-such: No such file"),
+        (["run", __file__, "--port", "p", "--with", "kinds"], 2, "install --with kinds"),
+        (["run", __file__, "--board", "desktop", "--with", "teapot"], 6, "--with teapot"),
         (["run", "no-such-file.py", "--board", "desktop"], 2, "no file no-such-file.py"),
         (["run", __file__, "--board", "teapot"], 7, "not one of"),
         (["install", "--port", "/dev/there-is-no-such-port"], 3, "cannot open"),

@@ -7,7 +7,7 @@ import capsule_cases as cases
 import pytest
 
 from acclimate.pull import Client
-from acclimate_host.capsules.history import prune
+from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main
 from acclimate_host.errors import Refused

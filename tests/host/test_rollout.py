@@ -10,8 +10,9 @@ from acclimate.pull import make_report
 from acclimate.pull import reports as report
 from acclimate.pull.manifest import in_rollout
 from acclimate_host.capsules.build import read
-from acclimate_host.capsules.history import History, prune
+from acclimate_host.capsules.history import History
 from acclimate_host.capsules.manifest import WHOLE
+from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.reports import Reports
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import Limits, Rollout

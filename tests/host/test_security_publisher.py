@@ -13,8 +13,9 @@ from test_security import FLEET, NEXT, RELEASE, ROLLOUT, ROOT, THIEF, Device, ca
 
 from acclimate.pull import make_report
 from acclimate_host.capsules.build import read
-from acclimate_host.capsules.history import History, prune
+from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
+from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.reports import Reports
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import Rollout

@@ -216,7 +216,7 @@ def test_every_example_is_run_by_a_test():
     examples = list((repository() / "examples").glob("*.py"))
     assert examples
     for path in examples:
-        assert f'"examples" / "{path.name}"' in texts, path.name
+        assert f'"{path.name}"' in texts or f'made("{path.stem}"' in texts, path.name
 
 
 # ---- what an import takes ------------------------------------------------------------------

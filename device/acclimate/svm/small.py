@@ -26,7 +26,7 @@ else:
 
     def _call(work, X, rows, par=None, steps=None, w=None):
         """As the native function: by its arguments decide, start, step or collapse."""
-        if len(bytes(memoryview(X)[:1])) > 1:
+        if not isinstance(X, (list, tuple)) and len(bytes(memoryview(X)[:1])) > 1:
             return None
         if par is None:
             return _decision(work, X)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from acclimate_host.capsules.manifest import Manifest, object_name, unpack
+from acclimate_host.capsules.manifest import Manifest, object_name
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
@@ -83,36 +83,3 @@ def read_object(folder: str | os.PathLike[str], name: str) -> bytes | None:
     except OSError:
         return None
     return data if object_name(data) == name else None
-
-
-def prune(folder: str | os.PathLike[str], kept: int = KEPT) -> tuple[int, int]:
-    """Remove the objects that nobody needs; return (how many, their bytes).
-
-    Kept are those that a manifest names, and the whole capsules of the latest releases of each
-    cohort, the newest and `kept` before it.
-
-    Whoever publishes meanwhile is waited for: an object is there before its manifest.
-
-    :raises Refused: a manifest or a history cannot be read; nothing is removed then.
-    """
-    from acclimate_host.capsules.repository import Repository
-
-    with Repository(folder).alone():
-        return _prune(Path(folder), kept)
-
-
-def _prune(folder: Path, kept: int) -> tuple[int, int]:
-    needed = set()
-    for path in folder.glob("models/*/*.man"):
-        needed |= {entry.name for entry in unpack(path.read_bytes()).entries}
-    for path in folder.glob("history/*.jsonl"):
-        model, _, cohort = path.stem.partition("-")
-        releases = History(folder, int(model), cohort).releases()
-        needed |= {release["object"] for release in releases[-kept - 1 :]}
-    count = size = 0
-    for path in (folder / "objects").iterdir():
-        if path.name not in needed:
-            size += path.stat().st_size
-            count += 1
-            path.unlink()
-    return count, size

@@ -7,8 +7,9 @@ import time
 from pathlib import Path
 
 from acclimate_host.capsules.build import read
-from acclimate_host.capsules.history import KEPT, History, prune
+from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
+from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import HARMS, STAGES, Limits, Rollout
 from acclimate_host.capsules.server import read_key

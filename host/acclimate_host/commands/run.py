@@ -6,7 +6,14 @@ import codecs
 import sys
 from pathlib import Path
 
-from acclimate_host.commands import add_board_arguments, open_chosen, read_text, to_seconds
+from acclimate_host.commands import (
+    add_board_arguments,
+    open_chosen,
+    read_bytes,
+    read_text,
+    to_seconds,
+)
+from acclimate_host.connect import merge
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, BoardError
 
@@ -26,6 +33,20 @@ def add_arguments(parser):
         action="store_true",
         help="do not copy the device package to an emulated board first",
     )
+    parser.add_argument(
+        "--with",
+        dest="extras",
+        metavar="NAMES",
+        default="",
+        help="what is installed there beside what FILE imports: " + ",".join(merge.EXTRAS),
+    )
+    parser.add_argument(
+        "--put",
+        nargs="+",
+        metavar="PATH",
+        default=(),
+        help="files of this computer that FILE reads: copied to the board first",
+    )
 
 
 def run(args):
@@ -33,10 +54,16 @@ def run(args):
     if not path.is_file():
         raise AcclimateError(f"no file {args.file}")
     _check(path)
+    files = {Path(name).name: read_bytes(name) for name in args.put}
+    extras = [name for name in args.extras.split(",") if name]
+    if extras and (args.port or args.no_install):
+        raise AcclimateError("--with: for --board; else: acclimate install --with " + args.extras)
     with open_chosen(args) as board:
         if args.board and not args.no_install:
-            install(board, sources=(path,), yes=True)
+            install(board, sources=(path,), yes=True, extras=extras)
             board.soft_reset()
+        for name, content in files.items():
+            board.put_bytes(content, f"{board.root.rstrip('/')}/{name}")
         show = Text(sys.stdout)
         try:
             board.run_file(path, args.timeout, show)

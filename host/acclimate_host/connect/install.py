@@ -53,7 +53,8 @@ def install(
 
     :param only: names of modules (what they import comes along); None means the default set.
     :param sources: files whose imports decide instead.
-    :param extras: names of what comes beside the default set, of `package.merge.EXTRAS`.
+    :param extras: names of what comes beside the default set, or beside what `sources` import,
+        of `merge.EXTRAS`.
     :param pure: leave native modules out.
     :param yes: remove stale files without asking; else ``ask(question)`` decides.
     :raises Refused: the board reads other .mpy files, has no room, or stale files stay.
@@ -62,13 +63,15 @@ def install(
     info = board.info()
     _check_runtime(info)
     native = not pure and info.arch is not None and board.loads_native()
+    more = [module for name in extras for module in _extra(name)]
+    if sources and more:
+        only = [*(only or ()), *more]
     files = package.build(info.arch, only, sources, pure=not native, sha256=info.has_sha256)
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out, partial = Room(board, present), (), bool(only or sources)
     partial = partial and package.ANSWERS + ".mpy" not in files  # which nothing else lies beside
     if only is None and not sources:
-        more = [module for name in extras for module in _extra(name)]
         without = package.natives_left_out(extras)
         only, left_out = room.choose(
             files, package.natives(info.arch), info.heap_free_bytes, info.arch, more, without

@@ -47,8 +47,8 @@ _TOGETHER = {
     "_svm_probability": ("svm.probability",),
     "features": ("features",),
     "loop": ("loop",),
-    "frontend": ("frontend",),
-    "_frontend_plain": ("_frontend_plain",),
+    "_bands": ("_bands",),
+    "_bands_plain": ("_bands_plain",),
     "drift": ("drift",),
     "energy": ("_loop_state", "energy"),
     "reservoir": ("reservoir",),
@@ -120,7 +120,7 @@ EXTRAS = {
     "fast": ("svm.plain",),
     "rare": (),
     "ed25519": ("_trust",),
-    "frontend": ("frontend", "_frontend_plain"),
+    "frontend": ("_bands", "_bands_plain"),
 }
 # Made by the installer.
 _INSTALLED = ("_manifest",)

@@ -73,6 +73,13 @@ def references(path):
     return _references(path, path.stat().st_mtime_ns)
 
 
+def _rooms(path):
+    """Return the modules of the package from which a source file imports."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    found = [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[2] for name in found if merge.of_package(name)} - {""}
+
+
 def natives_left_out(extras=()):
     """Return the native modules that a plain install with these extras leaves out."""
     every = merge.EXTRA_NATIVES
@@ -120,6 +127,7 @@ def closure(names=None, sources=(), arch=None):
         faces.add(unit_of.get(name.partition(".")[0], "__init__"))
     for source in sources:
         found, loaded = references(source)
+        found |= _rooms(source)  # a program asks the room, wherever the name is
         todo |= {unit_of[module] for module in found if module in unit_of}
         native |= loaded
     done = set()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tables of a front end: how a board makes levels of bands from a window of sound or motion.
 
-A board reads the bytes as they are (`acclimate.frontend.Frontend`); nothing in them needs a float
+A board reads the bytes as they are (`acclimate.features.Frontend`); nothing in them needs a float
 there. Their layout is in docs/features.md.
 """
 

@@ -2,7 +2,7 @@
 """Levels of the bands of sound or motion, in integer arithmetic: what a keyword model reads.
 
     from array import array
-    from acclimate.frontend import Frontend
+    from acclimate.features import Frontend
 
     front = Frontend(open("sound", "rb").read())   # acclimate_host.model.frontend.log_mel()
     window = array("h", bytes(2 * front.samples))  # 30 ms of sound
@@ -42,7 +42,7 @@ class Frontend:
         self._state = bytearray(4 * (self.width + (1 << head[_BITS]) + 1 + bands))
         native = _native.load("frontend")
         if native is None:
-            from acclimate import _frontend_plain as native
+            from acclimate import _bands_plain as native
         self._run = native.run
 
     def reset(self):

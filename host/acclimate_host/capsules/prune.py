@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Removes from a repository the objects that nobody needs any more."""
+
+import os
+from pathlib import Path
+
+from acclimate_host.capsules.history import KEPT, History
+from acclimate_host.capsules.manifest import unpack
+from acclimate_host.capsules.repository import Repository
+
+
+def prune(folder: str | os.PathLike[str], kept: int = KEPT) -> tuple[int, int]:
+    """Remove the objects that nobody needs; return (how many, their bytes).
+
+    Kept are those that a manifest names, and the whole capsules of the latest releases of each
+    cohort, the newest and `kept` before it.
+
+    Whoever publishes meanwhile is waited for: an object is there before its manifest.
+
+    :raises Refused: a manifest or a history cannot be read; nothing is removed then.
+    """
+    with Repository(folder).alone():
+        return _prune(Path(folder), kept)
+
+
+def _prune(folder: Path, kept: int) -> tuple[int, int]:
+    needed = set()
+    for path in folder.glob("models/*/*.man"):
+        needed |= {entry.name for entry in unpack(path.read_bytes()).entries}
+    for path in folder.glob("history/*.jsonl"):
+        model, _, cohort = path.stem.partition("-")
+        releases = History(folder, int(model), cohort).releases()
+        needed |= {release["object"] for release in releases[-kept - 1 :]}
+    count = size = 0
+    for path in (folder / "objects").iterdir():
+        if path.name not in needed:
+            size += path.stat().st_size
+            count += 1
+            path.unlink()
+    return count, size
