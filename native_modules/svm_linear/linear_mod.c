@@ -5,7 +5,7 @@
  *   call(work, X, rows, par)              start
  *   call(work, X, rows, par, steps)       solver steps
  *   call(work, X, rows, par, None, w)     the fitted machine, into w
- * None where X or row has items wider than a byte. */
+ * ValueError where X or row has items wider than a byte. */
 #include "module.h"
 #include "linear.h"
 
@@ -24,7 +24,7 @@ static mp_obj_t call(size_t n_args, const mp_obj_t *args) {
     in.at[1] = row.buf;
     in.bytes[1] = (int32_t)row.len;
     if ((row.typecode | 32) > 'b') {
-        return mp_const_none;
+        mp_raise_ValueError(MP_ERROR_TEXT("expected bytes"));
     }
     if (n_args == 3) {
         w = get(args[0], &bytes);

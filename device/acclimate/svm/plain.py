@@ -56,6 +56,12 @@ def train(m, X, y):
         from acclimate.svm.notes import texts
 
         notes = texts(m, notes, BEARABLE[kind])
-    m._take(model, None)
-    m._tell(notes)
+    if model is m._model:  # all that `_take` would change
+        m.predict = m._native = m._call = model.native_call(m._predict, None)
+        m.n_iter, m.gap = n_iter, gap
+        m.converged, m.n_support = converged, n_support
+    else:
+        m._take(model, None)
+    if notes or m.warning or m._job:
+        m._tell(notes)
     return True

@@ -27,7 +27,7 @@ else:
     def _call(work, X, rows, par=None, steps=None, w=None):
         """As the native function: by its arguments decide, start, step or collapse."""
         if not isinstance(X, (list, tuple)) and len(bytes(memoryview(X)[:1])) > 1:
-            return None
+            raise ValueError("expected bytes")
         if par is None:
             return _decision(work, X)
         from acclimate.svm import solver  # a heap that cannot train may still predict
@@ -45,12 +45,6 @@ else:
             pair = w[2 + (k >> 1)]
             total += x[k] * (pair >> 16 if k & 1 else ((pair & 0xFFFF) ^ 0x8000) - 0x8000)
         return total
-
-
-def _checked(found):
-    if found is None:
-        raise ValueError("X, row: expected bytes, got wider items")
-    return found
 
 
 class SVM:
@@ -132,7 +126,7 @@ class SVM:
         steps = steps if steps and steps > 0 else max(1, 60000 // (n * (d + 8)))
         rows = array("h", (r if y[r] == low else ~r for r in range(n)))
         par = self._parameters(d)
-        status = _checked(_call(work, X, rows, par))
+        status = _call(work, X, rows, par)
         done = 0
         while status == 0:
             status = _call(work, X, rows, par, steps)
@@ -165,7 +159,7 @@ class SVM:
             raise ValueError("SVM: expected a fitted model, got none: call fit first")
         if len(row) != self.d:
             raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
-        return _checked(_call(self.w, row, self.xtype))
+        return _call(self.w, row, self.xtype)
 
     def save(self, path):
         """Write the fitted machine to a file; the old one stays until the new one is whole."""
