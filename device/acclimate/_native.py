@@ -12,7 +12,6 @@ there is none, or none that fits: pure Python then does the same work.
 import gc
 import sys
 
-_ARMV7EM = (6, 7, 8)  # architectures in `sys.implementation._mpy`
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
 
@@ -23,18 +22,16 @@ def load(name):
     :raises ImportError: the package and its native modules are of different releases.
     """
     if name not in _reasons:
-        _tidy()  # native code needs one block
+        # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and
+        # memory that runs out is collected anyway.
+        tidy = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
+        if tidy:
+            gc.collect()
         _reasons[name] = _load("_" + name, name)
         _forget("_sha256")
-        _tidy()
+        if tidy:
+            gc.collect()
     return _loaded.get(name)
-
-
-def _tidy():
-    """Collect garbage but on a Cortex-M4 and its like, whose heap is large: there it takes longer
-    than it is worth, as memory that runs out is collected anyway."""
-    if getattr(sys.implementation, "_mpy", 0) >> 10 & 15 not in _ARMV7EM:
-        gc.collect()
 
 
 def reason(name):

@@ -87,7 +87,7 @@ def made(tmp_path_factory):
 def shown(name):
     """Return the output of an example that docs/examples.md shows."""
     page = (repository() / "docs" / "examples.md").read_text(encoding="utf-8")
-    return re.search(rf"<!-- output: {name} -->\n```\n(.*?)```\n", page, re.DOTALL).group(1)
+    return re.search(rf"<!-- output: {name} -->\n```text\n(.*?)```\n", page, re.DOTALL).group(1)
 
 
 def _plain(text):
