@@ -41,6 +41,8 @@ ARCH_OF_nrf52840 := armv7emsp
 ARCH_OF_samd21 := armv6m
 ARCH_OF_esp32 := xtensawin
 ARCH_OF_rv32 := rv32imc
+ARCH_OF_stm32f767 := armv7emsp
+ARCH_OF_rp2350 := armv7emsp
 
 # ---- what people run ----------------------------------------------------------------------
 
