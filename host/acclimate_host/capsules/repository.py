@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from acclimate_host.capsules import delta, key_list, signing
 from acclimate_host.capsules.build import Capsule, read
@@ -336,7 +337,7 @@ class Repository:
         with self.alone():
             self._change(model, cohort, expires=expires)
 
-    def _change(self, model: int, cohort: str, **changes: int) -> None:
+    def _change(self, model: int, cohort: str, **changes: Any) -> None:
         old = self.manifest(model, cohort)
         if old is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
