@@ -35,7 +35,7 @@ def of_report(data):
         and data[6] <= 4
         and max(struct.unpack_from("<7I", data, 8)) < 1 << 30
         and not data[7]
-        and not any(data[94:96])
+        and not data[95] & 0x40  # the bits beside are the epoch
         and data[80] <= 3
         and max(struct.unpack_from("<2I", data, 84)) < 1 << 30
         and data[_TAG:] == hmac.new(KEY, data[:_TAG], "sha256").digest()

@@ -47,13 +47,18 @@ def of_svm(data):
             pass
 
 
+def repair(data):
+    """Make the CRC-32 of a program right."""
+    sum_ = zlib.crc32(data[_HEAD:], zlib.crc32(data[:_CRC_AT]))
+    data[_CRC_AT:_HEAD] = sum_.to_bytes(4, "little")
+
+
 def of_network(data):
     """A byte program, run in C; repaired: its CRC-32 is right."""
     form, data = _dressed(data)
     weights = program().weights
     if form > 63 and len(data) > _HEAD:
-        sum_ = zlib.crc32(data[_HEAD:], zlib.crc32(data[:_CRC_AT]))
-        data[_CRC_AT:_HEAD] = sum_.to_bytes(4, "little")
+        repair(data)
     if len(data) > _HEAD and int.from_bytes(data[8:12], "little") > 1 << 20:
         return  # a larger arena is another test's
     if twin_net.load() is not None:

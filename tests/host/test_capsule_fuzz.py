@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import fuzz, fuzz_all, fuzz_oracle
+from acclimate.net import network
+from bench import fuzz, fuzz_all, fuzz_models, fuzz_oracle
 from bench import fuzz_targets as targets
 from bench.fuzz_python import blindly, mutate
 
@@ -66,3 +67,13 @@ def test_core_gives_what_the_references_give():
         pytest.skip(found["left_out"])
     assert found["crashes"] == found["accepted_bad"] == 0 and found["inputs"] >= 3000
     assert min(found["by_function"].values()) > 100
+
+
+def test_a_program_that_clears_what_is_not_its_arena_is_damaged():
+    found = fuzz_models.program()
+    data = bytearray(found.code)
+    at = network._P_KEPT_BYTES
+    data[at : at + 4] = (found.arena_bytes + 1).to_bytes(4, "little")
+    fuzz_models.repair(data)
+    with pytest.raises(network.NetError, match="damaged"):
+        network.Net(bytes(data), found.weights)

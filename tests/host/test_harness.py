@@ -45,8 +45,9 @@ def test_a_board_that_no_test_uses_does_not_run():
 
 
 def test_slow_is_what_runs_python_or_a_second_firmware_in_an_emulator():
-    slow = {runtime.name for runtime in runtimes.RUNTIMES if runtime.slow}
-    assert slow == {"nrf52840-pure", "samd21-pure", "esp32-pure", "nrf52840-natives"}
+    pure = {"nrf52840-pure", "samd21-pure", "esp32-pure", "nrf52840-natives"}
+    for file, slow in (("test_svm_basic", pure), ("test_delta", pure | set(runtimes.MORE_CORES))):
+        assert {r.name for r in runtimes.RUNTIMES if r.is_slow(file)} == slow
 
 
 def test_a_device_test_that_cannot_be_imported_leaves_the_package_as_it_was(tmp_path):

@@ -194,12 +194,15 @@ class Net:
         if program[_P_DTYPE] != self._dtype:
             raise NetError("program: float32 runs in acclimate.net.FloatNet, int8 in Net")
         status = self._native.run(program, self._arena, b"", self._par)
+        try:
+            if status == _DONE:
+                self.reset(weights, seed)
+        except IndexError:  # what is cleared and filled lies outside
+            status = -1
         if status != _DONE:
             raise NetError(
-                "program: damaged, at no multiple of 4, or for another native module "
-                "release: install again"
+                "program: damaged, unaligned, or for another native module: install again"
             )
-        self.reset(weights, seed)
         if needs & _NEEDS_TARGET:
             from acclimate.net.targets import Target
 
