@@ -132,9 +132,15 @@ def test_the_page_to_play_with_runs_inside_the_site(site):
 def test_search_finds_a_word_of_the_glossary_without_a_network(site):
     with browser.opened() as chromium, served(site) as address:
         page = browser.Page(chromium, address)
-        page.page.fill("input.md-search__input", "arena glossary")
         found = page.page.locator(".md-search-result__link").first
-        found.wait_for()
+
+        def asked():  # the index loads beside: a word that comes before it may be lost
+            page.page.fill("input.md-search__input", "")
+            page.page.fill("input.md-search__input", "arena glossary")
+            page.page.wait_for_timeout(2000)
+            return found.is_visible()
+
+        page.until(asked)
         assert "Glossary" in page.page.locator(".md-search-result").inner_text()
         page.close()
 

@@ -201,7 +201,7 @@ class Net:
             status = -1
         if status != _DONE:
             raise NetError(
-                "program: damaged, unaligned, or for another native module: install again"
+                "program: damaged, unaligned, or native module of another release: install again"
             )
         if needs & _NEEDS_TARGET:
             from acclimate.net.targets import Target
