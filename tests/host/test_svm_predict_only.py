@@ -11,6 +11,7 @@ from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install
 from acclimate_host.errors import BoardError
+from bench.svm_predict_only import taken
 from harness.runtimes import must_run
 
 ROWS = [[i * 7 % 50, i * 11 % 30, i % 7, i * i % 13] for i in range(48)]
@@ -219,24 +220,10 @@ def test_rooms_may_come_beside_and_mixtures_by_hand_are_named():
         assert any("_svm_predict.mpy: of no use" in text for text in bad), bad
 
 
-COUNT = """
-import gc
-gc.collect()
-free = gc.mem_free()
-from acclimate.svm import SVM
-m = SVM.load("{}.svm")
-m.predict({})
-gc.collect()
-print(free - gc.mem_free())
-"""
-
-
 @pytest.mark.parametrize("name", MOST)
-def test_import_and_machine_take_little_heap(name, tmp_path):
+def test_import_and_machine_take_little_heap(name):
     found = machines(name == "samd21")
     with board_of(name) as board:
         install(board, package.PREDICT)
-        put(board, {key: found[key] for key in ("bytes", "rbf")}, tmp_path)
         for key, most in zip(("bytes", "rbf"), MOST[name], strict=True):
-            board.soft_reset()
-            assert int(board.exec(COUNT.format(key, ROWS[3]))) <= most, key
+            assert taken(board, found[key][0]) <= most, key

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from acclimate_host.commands.showing import progress
-from acclimate_host.connect import RUNNABLE, emulator, firmware, open_board
+from acclimate_host.connect import RUNNABLE, emulator, firmware, merge, open_board
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import write_whole
 
@@ -48,6 +48,22 @@ def add_region_arguments(parser):
     )
     parser.add_argument("--start", type=to_number, default=0, help="address of the region")
     parser.add_argument("--bytes", type=to_number, default=0, help="length of the region")
+
+
+def add_extras_argument(parser, beside):
+    """Add ``--with``, the names of extras; `beside` says what they come beside."""
+    parser.add_argument(
+        "--with",
+        dest="extras",
+        metavar="NAMES",
+        default="",
+        help=f"{beside}: {','.join(merge.EXTRAS)}",
+    )
+
+
+def to_names(text):
+    """Return the names in a text, which commas part."""
+    return [name for name in text.split(",") if name]
 
 
 def to_number(text):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate_host.commands import progress, table
+from acclimate_host.commands import progress, table, to_names
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.choose_svm import VECTORS, choose_svm
 
@@ -87,7 +87,7 @@ def _row(c, best):
 
 
 def _kernels(text):
-    names = [name for name in text.split(",") if name]
+    names = to_names(text)
     bad = set(names) - {"linear", "rbf", "poly"}
     if bad or not names:
         raise AcclimateError(f"--kernels {text!r}: expected linear, rbf or poly")

@@ -4,8 +4,13 @@
 import sys
 from dataclasses import asdict
 
-from acclimate_host.commands import add_board_arguments, open_chosen, progress
-from acclimate_host.connect import merge
+from acclimate_host.commands import (
+    add_board_arguments,
+    add_extras_argument,
+    open_chosen,
+    progress,
+    to_names,
+)
 from acclimate_host.connect.drive import install_drive
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError
@@ -17,13 +22,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--only", metavar="NAMES", help="these modules and what they import, as svm,loop"
     )
-    parser.add_argument(
-        "--with",
-        dest="extras",
-        metavar="NAMES",
-        default="",
-        help="beside the default set: " + ",".join(merge.EXTRAS),
-    )
+    add_extras_argument(parser, "beside the default set")
     parser.add_argument("--pure", action="store_true", help="leave native modules out")
     parser.add_argument(
         "-y", "--yes", action="store_true", help="remove stale .py files without asking"
@@ -31,14 +30,14 @@ def add_arguments(parser):
 
 
 def run(args):
-    only = None if args.only is None else [name for name in args.only.split(",") if name]
+    only = None if args.only is None else to_names(args.only)
     if only == []:
         raise AcclimateError(f"--only {args.only!r}: expected names of modules, as svm,loop")
     if args.drive:
         report = install_drive(args.drive, only)
     elif args.port or args.board:
         with open_chosen(args) as board:
-            extras = [name for name in args.extras.split(",") if name]
+            extras = to_names(args.extras)
             options = dict(pure=args.pure, yes=args.yes, ask=_ask, progress=progress)
             report = install(board, only, extras=extras, **options)
         progress("")

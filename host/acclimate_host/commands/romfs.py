@@ -2,7 +2,13 @@
 """``acclimate romfs``: the device package as a ROMFS image, in a file or on a board."""
 
 from acclimate_host import boards
-from acclimate_host.commands import add_board_arguments, open_chosen, progress, write_bytes
+from acclimate_host.commands import (
+    add_board_arguments,
+    open_chosen,
+    progress,
+    to_names,
+    write_bytes,
+)
 from acclimate_host.connect import romfs
 from acclimate_host.errors import AcclimateError
 
@@ -19,7 +25,7 @@ def add_arguments(parser):
 
 
 def run(args):
-    only = [name for name in args.only.split(",") if name] if args.only else None
+    only = to_names(args.only) if args.only else None
     if args.output:
         image = romfs.build(args.arch, only, args.pure or args.arch is None)
         write_bytes(args.output, image)

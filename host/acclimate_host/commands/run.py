@@ -8,12 +8,13 @@ from pathlib import Path
 
 from acclimate_host.commands import (
     add_board_arguments,
+    add_extras_argument,
     open_chosen,
     read_bytes,
     read_text,
+    to_names,
     to_seconds,
 )
-from acclimate_host.connect import merge
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, BoardError
 
@@ -33,13 +34,7 @@ def add_arguments(parser):
         action="store_true",
         help="do not copy the device package to an emulated board first",
     )
-    parser.add_argument(
-        "--with",
-        dest="extras",
-        metavar="NAMES",
-        default="",
-        help="what is installed there beside what FILE imports: " + ",".join(merge.EXTRAS),
-    )
+    add_extras_argument(parser, "what is installed there beside what FILE imports")
     parser.add_argument(
         "--put",
         nargs="+",
@@ -55,7 +50,7 @@ def run(args):
         raise AcclimateError(f"no file {args.file}")
     _check(path)
     files = {Path(name).name: read_bytes(name) for name in args.put}
-    extras = [name for name in args.extras.split(",") if name]
+    extras = to_names(args.extras)
     if extras and (args.port or args.no_install):
         raise AcclimateError("--with: for --board; else: acclimate install --with " + args.extras)
     with open_chosen(args) as board:
