@@ -134,9 +134,10 @@ def test_search_finds_a_word_of_the_glossary_without_a_network(site):
         page = browser.Page(chromium, address)
         found = page.page.locator(".md-search-result__link").first
 
-        def asked():  # the index loads beside: a word that comes before it may be lost
+        def asked():
+            """Press keys, which is what the search listens to, until its index is there."""
             page.page.fill("input.md-search__input", "")
-            page.page.fill("input.md-search__input", "arena glossary")
+            page.page.locator("input.md-search__input").press_sequentially("arena glossary")
             page.page.wait_for_timeout(2000)
             return found.is_visible()
 

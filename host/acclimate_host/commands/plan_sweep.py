@@ -124,9 +124,10 @@ def _executor(args, count):
         try:
             yield executor
         finally:
-            executor.shutdown(wait=False, cancel_futures=True)
             for child in multiprocessing.active_children():
                 child.terminate()
+            # waited for: its thread would close a pipe that Python's own end still writes to
+            executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
