@@ -137,7 +137,8 @@ def test_what_is_no_manifest_is_named():
     assert reason(manifest() + b"x") == "truncated"
     for form in (0, 1, 3):
         assert reason(manifest(b4=form)) == "format"
-    assert reason(manifest(b7=1)) == "format" and reason(manifest(b6=101)) == "format"
+    assert reason(manifest(b7=2)) == "format" and reason(manifest(b6=101)) == "format"
+    assert reason(manifest(b7=1)) == "encryption"
     assert reason(manifest(entries=[])) == "table"
     assert reason(manifest(b5=9)) == "table"
     assert reason(manifest(b5=2)) == "truncated"
@@ -432,7 +433,7 @@ def test_another_capsule_than_the_manifest_s_is_refused():
 
 
 def test_an_update_that_makes_another_capsule_than_the_manifest_s_is_undone():
-    class Other(exchange.Object):
+    class Other(exchange._Object):
         """A file that brings BASE with another version, whatever came."""
 
         def take(self, view, n):
