@@ -131,12 +131,14 @@ class Rollout:
         wait_s: float = 86400,
         limits: Limits | None = None,
         kept: int = KEPT,
+        expires: int = 0,
     ) -> dict[str, Any]:
         """Publish a capsule for the first stage.
 
         :param stages: rising percentages, the last one 100.
         :param wait_s: how long a stage lasts, at least.
         :param kept: releases before it that updates are made from.
+        :param expires: last day since 1970 on which its manifest counts; 0: no end.
         :raises Refused: another rollout is not at its end, or ``publish`` refuses it.
         """
         shares = list(stages)
@@ -150,7 +152,8 @@ class Rollout:
         new = read(capsule)
         if new.model != self.model:
             raise Refused(f"capsule of model {new.model}: expected {self.model}")
-        self.repository.publish(capsule, self.cohort, shares[0], history.capsules(kept))
+        bases = history.capsules(kept)
+        self.repository.publish(capsule, self.cohort, shares[0], bases, expires)
         state = {
             "model": self.model,
             "cohort": self.cohort,
@@ -218,7 +221,9 @@ class Rollout:
             raise Refused(f"version {state['version']} was the first: nothing to go back to")
         history = self._history()
         releases = history.releases()
-        data = read_object(self.repository.folder, state["before_object"])
+        data = read_object(
+            self.repository.folder, state["before_object"], self.repository.object_key
+        )
         if data is None:
             raise Refused(f"version {state['before']}: its capsule is not kept, or is damaged")
         epoch = self.repository.epoch()
@@ -287,7 +292,10 @@ class Rollout:
         )
 
     def _history(self) -> History:
-        return History(self.repository.folder, self.model, self.cohort, self._clock)
+        repository = self.repository
+        return History(
+            repository.folder, self.model, self.cohort, self._clock, repository.object_key
+        )
 
     def _expected(self, *states: str) -> dict[str, Any]:
         state = self.state()
