@@ -54,7 +54,7 @@ def add_arguments(parser):
         type=int,
         default=0,
         metavar="N",
-        help="with start, back: days that the manifest counts, where there is a clock; 0: no end",
+        help="with start, back: days that the manifest counts, by a clock; 0: no end",
     )
     parser.add_argument(
         "--stages",
