@@ -208,13 +208,14 @@ class Rollout:
         return self._note(state, f"resumed at {share} %")
 
     @_alone
-    def back(self, key: Any = None) -> dict[str, Any]:
+    def back(self, key: Any = None, expires: int = 0) -> dict[str, Any]:
         """Offer everybody the content of the version before, as a release of its own.
 
         Devices take no version that is not above the highest they tried; so the capsule before
         is signed once more, under the next number.
 
         :param key: that capsules are signed with; None: the repository's.
+        :param expires: as in ``start``.
         """
         state = self._expected()
         if state["before"] is None:
@@ -230,7 +231,7 @@ class Rollout:
         known = [r["version"] for r in releases if r.get("epoch", 0) == epoch]
         version = max(known, default=0) + 1
         capsule = self._signed_again(data, version, key)
-        self.repository.publish(capsule, self.cohort, 100, history.capsules())
+        self.repository.publish(capsule, self.cohort, 100, history.capsules(), expires)
         told = f"back: content of version {state['before']} as version {version}"
         state.update(version=version, epoch=epoch, state="back", stages=[100], stage=0)
         return self._note(state, told)

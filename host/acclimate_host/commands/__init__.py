@@ -66,7 +66,7 @@ def add_extras_argument(parser, beside):
         dest="extras",
         metavar="NAMES",
         default="",
-        help=f"{beside}: {','.join(merge.EXTRAS)}",
+        help=f"{beside}, with commas: {', '.join(merge.EXTRAS)}",
     )
 
 

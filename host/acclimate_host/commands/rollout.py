@@ -54,7 +54,7 @@ def add_arguments(parser):
         type=int,
         default=0,
         metavar="N",
-        help="with start: devices with a clock refuse the manifest after so many days; 0: never",
+        help="with start, back: days that the manifest counts, by a clock; 0: no end",
     )
     parser.add_argument(
         "--stages",
@@ -133,7 +133,7 @@ def _simple(args):
 
 def _back(args):
     key = read_key(args.release_key) if args.release_key else None
-    return _show(args, _rollout(args).back(key))
+    return _show(args, _rollout(args).back(key, day_in(args.expires_days)))
 
 
 def _status(args):

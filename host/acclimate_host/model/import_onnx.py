@@ -11,7 +11,7 @@ import numpy as np
 
 from .build import Builder
 from .import_onnx_layers import Layers
-from .importing import OPERATORS, ModelImportError, Problems, damage_named
+from .importing import ModelImportError, Problems, damage_named
 from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
 
@@ -45,7 +45,7 @@ class _Lowering:
     def run(self):
         for op in self.file.ops:
             if op.name not in self.layers.handlers:
-                self.problems.add(op.name, f"nearest are {OPERATORS}")
+                self.problems.add_unknown(op.name)
         self._start()
         self.problems.check()
         for op in self.file.ops:

@@ -15,7 +15,6 @@ import numpy as np
 from .build import Builder
 from .import_tflite_streams import Streams
 from .importing import (
-    OPERATORS,
     Problems,
     damage_named,
     dilate,
@@ -98,7 +97,7 @@ class _Lowering:
         }
         for op in self.file.ops:
             if op.name not in handlers:
-                self.problems.add(op.name, f"nearest are {OPERATORS}")
+                self.problems.add_unknown(op.name)
         self._start()
         self.problems.check()
         for op in self.file.ops:

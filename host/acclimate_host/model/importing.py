@@ -19,6 +19,37 @@ BIAS_LIMIT = 2**30  # of a stored bias
 KERNEL_MOST = 255  # a program keeps edges of kernels in one byte
 
 
+_GROWS = "end where the map is smallest; nothing makes it larger again"
+_RECURRENT = "a window of the stream's last rows, then convolutions or a dense layer"
+_LEVELS = "make the levels before the network: acclimate.features.Frontend"
+_FOLDED = "export with a fixed input shape and constants folded"
+_NORMAL = "batch normalization, which is folded"
+# What to do about an operator that networks here do not have; names without case and marks.
+_ADVICE = {
+    **dict.fromkeys(
+        ("RESIZE", "RESIZEBILINEAR", "RESIZENEARESTNEIGHBOR", "TRANSPOSECONV", "CONVTRANSPOSE",
+         "DEPTHTOSPACE", "UPSAMPLE"),
+        _GROWS,
+    ),
+    **dict.fromkeys(
+        ("LSTM", "GRU", "RNN", "SVDF", "UNIDIRECTIONALSEQUENCELSTM", "UNIDIRECTIONALSEQUENCERNN"),
+        _RECURRENT,
+    ),
+    **dict.fromkeys(("LOG", "POW", "SQRT", "BATCHMATMUL", "RFFT2D", "STFT", "DFT"), _LEVELS),
+    **dict.fromkeys(("RSQRT", "SUB", "LAYERNORMALIZATION", "INSTANCENORMALIZATION"), _NORMAL),
+    **dict.fromkeys(
+        ("SHAPE", "GATHER", "EXPAND", "EQUAL", "CAST", "IF", "WHERE", "CONSTANTOFSHAPE", "RANGE"),
+        _FOLDED,
+    ),
+    "CONCAT": "add of two maps",
+    "PRELU": "leaky ReLU, one slope for all channels",
+    "MUL": "a constant per channel within the layer before; no gate of two signals",
+    "ERF": "Gelu, of operators 20 on",
+    "DENSIFY": "weights that are stored whole",
+    "CUSTOM": "the file from before it was compiled for one chip or library",
+}  # fmt: skip
+
+
 class ModelImportError(GraphError):
     """A model that cannot be brought in; one line that names every reason."""
 
@@ -30,12 +61,17 @@ class Problems:
     """Collects what a model has that networks here do not, to tell it all at once."""
 
     def __init__(self, source):
-        self.source, self.found = source, {}
+        self.source, self.found, self.unknown = source, {}, False
 
     def add(self, operator, why):
         """Note an operator (its name and place) and the nearest supported form."""
         self.found.setdefault((operator, why), 0)
         self.found[operator, why] += 1
+
+    def add_unknown(self, operator):
+        """Note an operator that no network here has, with the advice that fits it."""
+        self.unknown = True
+        self.add(operator, _ADVICE.get(operator.replace("_", "").upper(), ""))
 
     def check(self):
         """Raise ModelImportError if anything was noted."""
@@ -43,7 +79,9 @@ class Problems:
             parts = []
             for (operator, why), count in self.found.items():
                 times = f" ({count} times)" if count > 1 else ""
-                parts.append(f"{operator}{times}: {why}")
+                parts.append(f"{operator}{times}: {why}" if why else f"{operator}{times}")
+            if self.unknown:
+                parts.append(f"supported are {OPERATORS}")
             raise ModelImportError(f"{self.source}: not supported: " + "; ".join(parts))
 
 
