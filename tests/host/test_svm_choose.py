@@ -109,3 +109,51 @@ def test_the_verb_reads_writes_and_draws(tmp_path, capsys):
         assert main(arguments) == 2
         assert words in capsys.readouterr().err
     assert main(["choose", str(tmp_path / "none.npz")]) == 2
+
+
+def _damaged(name, y, folder):
+    """A file of the verb with something wrong in it, made from a whole one."""
+    X = np.arange(24.0).reshape(8, 3)
+    path = folder / name
+    if name == "latin.csv":
+        path.write_bytes(b"1,2,\xe4\n3,4,b\n")
+    elif name == "one.npy":
+        np.save(path, X)
+    elif name in ("empty.npz", "cut.npz", "flipped.npz"):
+        np.savez(path, x=X, labels=y)
+        data = bytearray(path.read_bytes())
+        data[60] ^= 255
+        path.write_bytes({"e": b"", "c": data[: len(data) // 2], "f": data}[name[0]])
+    else:
+        wrong = {
+            "nan.npz": (X * np.nan, y),
+            "huge.npz": (X * 1e300, y),
+            "complex.npz": (X * 1j, y),
+            "texts.npz": (X.astype(str), y),
+            "narrow.npz": (X[:, :0], y),
+            "scalar.npz": (np.array(1.0), np.array(1)),
+            "halves.npz": (X, y + 0.5),
+            "bytes.npz": (X, y.astype("S3")),
+            "folded.npz": (X, y.reshape(4, 2)),
+        }[name]
+        np.savez(path, x=wrong[0], labels=wrong[1])
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "empty.npz cut.npz flipped.npz one.npy latin.csv nan.npz huge.npz complex.npz texts.npz "
+    "narrow.npz scalar.npz halves.npz bytes.npz folded.npz".split(),
+)
+def test_a_file_that_is_no_table_is_one_line(tmp_path, capsys, name):
+    assert main(["choose", _damaged(name, np.arange(8) % 2, tmp_path)]) in (2, 6)
+    said = capsys.readouterr().err
+    assert said.startswith("acclimate choose: ") and said.count("\n") == 1
+
+
+def test_a_folder_is_no_place_for_a_machine_and_nothing_is_left(tmp_path, capsys):
+    np.savez(tmp_path / "t.npz", x=np.arange(24.0).reshape(8, 3), labels=np.arange(8) // 4)
+    (tmp_path / "out").mkdir()
+    before = sorted(tmp_path.iterdir())
+    assert main(["choose", str(tmp_path / "t.npz"), "-o", str(tmp_path / "out")]) == 2
+    assert sorted(tmp_path.iterdir()) == before and "Is a directory" in capsys.readouterr().err

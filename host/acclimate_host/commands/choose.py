@@ -2,7 +2,9 @@
 """``acclimate choose``: kernel, C, gamma and the number of vectors of an SVM for a board."""
 
 import argparse
+import zlib
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -39,6 +41,8 @@ def run(args):
     import acclimate_host.twin.svm  # noqa: F401  trains with the C core where it is built
 
     X, y, users = _read(args.data, args.users)
+    if args.out and Path(args.out).is_dir():
+        raise AcclimateError(f"{args.out}: Is a directory")
     choice = choose_svm(
         X,
         y,
@@ -112,14 +116,24 @@ def _read(name, with_users):
     if path.suffix == ".csv":
         return _read_csv(name, with_users)
     try:
-        with np.load(name, allow_pickle=False) as data:
+        data = np.load(name, allow_pickle=False)
+        if isinstance(data, np.ndarray):
+            raise ValueError("it is one array")
+        with data:
             return data["x"], data["labels"], data["users"] if "users" in data else None
-    except (OSError, ValueError, KeyError) as error:
-        raise AcclimateError(f"{name}: expected an .npz with x and labels: {error}") from None
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+        text = " ".join(str(error).split())
+        raise AcclimateError(f"{name}: expected an .npz with x and labels: {text}") from None
 
 
 def _read_csv(name, with_users):
-    rows = [line.split(",") for line in Path(name).read_text("utf-8-sig").splitlines() if line]
+    try:
+        text = Path(name).read_text("utf-8-sig")
+    except OSError as error:
+        raise AcclimateError(f"{name}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise AcclimateError(f"{name}: not text, byte {error.start} is not UTF-8") from None
+    rows = [line.split(",") for line in text.splitlines() if line]
     last = -2 if with_users else -1
     if rows and not _is_number(rows[0][0]):
         rows = rows[1:]  # names of the columns

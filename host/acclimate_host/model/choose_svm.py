@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from acclimate.svm import SVM
+from acclimate.svm.rows import F32_MAX
 from acclimate_host.errors import Refused
 
 KERNELS = ("linear", "rbf")
@@ -163,10 +164,16 @@ def front(candidates):
 
 def _parts(X, y, users):
     """[boolean array of the rows held back] for each user or fold."""
-    if X.ndim != 2 or len(X) != len(y):
+    if X.ndim != 2 or y.shape != X.shape[:1] or not X.shape[1]:
         raise Refused(
-            f"X, y: expected (rows, features) and a label a row, got {X.shape}, {len(y)}"
+            f"X, y: expected (rows, features) and a label a row, got {X.shape}, {y.shape}"
         )
+    if X.dtype.kind not in "biuf" or not np.all(np.abs(X.astype(float)) <= F32_MAX):
+        raise Refused(f"X: expected finite float32 numbers, got others ({X.dtype})")
+    if y.dtype.kind == "f" and np.all(y == np.floor(y)) and np.all(np.abs(y) < 2**31):
+        y = y.astype(np.int64)
+    if y.dtype.kind not in "biuU":
+        raise Refused(f"y: expected whole numbers or texts, got {y.dtype}")
     if len(np.unique(y)) < 2:
         raise Refused("y: expected at least 2 labels, got 1")
     if users is None:
