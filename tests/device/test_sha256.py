@@ -63,3 +63,26 @@ def test_update_allocates_nothing_that_stays():
         h.update(block)
     gc.collect()
     assert gc.mem_alloc() <= before
+
+
+def test_native_code_reads_no_byte_that_a_buffer_has_not():
+    from acclimate import _native
+
+    core = _native.load("codec")
+    if core is None:
+        return "no native module here"
+    state = bytearray(core.SHA_BYTES)
+    core.sha_start(state)
+    for call in (
+        lambda: core.sha_update(state, bytes(64), -1),
+        lambda: core.sha_update(state, bytes(64), 65),
+        lambda: core.sha_part(state, bytes(64), 60, 5),
+        lambda: core.sha_part(state, bytes(64), -1, 1),
+        lambda: core.sha_part(state, bytes(64), 4, -1),
+        lambda: core.sha_update(bytearray(8), bytes(64), 64),
+    ):
+        try:
+            call()
+        except ValueError:
+            continue
+        raise AssertionError("read beyond a buffer")

@@ -37,7 +37,7 @@ def _writable(buffer, size):
 
 def _readable(buffer, size):
     view = memoryview(buffer)
-    if view.nbytes < size:
+    if not 0 <= size <= view.nbytes:  # as the native module: a negative size reads anywhere
         raise ValueError("buffer too short")
     if view.readonly or not view.contiguous:
         return ctypes.create_string_buffer(view.tobytes(), max(1, view.nbytes))
