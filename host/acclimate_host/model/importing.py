@@ -208,6 +208,42 @@ def leaky_table(slope, x, y):
     return np.clip(np.where(stored < 0, found[1], found[0]) + y[1], -128, 127).astype(np.int8)
 
 
+def scaled(low, x, is_alone, factor, shift):
+    """Return the tensor of ``x * factor + shift`` in a float model, one number a channel.
+
+    Within the layer that makes `x` where nothing else reads it, else as a layer of its own.
+
+    :param low: a lowering with `build`, `new` and `values`
+    """
+    node = next((n for n in low.build.nodes if x in n.outputs), None)
+    is_open = node is not None and node.op in ("conv", "dense") and not node.attrs.get("relu")
+    if is_open and is_alone:
+        name = node.attrs["layer"]
+        low.values[name + ".w"] = low.values[name + ".w"] * factor[:, None, None, None]
+        low.values[name + ".b"] = low.values[name + ".b"] * factor + shift
+        return x
+    name, channels = low.new("c"), len(factor)
+    y = low.build.conv(name, x, channels, 1, 1, channels, False, 0)
+    low.values[name + ".w"], low.values[name + ".b"] = factor[:, None, None, None], shift
+    return y
+
+
+def affine(operator, constant, is_left):
+    """Return (factor, shift) of Add, Sub, Mul or Div of a signal and a constant, or None.
+
+    :param is_left: the signal comes first
+    """
+    constant = np.asarray(constant, float)
+    if operator == "Div" and not is_left:
+        return None
+    return {
+        "Add": lambda: (1.0, constant),
+        "Sub": lambda: (1.0, -constant) if is_left else (-1.0, constant),
+        "Mul": lambda: (constant, 0.0),
+        "Div": lambda: (1 / constant, 0.0),
+    }[operator]()
+
+
 def mean_layer(low, x):
     """Add the mean over each channel as a depthwise layer of equal weights; return its output.
 
