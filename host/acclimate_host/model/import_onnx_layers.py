@@ -10,6 +10,7 @@ from .importing import (
     affine,
     dilate,
     function_of,
+    looked_up,
     mean_layer,
     same_padding,
     scaled,
@@ -205,7 +206,7 @@ class Layers:
         if low.quantized:
             low.problems.add(f"{op.name} in a quantized model", "fold it before quantization")
             return
-        y = scaled(low, low.made[source], low.readers(source) == 1, factor, shift)
+        y = scaled(low, low.made[source], factor, shift)
         low.place(op.outputs[0], y)
 
     def _relu(self, op):
@@ -430,9 +431,12 @@ class Layers:
         if function == "identity" and (not low.quantized or target in (None, low.scales[x])):
             low.place(op.outputs[0], x)
             return
+        if not low.quantized:
+            low.place(op.outputs[0], looked_up(low, x, function))
+            return
         name = low.new("t")
         y = low.build.lookup(name, x, function)
-        if low.quantized and target and x in low.scales:
+        if target and x in low.scales:
             low.values[name + ".table"] = table(function_of(function), low.scales[x], target)
             low.scales[name + ".table"] = target
         low.place(op.outputs[0], y)

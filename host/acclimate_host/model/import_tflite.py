@@ -21,6 +21,7 @@ from .importing import (
     dilate,
     function_of,
     leaky_table,
+    looked_up,
     mean_layer,
     same_padding,
     scaled,
@@ -188,6 +189,10 @@ class _Lowering:
         if tensor.scale is not None and len(tensor.scale) == 1:
             self.scales[name] = (float(tensor.scale[0]), self.zero_point(index))
 
+    def readers(self, index):
+        read = sum(op.inputs.count(index) for op in self.file.ops)
+        return read + (index in self.file.outputs)
+
     def real(self, index, axis=0):
         """Return a constant's real numbers, or None; `axis` is that of its scales."""
         tensor = self.tensor(index)
@@ -350,9 +355,8 @@ class _Lowering:
         ):  # fmt: skip
             self.problems.add(f"{op.name} of a constant map", "a constant per channel")
         elif activation is not None:
-            readers = sum(o.inputs.count(source) for o in self.file.ops)
             factor, shift = (np.broadcast_to(np.ravel(part), channels) for part in form)
-            y = scaled(self, x, readers == 1, factor, shift)
+            y = scaled(self, x, factor, shift)
             if activation[0]:
                 self.build.clamp(y, activation[1] or 6.0)
             self.place(op.outputs[0], y)
@@ -433,7 +437,7 @@ class _Lowering:
             if function == "identity":
                 self.problems.add(f"{op.name} in a float model", "float32 or int8 throughout")
                 return
-            self.place(index, self.build.lookup(self.new("t"), x, function))
+            self.place(index, looked_up(self, x, function))
             return
         if given.scale is None or given.dtype not in ("INT8", "UINT8"):
             self.problems.add(f"{op.name} to {given.dtype}", "int8 inside, int8 at the output")
