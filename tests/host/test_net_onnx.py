@@ -278,6 +278,35 @@ def test_float_model_equals_onnxruntime(name):
     assert got == pytest.approx(wanted, rel=2e-5, abs=2e-5)
 
 
+def test_what_is_read_under_another_name_as_well_is_not_changed():
+    net = Model((2, 4, 1))
+    first = net.conv(3, 2, (1, 1))
+    net.op("Squeeze", first, np.array([3]))
+    net.op("Mul", net.last, np.array(3, np.float32))
+    net.op("LeakyRelu", net.op("Unsqueeze", net.last, np.array([3])))
+    net.op("Add", net.last, first)
+    model, given = net.finish(), samples(net.shape)
+    assert FloatRun(import_onnx(model)).predict(given) == pytest.approx(theirs(model, given))
+
+
+def test_functions_one_behind_the_other_are_one_table():
+    graph = import_onnx(functions().finish()).graph
+    found = [node.attrs["function"] for node in graph.nodes if node.op == "lookup"]
+    assert found == [
+        "leaky_relu 0.20000000298023224 | maximum -0.30000001192092896",
+        "minimum 2.5 | elu 0.699999988079071",
+        "silu",
+        "hard_swish | hard_sigmoid 0.2 0.5",
+        "leaky_relu 0.01 | gelu",
+    ]
+    net = Model((2, 4, 4))
+    first = net.op("LeakyRelu", net.last)
+    net.op("Add", first, net.op("Tanh", net.op("Elu", first)))
+    graph = import_onnx(net.finish()).graph
+    found = [node.attrs["function"] for node in graph.nodes if node.op == "lookup"]
+    assert found == ["leaky_relu 0.01", "elu 1.0", "tanh"]  # the first is read twice
+
+
 def quantized_by_onnxruntime(model, given, folder, activations):
     from onnxruntime import quantization as q
 

@@ -278,6 +278,15 @@ def test_operators_equal_tflite_micro(name):
         assert apart <= (name in ONE_STEP), (name, i)
 
 
+@pytest.mark.parametrize("name", ["ADD", "MUL"])
+def test_a_constant_beside_int8_values_is_refused(name):
+    net = Writer((1, 4, 4, 3))
+    number = net._tensor((), "int8", [0.05], [3], np.array(9, np.int8))
+    net.op(name, (net.last, number), (1, 4, 4, 3), 0.05, 3)
+    with pytest.raises(GraphError, match=f"{name} of a constant: a layer's bias and weights"):
+        network_from_tflite(net.finish(), "m.tflite")
+
+
 @pytest.mark.case("J1")
 def test_unsupported_operators_are_all_named():
     net = Writer((1, 8, 8, 3))

@@ -33,6 +33,22 @@ def written(stored):
     return net
 
 
+def rescaled():
+    """Constants at the input and behind layers, as Keras' Rescaling and normalization."""
+    net = FloatWriter(SHAPE, "float32")
+    plain = {"fusedActivationFunction": 0}
+    net.op("MUL", (net.last, net.number(0.5)), SHAPE, "MulOptions", **plain)
+    net.op("SUB", (net.number([0.3, -0.2, 1.1]), net.last), SHAPE, "SubOptions", **plain)
+    net.layer("CONV_2D", (4, 3, 3, 3), (1, 7, 6, 4), 0, "Conv2DOptions", **window((1, 1), 1))
+    net.op("MUL", (net.last, net.number([2, 0.4, 1, -1])), (1, 7, 6, 4), "MulOptions", **plain)
+    shift = net.number([[[[0.1, 0.2, 0.3, -0.4]]]])
+    net.op("ADD", (net.last, shift), (1, 7, 6, 4), "AddOptions", fusedActivationFunction=1)
+    twice = net.op("DIV", (net.last, net.number(0.7)), (1, 7, 6, 4), "DivOptions", **plain)
+    net.op("SUB", (twice, net.number(0.1)), (1, 7, 6, 4), "SubOptions", **plain)
+    net.op("ADD", (net.last, twice), (1, 7, 6, 4), "AddOptions", **plain)
+    return net
+
+
 def given(count=7):
     return np.random.default_rng(4).normal(0, 1, (count, *SHAPE[1:])).astype(np.float32)
 
@@ -43,15 +59,18 @@ def ours(net):
     return network, FloatRun(network).predict(given().transpose(0, 3, 1, 2))
 
 
-def test_a_float_model_gives_what_tflite_micro_gives():
-    net = written("float32")
+@pytest.mark.parametrize("net", [written("float32"), rescaled()], ids=["layers", "rescaled"])
+def test_a_float_model_gives_what_tflite_micro_gives(net):
     theirs = runtime.Interpreter.from_bytes(net.finish(), arena_size=100_000)
     wanted = []
     for sample in given():
         theirs.set_input(sample[None], 0)
         theirs.invoke()
         wanted.append(theirs.get_output(0).ravel())
-    assert ours(net)[1] == pytest.approx(np.array(wanted), abs=1e-5)
+    network, got = ours(net)
+    edges = network.graph[network.output].shape
+    got = got.reshape(-1, *edges).transpose(0, 2, 3, 1).reshape(len(got), -1)
+    assert got == pytest.approx(np.array(wanted), abs=1e-5)
 
 
 @pytest.mark.parametrize("stored, near", [("float16", 2e-3), ("int8", 0.05)])
@@ -78,6 +97,18 @@ def test_a_float_model_becomes_int8():
         (
             lambda n: n.op("MAXIMUM", (n.last, n.op("TANH", (n.last,), SHAPE)), SHAPE),
             ("MAXIMUM of two signals", "one number"),
+        ),
+        (
+            lambda n: n.op("MUL", (n.last, n.op("TANH", (n.last,), SHAPE)), SHAPE),
+            ("MUL: a constant per channel", "no gate of two signals"),
+        ),
+        (
+            lambda n: n.op("DIV", (n.number(2), n.last), SHAPE),
+            ("DIV of a constant map", "a constant per channel"),
+        ),
+        (
+            lambda n: n.op("SUB", (n.last, n.number(np.ones((1, 1, 8, 1)))), SHAPE),
+            ("SUB of a constant map", "a constant per channel"),
         ),
     ],
 )  # fmt: skip

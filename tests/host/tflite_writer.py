@@ -117,7 +117,7 @@ class FloatWriter(Writer):
         return self._tensor(shape, "float32", None, None)
 
     def number(self, value):
-        return self._tensor((), "float32", None, None, np.float32(value))
+        return self._tensor(np.shape(value), "float32", None, None, np.float32(value))
 
     def op(self, name, inputs, shape, options=None, **fields):
         return super().op(name, inputs, shape, None, None, options, **fields)

@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from acclimate_host.errors import AcclimateError
+from acclimate_host.model.network import in_shape
 from acclimate_host.model.quantize import quantize
 
 _PARTS = ("", "_validate", "_test")
@@ -81,6 +82,7 @@ def labelled(name, network):
 
 
 def _part(name, part, x, labels, shape, classes):
+    x = in_shape(x, shape)
     if x.ndim != 4 or x.shape[1:] != shape or not len(x):
         raise AcclimateError(
             f"{name}: x{part}: expected (count, {', '.join(map(str, shape))}), got {x.shape}"

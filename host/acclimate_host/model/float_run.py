@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from .importing import function_of
+from .network import in_shape
 from .slide import conv, windows
 
 
@@ -21,7 +22,8 @@ class FloatRun:
 
     def __call__(self, x):
         """Return {tensor: array} for inputs (batch, channels, height, width)."""
-        made = {self.network.input: np.asarray(x, np.float64)}
+        x = in_shape(x, self.graph[self.network.input].shape)
+        made = {self.network.input: x.astype(np.float64)}
         for node in self.nodes:
             inputs = [made[n] if n in made else self.values.get(n) for n in node.inputs]
             y = getattr(self, "_" + node.op)(node, *inputs)

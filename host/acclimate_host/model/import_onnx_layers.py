@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from .importing import (
+    affine,
     dilate,
     function_of,
+    looked_up,
     mean_layer,
     same_padding,
+    scaled,
     table,
     with_numbers,
     with_room,
@@ -175,15 +178,11 @@ class Layers:
             return
         left = op.inputs[0] in self.low.made
         constant = self.constant(op.inputs[1] if left else op.inputs[0])
-        if constant is None or (op.name == "Div" and not left):
+        form = None if constant is None else affine(op.name, constant, left)
+        if form is None:
             self.low.problems.add(f"{op.name} of two activations", "a constant per channel")
             return
-        factor, shift = {
-            "Add": lambda c: (1.0, c),
-            "Sub": lambda c: (1.0, -c) if left else (-1.0, c),
-            "Mul": lambda c: (c, 0.0),
-            "Div": lambda c: (1 / c, 0.0),
-        }[op.name](np.asarray(constant, float))
+        factor, shift = form
         channels = self.low.shape(op.inputs[0 if left else 1])[0]
         found = [self._per_channel(value, channels) for value in (factor, shift)]
         if any(value is None for value in found):
@@ -207,21 +206,7 @@ class Layers:
         if low.quantized:
             low.problems.add(f"{op.name} in a quantized model", "fold it before quantization")
             return
-        x = low.made[source]
-        node = next((n for n in low.build.nodes if x in n.outputs), None)
-        open_layer = (
-            node is not None and node.op in ("conv", "dense") and not (node.attrs.get("relu"))
-        )
-        if open_layer and low.readers(source) == 1:
-            name = node.attrs["layer"]
-            low.values[name + ".w"] = low.values[name + ".w"] * factor[:, None, None, None]
-            low.values[name + ".b"] = low.values[name + ".b"] * factor + shift
-            low.place(op.outputs[0], x)
-            return
-        name, channels = low.new("c"), len(factor)
-        y = low.build.conv(name, x, channels, 1, 1, channels, False, 0)
-        low.values[name + ".w"] = factor[:, None, None, None]
-        low.values[name + ".b"] = shift
+        y = scaled(low, low.made[source], factor, shift)
         low.place(op.outputs[0], y)
 
     def _relu(self, op):
@@ -446,9 +431,12 @@ class Layers:
         if function == "identity" and (not low.quantized or target in (None, low.scales[x])):
             low.place(op.outputs[0], x)
             return
+        if not low.quantized:
+            low.place(op.outputs[0], looked_up(low, x, function))
+            return
         name = low.new("t")
         y = low.build.lookup(name, x, function)
-        if low.quantized and target and x in low.scales:
+        if target and x in low.scales:
             low.values[name + ".table"] = table(function_of(function), low.scales[x], target)
             low.scales[name + ".table"] = target
         low.place(op.outputs[0], y)

@@ -16,12 +16,15 @@ from .build import Builder
 from .import_tflite_streams import Streams
 from .importing import (
     Problems,
+    affine,
     damage_named,
     dilate,
     function_of,
     leaky_table,
+    looked_up,
     mean_layer,
     same_padding,
+    scaled,
     table,
     with_numbers,
 )
@@ -37,6 +40,7 @@ _LOOKUPS = {
     "HARD_SWISH": "hard_swish",
     "QUANTIZE": "identity",
 }
+_AFFINE = {"MUL": "Mul", "SUB": "Sub", "DIV": "Div"}
 _RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 # Fused activation by number: (relu, limit).
 _ACTIVATIONS = {0: (False, None), 1: (True, math.inf), 3: (True, None)}
@@ -91,12 +95,13 @@ class _Lowering:
             "LEAKY_RELU": self._leaky,
             "MAXIMUM": self._bounded,
             "MINIMUM": self._bounded,
+            **dict.fromkeys(_AFFINE, self._affine),
             **self.streams.handlers,
             **dict.fromkeys(_LOOKUPS, self._lookup),
             **dict.fromkeys(_RESHAPES, self._reshape),
         }
         for op in self.file.ops:
-            if op.name not in handlers:
+            if op.name not in handlers or self._is_gate(op):
                 self.problems.add_unknown(op.name)
         self._start()
         self.problems.check()
@@ -183,6 +188,10 @@ class _Lowering:
         tensor = self.tensor(index)
         if tensor.scale is not None and len(tensor.scale) == 1:
             self.scales[name] = (float(tensor.scale[0]), self.zero_point(index))
+
+    def readers(self, index):
+        read = sum(op.inputs.count(index) for op in self.file.ops)
+        return read + (index in self.file.outputs)
 
     def real(self, index, axis=0):
         """Return a constant's real numbers, or None; `axis` is that of its scales."""
@@ -315,9 +324,39 @@ class _Lowering:
     def _add(self, op):
         activation = self.activation(op)
         if not all(i in self.made for i in op.inputs):
-            self.problems.add("ADD of a constant", "add of two activations")
+            self._affine(op)
         elif activation is not None:
             y = self.build.add(self.new("a"), *(self.made[i] for i in op.inputs))
+            if activation[0]:
+                self.build.clamp(y, activation[1] or 6.0)
+            self.place(op.outputs[0], y)
+
+    def _is_gate(self, op):
+        """Tell whether an operator that may have a constant has none."""
+        made = {o.outputs[0] for o in self.file.ops if o.name == "DEQUANTIZE"}
+        return op.name in _AFFINE and not any(
+            i in made or self.tensor(i).data is not None for i in op.inputs
+        )
+
+    def _affine(self, op):
+        """Add, subtract, multiply with or divide by one number for each channel."""
+        activation = self.activation(op)
+        is_left = op.inputs[0] in self.made
+        source, constant = op.inputs if is_left else op.inputs[::-1]
+        real = self.real(constant)
+        if self.quantized or real is None or source not in self.made:
+            self.problems.add(f"{op.name} of a constant", "a layer's bias and weights, or float")
+            return
+        x = self.made[source]
+        channels = self.build.tensors[x].shape[0]
+        form = affine(_AFFINE.get(op.name, "Add"), real, is_left)
+        if form is None or real.size not in (1, channels) or real.shape[-1:] not in (
+            (), (1,), (channels,)
+        ):  # fmt: skip
+            self.problems.add(f"{op.name} of a constant map", "a constant per channel")
+        elif activation is not None:
+            factor, shift = (np.broadcast_to(np.ravel(part), channels) for part in form)
+            y = scaled(self, x, factor, shift)
             if activation[0]:
                 self.build.clamp(y, activation[1] or 6.0)
             self.place(op.outputs[0], y)
@@ -398,7 +437,7 @@ class _Lowering:
             if function == "identity":
                 self.problems.add(f"{op.name} in a float model", "float32 or int8 throughout")
                 return
-            self.place(index, self.build.lookup(self.new("t"), x, function))
+            self.place(index, looked_up(self, x, function))
             return
         if given.scale is None or given.dtype not in ("INT8", "UINT8"):
             self.problems.add(f"{op.name} to {given.dtype}", "int8 inside, int8 at the output")
@@ -434,7 +473,10 @@ class _Lowering:
     def _finished(self):
         y = self.made[self.file.outputs[0]]
         graph = with_scales(self.build.finish(y), self.scales)
-        network = Network(graph, self.values, tuple(dict.fromkeys(self.notes)))
+        values = self.values
+        if not self.quantized:
+            values = {name: np.asarray(value, np.float32) for name, value in values.items()}
+        network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
         check_values(network)
         return network
 

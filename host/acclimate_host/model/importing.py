@@ -3,6 +3,7 @@
 
 import math
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -178,8 +179,12 @@ def with_numbers(word, *numbers):
 def function_of(name):
     """Return the element-wise function that a lookup's `function` names.
 
-    :param name: of FUNCTIONS, or a word and its numbers, such as "leaky_relu 0.2"
+    :param name: of FUNCTIONS, or a word and its numbers, such as "leaky_relu 0.2"; several are
+        parted by "|", and the first comes first
     """
+    first, _, others = name.partition("|")
+    if others:
+        return lambda x: function_of(others)(function_of(first)(x))
     word, *numbers = name.split()
     if not numbers:
         return FUNCTIONS[word]
@@ -206,6 +211,69 @@ def leaky_table(slope, x, y):
         for factor in (one, leaky / np.float32(y[0]))
     ]
     return np.clip(np.where(stored < 0, found[1], found[0]) + y[1], -128, 127).astype(np.int8)
+
+
+def is_alone(low, x):
+    """Tell whether one operator reads a tensor, under all names that the file has for it.
+
+    :param low: a lowering with `made` and `readers`
+    """
+    names = [name for name, tensor in low.made.items() if tensor == x]
+    return sum(map(low.readers, names)) - (len(names) - 1) == 1
+
+
+def looked_up(low, x, function):
+    """Return the tensor of an element-wise function of `x` in a float model.
+
+    Functions one behind the other are one table where nothing else reads what is between. The
+    output of a sigmoid or tanh has a scale of its own, so that these stay apart.
+
+    :param low: a lowering with `build`, `new`, `made` and `readers`
+    """
+    nodes = low.build.nodes
+    at = next((i for i, node in enumerate(nodes) if x in node.outputs), None)
+    first = at is None or nodes[at].op != "lookup" or not is_alone(low, x)
+    if first or function in ("sigmoid", "tanh"):
+        return low.build.lookup(low.new("t"), x, function)
+    attrs = {**nodes[at].attrs, "function": f"{nodes[at].attrs['function']} | {function}"}
+    nodes[at] = replace(nodes[at], attrs=attrs)
+    return x
+
+
+def scaled(low, x, factor, shift):
+    """Return the tensor of ``x * factor + shift`` in a float model, one number a channel.
+
+    Within the layer that makes `x` where nothing else reads it, else as a layer of its own.
+
+    :param low: a lowering with `build`, `new`, `values`, `made` and `readers`
+    """
+    node = next((n for n in low.build.nodes if x in n.outputs), None)
+    is_open = node is not None and node.op in ("conv", "dense") and not node.attrs.get("relu")
+    if is_open and is_alone(low, x):
+        name = node.attrs["layer"]
+        low.values[name + ".w"] = low.values[name + ".w"] * factor[:, None, None, None]
+        low.values[name + ".b"] = low.values[name + ".b"] * factor + shift
+        return x
+    name, channels = low.new("c"), len(factor)
+    y = low.build.conv(name, x, channels, 1, 1, channels, False, 0)
+    low.values[name + ".w"], low.values[name + ".b"] = factor[:, None, None, None], shift
+    return y
+
+
+def affine(operator, constant, is_left):
+    """Return (factor, shift) of Add, Sub, Mul or Div of a signal and a constant, or None.
+
+    :param is_left: the signal comes first
+    """
+    constant = np.asarray(constant, float)
+    if operator == "Div" and not is_left:
+        return None
+    return {
+        "Add": lambda: (1.0, constant),
+        "Sub": lambda: (1.0, -constant) if is_left else (-1.0, constant),
+        "Mul": lambda: (constant, 0.0),
+        "Div": lambda: (1 / constant, 0.0),
+    }[operator]()
 
 
 def mean_layer(low, x):

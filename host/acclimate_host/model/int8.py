@@ -9,7 +9,7 @@ import numpy as np
 
 from .factors import multiplier, multipliers, requantize
 from .graph import GraphError
-from .network import clamp_limits
+from .network import clamp_limits, in_shape
 from .slide import conv, windows
 
 
@@ -26,7 +26,8 @@ class Int8Run:
 
     def __call__(self, x):
         """Return {tensor: int8 array} for int8 inputs (batch, channels, height, width)."""
-        made = {self.network.input: np.asarray(x, np.int8)}
+        x = in_shape(x, self.graph[self.network.input].shape)
+        made = {self.network.input: x.astype(np.int8)}
         for node in self.nodes:
             made[node.outputs[0]] = getattr(self, "_" + node.op)(node, made)
         return made

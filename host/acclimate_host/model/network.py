@@ -38,12 +38,26 @@ class Network:
 
     def quantize_input(self, samples):
         """Return real samples as the int8 that the network reads, halves away from zero."""
-        return to_int8(samples, self.graph[self.input])
+        tensor = self.graph[self.input]
+        return to_int8(in_shape(samples, tensor.shape), tensor)
 
     def real_output(self, stored):
         """Return the real values that stored outputs mean."""
         tensor = self.graph[self.output]
         return (np.asarray(stored, np.float64) - tensor.zero_point) * tensor.scale
+
+
+def in_shape(samples, shape):
+    """Return samples in a network's `shape`, which has axes of one place behind a model's own.
+
+    So samples of (count, 30) or (count, 6, 64) are those of (30, 1, 1) or (6, 64, 1). Whatever
+    fits in no such way is returned as it came.
+    """
+    samples = np.asarray(samples)
+    behind = (1,) * (len(shape) + 1 - samples.ndim)
+    if samples.ndim > 1 and behind and samples.shape[1:] + behind == tuple(shape):
+        return samples.reshape(len(samples), *shape)
+    return samples
 
 
 def to_int8(values, tensor):

@@ -13,7 +13,7 @@ from .float_run import FloatRun
 from .graph import GraphError
 from .importing import BIAS_LIMIT, function_of, table
 from .int8 import Int8Run
-from .network import Network, check_values, with_scales
+from .network import Network, check_values, in_shape, with_scales
 
 _FIXED = {"sigmoid": (1 / 256, -128), "tanh": (1 / 128, 0)}  # scale, zero point of a table's y
 _KEEPS_SCALE = ("pool", "average_pool", "max_pool", "pad", "window")
@@ -64,8 +64,8 @@ class QuantizationReport:
 def quantize(network, samples, percentile=100.0, headroom=0.0):
     """Return (int8 Network, QuantizationReport).
 
-    :param samples: (count, channels, height, width) real inputs like those to come; a few
-        hundred give stable ranges
+    :param samples: (count, channels, height, width) real inputs like those to come, or of the
+        model's own shape, such as (count, 30); a few hundred give stable ranges
     :param percentile: of each side of an activation's values that lies within its range; 100
         loses none, 99.9 gives a finer scale where a few values stick out
     :param headroom: share by which trained weights may grow beyond today's largest of their
@@ -100,6 +100,7 @@ def _checked(network, samples, percentile, headroom):
         raise GraphError(f"samples: expected real numbers, got {samples.dtype}")
     samples = samples.astype(np.float64)
     shape = network.graph[network.input].shape
+    samples = in_shape(samples, shape)
     if network.quantized:
         raise GraphError(f"{network.graph.name}: quantized already; give the float network")
     if samples.ndim != 4 or samples.shape[1:] != shape or not len(samples):

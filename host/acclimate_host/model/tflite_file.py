@@ -146,7 +146,9 @@ _OPTIONS = {
         "FusedActivationFunction",
     ),
     "FullyConnectedOptions": ("FusedActivationFunction", "WeightsFormat"),
-    "AddOptions": ("FusedActivationFunction",),
+    **dict.fromkeys(
+        ("AddOptions", "SubOptions", "MulOptions", "DivOptions"), ("FusedActivationFunction",)
+    ),
     "ConcatenationOptions": ("Axis", "FusedActivationFunction"),
     "StridedSliceOptions": (
         "BeginMask",

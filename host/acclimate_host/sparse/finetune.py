@@ -11,7 +11,7 @@ from ..compile.encode import encode
 from ..compile.step import Options, training_step
 from ..errors import AcclimateError
 from ..model.losses import with_loss
-from ..model.network import as_bytes
+from ..model.network import as_bytes, in_shape
 from ..twin import net as twin_net
 
 # Where a program runs on the host, arena size is no matter: a quick layout will do.
@@ -51,7 +51,11 @@ class Tuner:
         self.net = kind(self.program.code, self.program.weights)
 
     def stored(self, x):
-        """Return samples (count, channels, height, width) as a list of a board's inputs."""
+        """Return samples (count, channels, height, width) as a list of a board's inputs.
+
+        Samples of the model's own shape, such as (count, 30), are taken as well.
+        """
+        x = in_shape(x, self.network.graph[self.network.input].shape)
         if self.network.quantized:
             x = self.network.quantize_input(x)
         return as_bytes(np.asarray(x, np.int8 if self.network.quantized else np.float32))
