@@ -14,9 +14,12 @@ mkdir -p "$work"
     'pymonocypher>=4.0.3,<4.1' 2> "$work/log" || { tail -n 3 "$work/log" >&2; exit 1; }
 tar -xzf "$work"/pymonocypher-*.tar.gz -C "$work" --strip-components=1
 mkdir "$target"
-# Everything becomes static, so that a compiler leaves out what a module does not use.
+# Everything becomes static, so that a compiler leaves out what a module does not use, and a firmware
+# can have two modules with it.
 for file in monocypher.c monocypher.h; do
-    sed -E 's/^(int|void|u64|uint64_t) +crypto_/static &/' "$work/$file" > "$target/$file"
+    sed -E -e 's/^(int|void|u32|uint32_t|u64|uint64_t) +crypto_/static &/' \
+        -e 's/^(extern )?const crypto_argon2_extras/static const crypto_argon2_extras/' \
+        "$work/$file" > "$target/$file"
 done
 cp "$work/LICENSE.txt" "$target/"
 rm -rf "$work"

@@ -347,7 +347,7 @@ def test_another_capsule_than_the_manifest_s_is_refused():
 
 
 def test_an_update_that_makes_another_capsule_than_the_manifest_s_is_undone():
-    class Other(exchange.Object):
+    class Other(exchange._Object):
         """A file that brings BASE with another version, whatever came."""
 
         def take(self, view, n):

@@ -53,5 +53,9 @@ def test_signatures_are_verified_without_a_report():
     run("ed25519", "0")
 
 
+def test_encrypted_pages_are_opened_without_a_report():
+    run("xchacha", "0")
+
+
 def test_front_end_takes_damaged_tables_without_a_report():
     run("frontend", "0")

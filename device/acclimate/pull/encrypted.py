@@ -6,7 +6,6 @@ loads, else Python's long integers. docs/security.md says what is protected, and
 """
 
 from acclimate import _native
-from acclimate.pull.exchange import Object
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import number
 
@@ -49,46 +48,53 @@ class Seal:
             raise CapsuleError("key", text % (path, len(key)))
         self._key = bytes(key)
 
-    def around(self, part):
-        """Return the reader of the encrypted file that leads to a part of a pull."""
-        return Sealed(part, self._key)
+    def pages(self, part):
+        """Return the `Pages` of the encrypted file that leads to a part of a pull."""
+        return Pages(part, self._key)
 
 
-class Sealed(Object):
-    """An encrypted file of the repository; ``part`` takes what is in it, page by page."""
+class Pages:
+    """The pages of one encrypted file of ``size`` bytes; each goes on once it is authentic."""
 
     def __init__(self, part, key):
-        pages = (part.size + _SEALED_PAGE - 1) // _SEALED_PAGE
-        size = _X_BYTES + part.size + pages * _MAC_BYTES
-        super().__init__(part.store, part.manifest, size, part.any_version)
-        self.part = part
+        count = (part.size + _SEALED_PAGE - 1) // _SEALED_PAGE
+        self.size = _X_BYTES + part.size + count * _MAC_BYTES
+        self._part = part
         self._key = key
         self._head = bytearray(_X_BYTES)
         self._nonce = bytearray(24)
         self._page = bytearray(_SEALED_PAGE + _MAC_BYTES)
+        self._into = self._head
         self._index = self._fill = 0
 
     def take(self, view, n):
-        into, need, done = self._head, _X_BYTES, self.have
-        if done >= _X_BYTES:
-            into, done = self._page, self._fill
+        """Take at most n bytes, and no more than the page has; return how many."""
+        into, done, need = self._into, self._fill, _X_BYTES
+        if into is self._page:
             need = self._plain() + _MAC_BYTES
         n = min(n, need - done)
         for i in range(n):
             into[done + i] = view[i]
-        self.have += n
-        if into is self._page:
-            self._fill += n
-        if done + n == need:
+        self._fill += n
+        if self._fill == need:
+            self._fill = 0
             if into is self._head:
                 self._check_head()
+                self._into = self._page
             else:
                 self._open(need - _MAC_BYTES)
         return n
 
+    def jump(self, start):
+        """Go to the page with plain byte start; return where it is in the file."""
+        self._index = start // _SEALED_PAGE
+        self._fill = 0
+        self._part.skip(start - self._index * _SEALED_PAGE)
+        return _X_BYTES + self._index * (_SEALED_PAGE + _MAC_BYTES)
+
     def _plain(self):
         """Return the plain bytes of the page that comes."""
-        return min(_SEALED_PAGE, self.part.size - self._index * _SEALED_PAGE)
+        return min(_SEALED_PAGE, self._part.size - self._index * _SEALED_PAGE)
 
     def _check_head(self):
         head = self._head
@@ -96,12 +102,12 @@ class Sealed(Object):
             raise CapsuleError("encryption", "the object is plain, or does not begin with AENC")
         if head[_X_FORMAT] != 1 or any(head[_X_ZERO:_X_SIZE]):
             raise CapsuleError("encryption", "header of format %d, not 1" % head[_X_FORMAT])
-        if number(head, _X_SIZE) != self.part.size:
-            text = "%d bytes, the manifest says %d" % (number(head, _X_SIZE), self.part.size)
+        if number(head, _X_SIZE) != self._part.size:
+            text = "%d bytes, the manifest says %d" % (number(head, _X_SIZE), self._part.size)
             raise CapsuleError("encryption", text)
-        if not self.manifest.names(head):  # the digest lies where a capsule's does
+        if not self._part.manifest.names(head):  # the digest lies where a capsule's does
             raise CapsuleError("encryption", "an object of another capsule than the manifest's")
-        mark, hasher = bytearray(32), self.store.checker.hasher
+        mark, hasher = bytearray(32), self._part.store.checker.hasher
         hasher.reset()
         hasher.update(_LABEL + self._key, len(_LABEL) + 32)
         hasher.into(mark)
@@ -116,22 +122,7 @@ class Sealed(Object):
         if not unlock(self._page, n, self._key, self._nonce, self._head):
             raise CapsuleError("encryption", "page %d was changed" % self._index)
         self._index += 1
-        self._fill = 0
-        self.part.body(memoryview(self._page), n)
-
-    def wants_jump(self):
-        """Skip the pages that a reset left in the flash; a page is decrypted whole, though."""
-        if not self.part.wants_jump():
-            return False
-        start = self.part.have
-        self._index = start // _SEALED_PAGE
-        self._fill = 0
-        self.part.skip(start - self._index * _SEALED_PAGE)
-        self.have = _X_BYTES + self._index * (_SEALED_PAGE + _MAC_BYTES)
-        return True
-
-    def close(self):
-        self.part.finish()
+        self._part.body(memoryview(self._page), n)
 
 
 def _read(path):

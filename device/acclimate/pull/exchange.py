@@ -280,7 +280,8 @@ def _seal(key):
     except ImportError:
         text = "object_key: a file is missing: acclimate install --with encrypted"
         raise ImportError(text) from None
-    return Seal(key).around
+    seal = Seal(key)
+    return lambda part: _Sealed(part, seal.pages(part))
 
 
 class _More:
@@ -303,7 +304,7 @@ class _More:
         return False
 
 
-class Object:
+class _Object:
     """A file of the repository, of which the first ``have`` bytes are not needed any more."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -367,7 +368,7 @@ class Object:
         self.close()
 
 
-class _Whole(Object):
+class _Whole(_Object):
     """A capsule: its header is checked, then it goes page by page into the slot."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -415,7 +416,7 @@ class _Whole(Object):
         self.store.finish()
 
 
-class _Update(Object):
+class _Update(_Object):
     """An update container, applied from the model in use to the other slot as it comes."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -433,3 +434,27 @@ class _Update(Object):
     def close(self):
         self.store.checker.vouch = None
         self._updater.finish()
+
+
+class _Sealed(_Object):
+    """An encrypted file: what is in it goes to ``part``, page by page."""
+
+    def __init__(self, part, pages):
+        super().__init__(part.store, part.manifest, pages.size, part.any_version)
+        self.part = part
+        self._pages = pages
+
+    def take(self, view, n):
+        n = self._pages.take(view, n)
+        self.have += n
+        return n
+
+    def wants_jump(self):
+        """Skip the pages that a reset left in the flash; a page is decrypted whole, though."""
+        if not self.part.wants_jump():
+            return False
+        self.have = self._pages.jump(self.part.have)
+        return True
+
+    def close(self):
+        self.part.finish()
