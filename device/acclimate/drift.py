@@ -8,7 +8,7 @@ where no truth ever comes. Nothing is allocated in `add`.
 >>> any(wrong.add(k % 10 == 0) for k in range(500))  # one answer in ten is wrong: as ever
 False
 >>> [k for k in range(60) if wrong.add(k % 2)][:1]  # one in two
-[27]
+[29]
 
 Sources: E. S. Page, Continuous inspection schemes, 1954; A. Bifet and R. Gavalda, Learning from
 time-changing data with adaptive windowing, 2007.

@@ -45,6 +45,7 @@ _LIMITS = {
     "B": (0, 255),
     "h": (-32768, 32767),
     "H": (0, 65535),
+    "i": (-2147483648, 2147483647),
     "f": (-3.4028234e38, 3.4028234e38),
 }
 
@@ -97,6 +98,8 @@ class Feedback:
     """
 
     def __init__(self, width, pending=4, memory=32, typecode="b"):
+        _check_size("pending", pending, 1, 255)
+        _check_size("memory", memory, 1, 255)
         self.width = width
         self.pending = pending
         self.typecode = typecode
@@ -229,7 +232,7 @@ class Stitcher:
     by chance, is held back for the test and never trained on; it replaces the oldest held back.
 
     :param int width: numbers in a row
-    :param int classes: labels are 0..classes - 1, 2..255
+    :param int classes: labels are 0..classes - 1, 1..255
     :param int per_class: places of a class, 1..1000
     :param int held: places of the held-back samples, 1..1000
     :param int hold_every: 2..1000
@@ -238,10 +241,11 @@ class Stitcher:
     """
 
     def __init__(self, width, classes, per_class, held=16, hold_every=4, typecode="b", seed=1):
-        if not 2 <= hold_every <= 1000 or not 1 <= seed <= 30000:
-            raise ValueError(
-                "hold_every, seed: expected 2..1000, 1..30000, got %r, %r" % (hold_every, seed)
-            )
+        _check_size("hold_every", hold_every, 2, 1000)
+        _check_size("seed", seed, 1, 30000)
+        _check_size("classes", classes, 1, 255)
+        _check_size("per_class", per_class, 1, 1000)
+        _check_size("held", held, 1, 1000)
         self.width = width
         self.classes = classes
         self.per_class = per_class
@@ -323,6 +327,7 @@ class Stitcher:
 
     def forget(self, keep=0):
         """Forget all samples but about the `keep` newest: they are of a world that is gone."""
+        _check_size("keep", keep, 0, _WRAP)
         self.new = 0
         for truth in range(self.classes):
             newest = self._next[truth]
@@ -357,6 +362,7 @@ class Stitcher:
 
     def held(self, i, row):
         """Copy the `i`-th held-back input to `row`; returns its truth."""
+        _check_size("i", i, 0, self.held_count - 1)
         _copy(row, 0, self.held_X, i * self.width, self.width)
         return self.held_y[i]
 
@@ -385,6 +391,9 @@ class TrainOnDemand:
     IDLE, TRAINING, TESTING = 0, 1, 2
 
     def __init__(self, live, spare, store, enough=16, margin=-1, least_held=1, budget=None):
+        _check_size("enough", enough, 1, _WRAP)
+        _check_size("margin", margin, -1, 1000)
+        _check_size("least_held", least_held, 1, 1000)
         self.live = live
         self.spare = spare
         self.enough = enough
@@ -517,6 +526,10 @@ class Loop:
     def __init__(
         self, io, feedback, stitcher, trainer, target=1000, drift=None, on_drift=None, rounds=6
     ):
+        _check_size("rounds", rounds, 1, _WRAP)
+        rows, kept = (feedback.width, feedback.typecode), (stitcher.width, stitcher.typecode)
+        if rows != kept:
+            raise ValueError("feedback: expected width and typecode %s, got %s" % (kept, rows))
         self.io = io
         self.feedback = feedback
         self.stitcher = stitcher
@@ -639,9 +652,14 @@ class Loop:
         return verdict
 
 
+def _check_size(name, value, least, most):
+    """Refuse what is no whole number of the range: arrays of boards cut it, or it comes late."""
+    if not least <= value <= most or isinstance(value, float) or value != int(value):
+        raise ValueError("%s: expected %d..%d, got %r" % (name, least, most, value))
+
+
 def _check_label(name, label, most):
-    if not 0 <= label <= most or label != int(label):
-        raise ValueError("%s: expected 0..%d, got %r" % (name, most, label))
+    _check_size(name, label, 0, most)
 
 
 def _check_row(row, width, typecode):
@@ -653,7 +671,7 @@ def _check_row(row, width, typecode):
     whole = typecode != "f"
     low, high = _LIMITS[typecode]
     for v in row:
-        if not low <= v <= high or (whole and v != int(v)):
+        if not low <= v <= high or (whole and (isinstance(v, float) or v != int(v))):
             kind = "whole" if whole else "finite"
             raise ValueError("row: expected %s numbers %s..%s, got %s" % (kind, low, high, v))
 
@@ -668,6 +686,8 @@ def _copy(to, at, source, start, count):
 
 def _zeros(typecode, count):
     """An array of zeros, made without a list that would need four times the memory."""
+    if typecode not in _LIMITS:
+        raise ValueError("typecode: expected one of b B h H i f, got %r" % (typecode,))
     if not count > 0:
         raise ValueError("sizes: expected 1 or more of each, got room for %s numbers" % count)
     return array(typecode, bytes(count * len(bytes(array(typecode, [0])))))

@@ -82,6 +82,7 @@ WITH_FLOATS = (
     "test_loop",
     "test_loop_drift",
     "test_loop_limits",
+    "test_loop_sizes",
     "test_loop_truths",
     "test_acceptance",
     "test_features",

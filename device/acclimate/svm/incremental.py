@@ -172,8 +172,8 @@ def first_sample(m, row):
 
 def _checked(m, row, label):
     """(samples, row in the units of the scaler, label's number) of a sample to be learned."""
-    if m.budget < 2:
-        raise ValueError("budget: expected at least 2 for add(), got %s" % (m.budget,))
+    if not 2 <= m.budget < 65536:
+        raise ValueError("budget: expected 2..65535 for add(), got %s" % (m.budget,))
     samples = m.samples
     if samples is None:
         samples = first_sample(m, row)

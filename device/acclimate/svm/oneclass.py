@@ -13,6 +13,7 @@ from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
 from acclimate.svm.train import start_pieces
 
 TAG = 1
+_ROUNDING = 2.0**-14  # share of the score that is no difference
 _BEARABLE = 0.01  # share of the score at which rows are told apart
 
 
@@ -49,6 +50,11 @@ class OneClassJob(SingleJob):
         note = imprecise(self, square, top, _BEARABLE * top)
         return note and note.replace("C: ", "X: ").replace("lower C, ", "")
 
+    def _end(self, status):
+        yield from SingleJob._end(self, status)
+        # Rows on the border, as all are where all are the same, are not told apart by rounding.
+        self.answer.border = -abs(self.bias()) * _ROUNDING
+
     def trouble(self):
         if self.m.nu * self.n < 1:
             return "nu: expected nu * rows >= 1, got %g * %d: give more rows, or raise nu" % (
@@ -60,6 +66,8 @@ class OneClassJob(SingleJob):
 
 class OneClass:
     """A fitted one-class machine's answers."""
+
+    border = None  # threshold after a training; a file has its own
 
     def __init__(self):
         self._out = array("f", (0.0,))
@@ -90,6 +98,8 @@ class OneClass:
 
     def bind(self, m, _call):
         model = m._model
+        if self.border is not None:
+            m.threshold, self.border = self.border, None
 
         def predict(row):
             try:

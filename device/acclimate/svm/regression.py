@@ -15,6 +15,7 @@ from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
 from acclimate.svm.train import start_pieces
 
 TAG = 2
+_SAME = 0.01  # of the range of the targets
 _BEARABLE = 0.0025  # share of half the range of the targets
 
 
@@ -60,6 +61,18 @@ class RegressionJob(SingleJob):
     def trouble(self):
         if not self.word(P.N_SUPPORT):
             return "epsilon: every target lies within it, one number is answered: lower epsilon"
+        unit = 65536 if self.fixed else 1.0
+        low = high = None
+        k = P.HEAD + len(self.rows)
+        for target in self.targets():
+            if k == P.HEAD + len(self.rows) + self.n:
+                break
+            f = target - self.word(k) / unit
+            low = f if low is None or f < low else low
+            high = f if high is None or f > high else high
+            k += 1
+        if high - low < _SAME and self.m.epsilon < _SAME * self.answer.slope:
+            return "C: next to one number is answered: raise C or gamma, or take smaller targets"
         return None
 
 
