@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``acclimate profile``: measure a board's operators and page store; write its cost table."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 
@@ -14,10 +14,12 @@ from acclimate_host.commands import (
     table,
     write_text,
 )
+from acclimate_host.commands.model_files import imported
 from acclimate_host.connect import merge, package
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.figures import tomllib
+from acclimate_host.model.losses import with_loss
 from acclimate_host.poet import costs
 from acclimate_host.poet.inputs import cost_table
 from acclimate_host.poet.measure import (
@@ -30,6 +32,12 @@ from acclimate_host.poet.measure import (
     mean_power,
     table_text,
 )
+from acclimate_host.poet.measure_shapes import (
+    CORE_OF,
+    instruction_seconds,
+    measure_shapes,
+    shapes_of,
+)
 
 _ESTIMATE = "estimate from instructions at {:g} MHz, one a cycle; no flash waits"
 
@@ -37,6 +45,11 @@ _ESTIMATE = "estimate from instructions at {:g} MHz, one a cycle; no flash waits
 def add_arguments(parser):
     add_board_arguments(parser)
     add = parser.add_argument
+    add(
+        "--model",
+        metavar="FILE",
+        help="an .onnx or .tflite file: measure each shape of its int8 training step, too",
+    )
     add("--like", metavar="BOARD", help="the board's description, for voltage and current")
     add(
         "--store",
@@ -62,6 +75,41 @@ def run(args):
     if args.rounds < 1:
         raise AcclimateError(f"--rounds {args.rounds}: expected 1 or more")
     power = _power(args)
+    found = _measure(args, with_loss(imported(args.model)) if args.model else None)
+    progress("")
+    _show(found)
+    args.result = {
+        "times": found.how,
+        "shapes": found.seconds,
+        "operators": [asdict(row) for row in found.rows],
+        "pages": {
+            name: {"latency_s": a, "bytes_per_s": b} for name, (a, b) in found.pages.items()
+        },
+    }
+    text = _table(args, found, power)
+    if args.out:
+        write_text(args.out, text)
+        print(f"written to {args.out}; use it with acclimate plan --board {args.out}")
+    return 0
+
+
+@dataclass(frozen=True)
+class _Found:
+    """rows, pages: as Bench gives them; shapes of the model, and seconds of those that fit.
+
+    each: (core, seconds of an instruction, timings), or None for a core without a cost model.
+    """
+
+    how: str
+    rows: list
+    pages: dict
+    shapes: list
+    seconds: dict
+    each: tuple | None
+
+
+def _measure(args, network):
+    """Return the _Found of the board that the arguments name."""
     options = {"icount": ICOUNT_SHIFT} if args.board in EMULATED_CLOCK_HZ else {}
     with open_chosen(args, **options) as board:
         _require_heap(board)
@@ -69,35 +117,51 @@ def run(args):
         board.soft_reset()
         bench = Bench(board, _clock(args))
         rows = bench.operators(args.rounds, progress)
-        store = MEDIA if args.store in MEDIA else None
-        pages = bench.pages(args.store if store else args.store.replace("\\n", "\n"), progress)
-    progress("")
+        store = args.store if args.store in MEDIA else args.store.replace("\\n", "\n")
+        pages = bench.pages(store, progress)
+        core = CORE_OF.get(board.info().arch)
+        shapes = shapes_of(network, core) if network else []
+        seconds = measure_shapes(bench, shapes, args.rounds, progress) if shapes else {}
     how = _ESTIMATE.format(bench.clock_hz / 1e6) if bench.emulated else "measured on the board"
+    each = (core, *instruction_seconds(core, rows, shapes, seconds)) if core else None
+    return _Found(how, rows, pages, shapes, seconds, each)
+
+
+def _show(found):
     table(
         [
             (row.name, f"{1e3 * row.seconds:.4g}", f"{row.flop:,.0f}", f"{row.flop_per_s:,.0f}")
-            for row in rows
+            for row in found.rows
         ],
         ("operator", "ms", "FLOP", "FLOP/s"),
     )
     table(
         [
             (name, f"{1e3 * latency:.4g}", f"{speed:,.0f}")
-            for name, (latency, speed) in pages.items()
+            for name, (latency, speed) in found.pages.items()
         ],
         ("page store", "latency, ms", "bytes/s"),
     )
-    print(f"times: {how}")
-    args.result = {
-        "times": how,
-        "operators": [asdict(row) for row in rows],
-        "pages": {name: {"latency_s": a, "bytes_per_s": b} for name, (a, b) in pages.items()},
-    }
-    text = _table(args, rows, pages, power, how)
-    if args.out:
-        write_text(args.out, text)
-        print(f"written to {args.out}; use it with acclimate plan --board {args.out}")
-    return 0
+    if found.shapes:
+        rows = [
+            (_milliseconds(found.seconds.get(s.text)), str(s.count), s.text) for s in found.shapes
+        ]
+        table(rows, ("ms", "nodes", "shape (-: too large for the board's heap)"))
+    print(f"times: {found.how}")
+
+
+def _milliseconds(seconds):
+    return "-" if seconds is None else f"{1e3 * seconds:.4g}"
+
+
+def _more(found, mark):
+    """Return the figures of instructions and shapes, as `_table` takes them."""
+    figures = {}
+    if found.each:
+        core, seconds, count = found.each
+        source = f"median of {count} timings through the cost model's instructions: {mark}"
+        figures["instructions." + core] = (seconds, source)
+    return figures | {"shapes." + text: (s, mark) for text, s in found.seconds.items()}
 
 
 def _require_heap(board):
@@ -156,7 +220,8 @@ def _power(args):
     return watts, f"assumption: the published table {published.name}"
 
 
-def _table(args, rows, pages, power, how):
+def _table(args, measured, power):
+    rows, pages, how = measured.rows, measured.pages, measured.how
     step = rows[-1]
     watts, source = power
     mark = f"{how}, {date.today().isoformat()}"
@@ -176,6 +241,7 @@ def _table(args, rows, pages, power, how):
     for key in ("erase_block_bytes", "endurance_cycles"):
         if found and found.value("flash." + key):
             figures["store." + key] = (found.value("flash." + key), f"boards/{found.name}.toml")
+    figures |= _more(measured, mark)
     kind = "estimated" if "estimate" in how else "measured"
     title = found.title if found else (args.port or "board")
     text = table_text(_name(args), title, found.core if found else "", kind, 1, figures)

@@ -149,7 +149,7 @@ class _Space:
             return None
         placement = place(step, self.network, self.optimizer)
         if self.layers is None:
-            self.layers = _layer_costs(placement)
+            self.layers = layer_costs(placement)
         costs = 0.0
         for code in code_of_nodes(placement):
             if code not in self._costs:
@@ -203,7 +203,7 @@ def _beats(a, b):
     return a.cost < b.cost or any(a.bytes.get(p, 0) < b.bytes.get(p, 0) for p in places)
 
 
-def _layer_costs(placement):
+def layer_costs(placement):
     """Return the LayerCosts by number, as `code_of_nodes` numbers layers."""
     graph, forward = placement.graph, placement.network.graph
     return [_layer_cost(graph, forward, layer) for layer in placement.layers.values()]

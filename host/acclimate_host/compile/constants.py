@@ -46,7 +46,7 @@ class Constants:
         bias = self.network.values[layer.name + ".b"]
         if not self.is_float:
             check_sums(layer, bias)
-            if any(n.phase == "update" for n in self.graph.nodes):
+            if any(n.phase in ("backward", "update") for n in self.graph.nodes):
                 values.update(training_values(layer, self.blob))
         values.update(self._weights(layer))
         name = layer.name + ".b"

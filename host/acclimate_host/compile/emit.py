@@ -54,14 +54,16 @@ def write_nodes(placement, constants):
     return Code(code, len(code) if forward is None else forward, len(emitter.slots))
 
 
-def code_of_nodes(placement):
+def code_of_nodes(placement, nodes=None):
     """Return the code of each node as if all tensors and records lay at the beginning.
+
+    :param nodes: what stands at each position instead of the Placement's own nodes
 
     Operands that name a layer are its number among `placement.layers`; nothing is laid out.
     """
     emitter = _Emitter(_Nowhere(placement), _NoValues(placement))
     found = []
-    for position, node in enumerate(placement.graph.nodes):
+    for position, node in enumerate(placement.graph.nodes if nodes is None else nodes):
         emitter.code = bytearray()
         emitter.node(position, node)
         found.append(bytes(emitter.code))

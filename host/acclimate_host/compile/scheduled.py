@@ -72,7 +72,7 @@ class _Builder:
             changed = self.written.intersection(node.reads)
             if changed:
                 raise GraphError(f"{name}: would run again after {min(changed)} has changed")
-            node = replace(node, outputs=node.outputs[:1], attrs=_without_masks(node.attrs))
+            node = run_again(node)
         self.run.add(position)
         self.written.update(node.writes)
         for output in node.outputs:
@@ -105,8 +105,10 @@ class _Builder:
         return ScheduledStep(graph, self.step.taken, (), layout, stays=stays, pages=pages)
 
 
-def _without_masks(attrs):
-    return dict(attrs, masks=(False, False)) if "masks" in attrs else attrs
+def run_again(node):
+    """Return a forward node as it runs a second time: it makes its tensor, and no mask."""
+    attrs = dict(node.attrs, masks=(False, False)) if "masks" in node.attrs else node.attrs
+    return replace(node, outputs=node.outputs[:1], attrs=attrs)
 
 
 def _marked(nodes):

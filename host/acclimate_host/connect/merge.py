@@ -81,6 +81,7 @@ _TOGETHER = {
         "flash.choose",
     ),
     "pull": ("pull", "pull.sockets", "pull.http", "pull.manifest", "pull.exchange", "pull.client"),
+    "_pull_encrypted": ("pull.encrypted",),
     "_pull_more": ("pull.blocks", "pull.serial", "pull.mqtt", "pull.reports"),
     "pager": ("pager", "pager.core", "pager.media", "pager.files", "pager.fallback"),
 }
@@ -114,6 +115,7 @@ EXTRAS = {
     "fast": ("svm.plain",),
     "rare": (),
     "ed25519": ("_trust",),
+    "encrypted": ("pull.encrypted",),
     "frontend": ("_bands", "_bands_plain"),
 }
 # Whole numbers of these modules, in capitals, are put in where they are used: a board has neither
@@ -128,6 +130,7 @@ EXTRA_NATIVES = {
     "fast": ("_svm_fit",),
     "rare": ("_net_rare",),
     "ed25519": ("_ed25519",),
+    "encrypted": ("_xchacha",),
     "frontend": ("_frontend",),
 }
 

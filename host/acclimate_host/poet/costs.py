@@ -6,7 +6,7 @@
 (0.001724, 4)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from ..paths import boards_folder
 
 # Operators whose own FLOP/s a measured table may hold; all others go by flop_per_s.
 OPERATORS = ("conv", "depthwise", "pointwise", "dense", "backward")
+# Cores whose instructions compile.cost_model knows; a measured table has seconds for each.
+_CORES = ("m4f", "m0")
+_SECONDS: tuple[float, float] = (0, 1e5)
 # Name -> (smallest, largest) allowed value.
 FIGURES = {
     "element_bytes": (1, 8),
@@ -31,6 +34,7 @@ FIGURES = {
     "store.erase_block_bytes": (1, 1 << 24),
     "store.endurance_cycles": (1, 1e9),
     **{"operators." + name: (1, 1e15) for name in OPERATORS},
+    **{"instructions." + name: (1e-13, 1) for name in _CORES},
 }
 _OPTIONAL = (
     "compute_power_w",
@@ -38,6 +42,7 @@ _OPTIONAL = (
     "store.erase_block_bytes",
     "store.endurance_cycles",
     *("operators." + name for name in OPERATORS),
+    *("instructions." + name for name in _CORES),
 )
 
 
@@ -47,13 +52,22 @@ class CostError(AcclimateError):
 
 @dataclass(frozen=True)
 class CostProfile:
-    """Costs of one board: figures by the names in FIGURES, and each one's source."""
+    """Costs of one board: figures by the names in FIGURES, and each one's source.
+
+    shapes: seconds of a node by its shape (compile.shapes), as measured on the board.
+    """
 
     name: str
     title: str
     kind: str
     figures: dict[str, float]
     sources: dict[str, str]
+    shapes: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def core(self) -> str | None:
+        """Core whose instructions have a time here, or None."""
+        return next((name for name in _CORES if "instructions." + name in self.figures), None)
 
     @property
     def element_bytes(self) -> int:
@@ -67,9 +81,26 @@ class CostProfile:
 
     def compute_energy(self, flop: float, operator: str = "") -> float:
         """Joules for so many floating point operations of an operator."""
+        return self.energy_of(self.compute_time(flop, operator), flop)
+
+    def node_time(
+        self, shape: str, instructions: float | None, flop: float, operator: str = ""
+    ) -> float:
+        """Seconds of a node: of its shape if measured, else by instructions, else by FLOP.
+
+        :param instructions: as compile.cost_model says for `core`, None: it does not say
+        """
+        if shape in self.shapes:
+            return self.shapes[shape]
+        if instructions is not None and self.core:
+            return instructions * self.figures["instructions." + self.core]
+        return self.compute_time(flop, operator)
+
+    def energy_of(self, seconds: float, flop: float) -> float:
+        """Joules of a node that takes so many seconds and does so many operations."""
         if "joule_per_flop" in self.figures:
             return flop * self.figures["joule_per_flop"]
-        return self.compute_time(flop, operator) * self.figures["compute_power_w"]
+        return seconds * self.figures["compute_power_w"]
 
     def transfer_time(self, direction: str, size_bytes: int) -> float:
         """Seconds to move a tensor; direction is "pagein" or "pageout"."""
@@ -107,6 +138,9 @@ def parse(data: dict[str, Any], where: str = "table") -> CostProfile:
     """Return the profile in a dict as a TOML file gives it; raises CostError."""
     texts = {key: str(data.get(key, "")) for key in ("name", "title", "kind")}
     tables = {key: entry for key, entry in data.items() if isinstance(entry, dict)}
+    measured = tables.pop("shapes", {})
+    known = dict.fromkeys(measured, _SECONDS)
+    shapes = read_figures(measured, known, f"{where}: shapes", CostError)
     found = read_figures(tables, FIGURES, where, CostError)
     flat = {key: figure.value for key, figure in found.items()}
     sources = {key: figure.source for key, figure in found.items()}
@@ -115,4 +149,7 @@ def parse(data: dict[str, Any], where: str = "table") -> CostProfile:
         raise CostError(f"{where}: {missing[0]} is missing")
     if "joule_per_flop" not in flat and "compute_power_w" not in flat:
         raise CostError(f"{where}: give compute_power_w or joule_per_flop")
-    return CostProfile(texts["name"] or where, texts["title"], texts["kind"], flat, sources)
+    seconds = {shape: figure.value for shape, figure in shapes.items()}
+    return CostProfile(
+        texts["name"] or where, texts["title"], texts["kind"], flat, sources, seconds
+    )

@@ -276,5 +276,6 @@ def table_text(name, title, core, kind, element_bytes, figures):
         if head != section:
             section = head
             lines += ["", f"[{head}]"]
+        last = last if last.isidentifier() else json.dumps(last)
         lines.append(f"{last} = {{ value = {value:.6g}, source = {json.dumps(source)} }}")
     return "\n".join(lines) + "\n"

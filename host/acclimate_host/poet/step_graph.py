@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The planning graph of a training step that the compiler made, for one board's cost table.
 
+A node costs what was measured for its shape; else what the compiler's cost model says, where the
+table has the time of an instruction; else its FLOP at the speed of its operator.
+
 One node per tensor of the arena and one of 0 bytes per update. Weights, optimizer state and
-outputs always stay. Clamp masks are nodes of their own that cost nothing: the layer makes them
-as it runs, so their bytes count as its workspace too. Gradients are neither recomputed nor
+outputs always stay. Clamp masks are nodes of their own: the layer makes them as it first runs, so
+their bytes count as its workspace too. They cost what that first run takes more than a second
+one, which makes no mask. Gradients are neither recomputed nor
 paged, and a layer is not run again once its weights have changed.
 """
 
@@ -11,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 from ..compile.encode import place
+from ..compile.shapes import node_instructions, node_shapes
 from ..compile.storage import aligned, owner
 from .costs import CostProfile, load
 from .problem import Graph, Node
@@ -47,12 +52,32 @@ def step_graph(step, network, profile, optimizer="plain"):
     profile = profile if isinstance(profile, CostProfile) else load(profile)
     placement = place(step, network, optimizer)
     made_by, first, nodes = {}, set(), []
+    times = list(
+        zip(*(node_times(placement, profile, again) for again in (False, True)), strict=True)
+    )
     for position, node in enumerate(placement.graph.nodes):
-        for made in _nodes(placement, position, node, profile):
+        for made in _nodes(placement, position, node, profile, times[position]):
             nodes.append(made)
             made_by[made.id] = position
         first.add(nodes[-1].id if len(node.outputs) < 2 else _names(placement, position, node)[0])
     return StepGraph(Graph(tuple(nodes), resident_bytes(placement)), made_by, frozenset(first))
+
+
+def node_times(placement, profile, again=False):
+    """Seconds of each node of a Placement with a cost table, in order.
+
+    :param again: as forward nodes run a second time, without masks
+    """
+    nodes = placement.graph.nodes
+    shapes, counts = [""] * len(nodes), [None] * len(nodes)
+    if (profile.shapes or profile.core) and not placement.is_float:
+        shapes = node_shapes(placement, again)
+    if profile.core and not placement.is_float:
+        counts = node_instructions(placement, profile.core, again)
+    return [
+        profile.node_time(shape, count, _flop(placement, node), _operator(placement, node))
+        for shape, count, node in zip(shapes, counts, nodes, strict=True)
+    ]
 
 
 def resident_bytes(placement):
@@ -69,7 +94,7 @@ def _names(placement, position, node):
     return names or [f"{node.op} {(node.writes or (position,))[0]}"]
 
 
-def _nodes(placement, position, node, profile):
+def _nodes(placement, position, node, profile, times):
     graph, output = placement.graph, placement.network.output
     reads = [n for n in node.reads if graph[n].kind in _HELD]
     # who reads a tensor that took over a buffer keeps the buffer's first owner in RAM too
@@ -78,24 +103,25 @@ def _nodes(placement, position, node, profile):
     own = name in graph.tensors and name != output and name not in placement.taken
     size = aligned(graph[name].size_bytes) if own else 0
     kind = graph[name].kind if name in graph.tensors else ""
-    flop, operator = _flop(placement, node), _operator(placement, node)
+    first, again = times if masks else times[:1] * 2
     beside = sum(aligned(graph[n].size_bytes) for n in masks)
     yield Node(
         name,
         deps,
         size,
         placement.work_bytes(position) + beside,
-        profile.compute_energy(flop, operator),
-        profile.compute_time(flop, operator),
+        profile.energy_of(again, _flop(placement, node)),
+        again,
         recomputable=_may_run_again(placement, position, node, name),
         pageable=kind == "activation" and size > 0,
         **_transfers(profile, size),
     )
+    more = max(0.0, first - again)
     for mask in masks:
-        size = aligned(graph[mask].size_bytes)
-        yield Node(
-            mask, (name,), size, recomputable=False, pageable=True, **_transfers(profile, size)
-        )
+        size, cost = aligned(graph[mask].size_bytes), (profile.energy_of(more, 0), more)
+        transfers = _transfers(profile, size)
+        yield Node(mask, (name,), size, 0, *cost, recomputable=False, pageable=True, **transfers)
+        more = 0.0
 
 
 def _transfers(profile, size):
