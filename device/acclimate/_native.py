@@ -12,6 +12,9 @@ there is none, or none that fits: pure Python then does the same work.
 import gc
 import sys
 
+_arch = getattr(sys.implementation, "_mpy", 0) >> 10 & 15  # as in .mpy files; 0: none
+# Cores of boards with a large heap (Cortex-M4 and its like, Xtensa, RISC-V): 1 KB may stay there.
+_keeps_manifest = _arch > 5
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
 
@@ -24,7 +27,7 @@ def load(name):
     if name not in _reasons:
         # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and
         # memory that runs out is collected anyway.
-        tidy = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
+        tidy = not 5 < _arch < 9
         if tidy:
             gc.collect()
         _reasons[name] = _load("_" + name, name)
@@ -73,7 +76,8 @@ def _read_manifest():
     try:
         from acclimate import _manifest as found
 
-        _forget("_manifest")
+        if not _keeps_manifest:
+            _forget("_manifest")
         return found
     except ImportError:
         pass

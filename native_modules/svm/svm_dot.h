@@ -64,8 +64,21 @@ SVM_OP2(svm_sub2, "ssub16 %0, %1, %2")
     for (; d >= 4; d -= 4, a += 4, b += 4) { \
         step(acc, a, b); \
     }
+#elif defined(__XTENSA__) && !defined(SVM_PLAIN)
+/* Without such instructions four products at once save three of four ends of the loop. */
+#define SVM_FOUR 1
+#define SVM_DOT4(acc, a, b) (acc += a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
+#define SVM_BY4(step, acc, a, b, d) \
+    for (; d >= 4; d -= 4, a += 4, b += 4) { \
+        step(acc, a, b); \
+    }
 #else
 #define SVM_BY4(step, acc, a, b, d)
+#endif
+#if defined(SVM_DSP)
+#define SVM_DSP_BY4 SVM_BY4
+#else
+#define SVM_DSP_BY4(step, acc, a, b, d)
 #endif
 
 static inline int32_t svm_dot_s8(const int8_t *a, const int8_t *b, int32_t d) {
@@ -100,7 +113,7 @@ static inline int32_t svm_dot_s8(const int8_t *a, const int8_t *b, int32_t d) {
 
 static inline int32_t svm_dot_u8(const uint8_t *a, const uint8_t *b, int32_t d) {
     int32_t acc = 0;
-    SVM_BY4(SVM_DOT4_U8, acc, a, b, d)
+    SVM_DSP_BY4(SVM_DOT4_U8, acc, a, b, d)
     for (int32_t k = 0; k < d; k++) {
         acc += a[k] * b[k];
     }
@@ -118,7 +131,7 @@ static inline int64_t svm_dot_s16(const int16_t *a, const int16_t *b, int32_t d)
 /* Squared distances; of bytes below 2^31, as d <= 32767. */
 static inline int32_t svm_distance_s8(const int8_t *a, const int8_t *b, int32_t d) {
     int32_t acc = 0;
-    SVM_BY4(SVM_DIFF4, acc, a, b, d)
+    SVM_DSP_BY4(SVM_DIFF4, acc, a, b, d)
     for (int32_t k = 0; k < d; k++) {
         acc += (a[k] - b[k]) * (a[k] - b[k]);
     }
@@ -127,7 +140,7 @@ static inline int32_t svm_distance_s8(const int8_t *a, const int8_t *b, int32_t 
 
 static inline int32_t svm_distance_u8(const uint8_t *a, const uint8_t *b, int32_t d) {
     int32_t acc = 0;
-    SVM_BY4(SVM_DIFF4_U8, acc, a, b, d)
+    SVM_DSP_BY4(SVM_DIFF4_U8, acc, a, b, d)
     for (int32_t k = 0; k < d; k++) {
         acc += (a[k] - b[k]) * (a[k] - b[k]);
     }

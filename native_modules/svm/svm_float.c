@@ -58,6 +58,14 @@ static inline int32_t order_of(float v) {
 
 float svm_dot_f32(const float *a, const float *b, int32_t d, float acc) {
     BY_MANY(EACH8(PRODUCT), EACH4(PRODUCT))
+#if defined(SVM_FOUR)
+    for (; d >= 4; d -= 4, a += 4, b += 4) { /* in the same order as below */
+        acc += a[0] * b[0];
+        acc += a[1] * b[1];
+        acc += a[2] * b[2];
+        acc += a[3] * b[3];
+    }
+#endif
     while (--d >= 0) {
         acc += *a++ * *b++;
     }

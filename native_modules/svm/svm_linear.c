@@ -19,6 +19,8 @@ int32_t svm_integer(const void *row, int32_t k, int32_t xtype) {
         acc = svm_smlad(low, svm_load4(weights), acc); \
         acc = svm_smlad(high, svm_load4(weights + 2), acc); \
 } while (0)
+#elif defined(SVM_DOT4)
+#define WEIGHTED4 SVM_DOT4
 #endif
 
 #if !defined(SVM_PLAIN)

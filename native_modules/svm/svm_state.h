@@ -57,8 +57,25 @@ SVM_HOT static void fill_bytes(const svm_problem *p, const int8_t *a, kval *row)
     const int16_t *rows = p->rows;
     const int8_t *x = p->x;
     int32_t d = p->d, shift = SHIFT(p);
+    kval *end = row + p->n;
     (void)shift;
-    for (kval *end = row + p->n; row < end; row++) {
+#if defined(SVM_FOUR) && defined(SVM_NO_FIXED)
+    for (; row + 1 < end; row += 2, rows += 2) { /* what is read of a serves two */
+        const int8_t *at = a, *b = x + svm_row(rows[0]) * d, *c = x + svm_row(rows[1]) * d;
+        int32_t of_b = 0, of_c = 0, left = d;
+        for (; left >= 4; left -= 4, at += 4, b += 4, c += 4) {
+            SVM_DOT4(of_b, at, b);
+            SVM_DOT4(of_c, at, c);
+        }
+        while (--left >= 0) {
+            of_b += at[left] * b[left];
+            of_c += at[left] * c[left];
+        }
+        row[0] = (kval)FROM_INT32(of_b);
+        row[1] = (kval)FROM_INT32(of_c);
+    }
+#endif
+    for (; row < end; row++) {
         *row = (kval)FROM_INT32(svm_dot_s8(a, x + svm_row(*rows++) * d, d));
     }
 }

@@ -92,10 +92,16 @@ def test_modules_of_another_release_raise_one_clear_error():
         raise AssertionError("a mixed set was accepted")
 
 
-def test_the_manifest_gives_its_memory_back():
-    load(PROBE)
-    assert "acclimate._manifest" not in sys.modules
-    assert not hasattr(acclimate, "_manifest")
+def test_a_small_heap_gets_the_memory_of_the_manifest_back():
+    keeps = _native._keeps_manifest
+    try:
+        for _native._keeps_manifest in (False, True):  # a large one reads it once
+            load(PROBE)
+            assert ("acclimate._manifest" in sys.modules) == _native._keeps_manifest
+            assert hasattr(acclimate, "_manifest") == _native._keeps_manifest
+    finally:
+        _native._keeps_manifest = keeps
+        _native._forget("_manifest")
 
 
 def test_a_registered_module_is_returned():

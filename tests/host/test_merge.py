@@ -86,6 +86,11 @@ def test_constants_are_numbers_where_they_are_used(room, monkeypatch, together):
     assert found["low"]() == -1 and found["TEXT"] == "three" and "LOW" not in found
 
 
+def test_no_board_looks_for_names_of_annotations():
+    for unit in TOGETHER.units:
+        assert "circuitpython_typing" not in TOGETHER.merged(unit)
+
+
 def test_the_last_module_keeps_its_names(room):
     layout = room("def run():\n    return 1\n", "def run():\n    return 2\n")
     found = {}

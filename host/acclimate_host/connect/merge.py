@@ -316,6 +316,12 @@ def _where(module, name):
     return module, name
 
 
+def _is_for_checkers(node):
+    """Tell whether a statement imports names that only annotations use: no board has them, and
+    one would look for the module in each folder."""
+    return isinstance(node, ast.ImportFrom) and node.module == "circuitpython_typing"
+
+
 def _is_face(node):
     """Tell whether a statement is the table of a room's public names."""
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Dict):
@@ -372,7 +378,7 @@ class _Module:
                 self._import(node, objects)
             elif isinstance(node, ast.Assign) and scope.__class__ is ast.Module:
                 self._face(node)
-            elif isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            elif isinstance(node, ast.Try) and _is_for_checkers(node.body[0]):
                 self._replace(node, "pass")
         done, bound = self._without_constants(scope), set()
         if not isinstance(scope, ast.Module):
