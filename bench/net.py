@@ -14,7 +14,15 @@ from acclimate_host.compile.program_format import code
 from acclimate_host.compile.step import Options, inference_step
 from acclimate_host.model.zoo import backbone
 from acclimate_host.paths import repository
-from bench import common, net_backward, net_board, net_figure10, net_layers, net_whole
+from bench import (
+    common,
+    net_backward,
+    net_board,
+    net_figure10,
+    net_frontend,
+    net_layers,
+    net_whole,
+)
 from bench.net_layers import Shape
 
 BOARDS = {"m4f": "nrf52840", "m0": "samd21"}
@@ -67,6 +75,7 @@ TARGETS = [
     *net_backward.TARGETS,
     *net_whole.TARGETS,
     *net_figure10.TARGETS,
+    *net_frontend.TARGETS,
 ]
 
 
@@ -165,6 +174,7 @@ def main():
     net_backward.measure(result)
     net_whole.measure(result)
     net_figure10.measure(result)
+    net_frontend.measure(result)
     path = common.write("net", result)
     missed = common.table("Networks (instructions on emulated boards, bytes)", result, TARGETS)
     print(f"written to {path.relative_to(repository())}")

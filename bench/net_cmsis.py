@@ -51,14 +51,15 @@ def counts(graphs):
     native = common.build_module("cmsis_ref", net_board.ARCH[BOARD])
     known = {}
     layers = {name: round(_network(graph, native, known)) for name, graph in graphs.items()}
-    source = {"repository": "github.com/ARM-software/CMSIS-NN", "commit": _commit(folder)}
+    source = {"repository": "github.com/ARM-software/CMSIS-NN", "commit": commit(folder)}
     source["date"] = datetime.date.today().isoformat()
     RECORD.parent.mkdir(exist_ok=True)
     RECORD.write_text(json.dumps({"source": source, "layers": layers}, indent=2) + "\n")
     return layers, source | {"measured": "now"}
 
 
-def _commit(folder):
+def commit(folder):
+    """Return the commit of a copy of a repository, or "unknown"."""
     command = ["git", "-C", folder, "rev-parse", "HEAD"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     return found.stdout.strip() or "unknown"

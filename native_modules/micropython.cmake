@@ -57,7 +57,8 @@ target_sources(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/net/net_sums_m4f.S
 )
 
-# The curve is Monocypher's (tools/monocypher_source.sh FOLDER): without it no `_ed25519` is built in.
+# The curve is Monocypher's (tools/monocypher_source.sh FOLDER): without it neither
+# `_ed25519` nor `_xchacha` is built in.
 if(NOT DEFINED MONOCYPHER_DIR)
     set(MONOCYPHER_DIR ${CMAKE_CURRENT_LIST_DIR}/../out/monocypher)
 endif()
@@ -65,6 +66,8 @@ if(EXISTS ${MONOCYPHER_DIR}/monocypher.c)
     target_sources(usermod_acclimate INTERFACE
         ${CMAKE_CURRENT_LIST_DIR}/ed25519/ed25519_mod.c
         ${CMAKE_CURRENT_LIST_DIR}/ed25519/ed25519.c
+        ${CMAKE_CURRENT_LIST_DIR}/xchacha/xchacha_mod.c
+        ${CMAKE_CURRENT_LIST_DIR}/xchacha/xchacha.c
     )
     target_include_directories(usermod_acclimate INTERFACE ${MONOCYPHER_DIR})
 endif()
@@ -76,6 +79,7 @@ target_include_directories(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/svm_linear
     ${CMAKE_CURRENT_LIST_DIR}/net
     ${CMAKE_CURRENT_LIST_DIR}/ed25519
+    ${CMAKE_CURRENT_LIST_DIR}/xchacha
     ${CMAKE_CURRENT_LIST_DIR}/frontend
 )
 

@@ -13,10 +13,12 @@ ACCLIMATE_C := $(addprefix codec/, codec_mod.c sha256.c crc32.c buffers.c rangec
 		net_train.c softmax.c block.c gradient.c depthwise_gradient.c scatter.c update.c \
 		weights.c gradient_fast.c weights_fast.c sums.c net_rare.c loss.c decay.c \
 		random_step.c)
-# The curve is Monocypher's (tools/monocypher_source.sh FOLDER): without it no `_ed25519` is built in.
+# The curve is Monocypher's (tools/monocypher_source.sh FOLDER): without it neither
+# `_ed25519` nor `_xchacha` is built in.
 MONOCYPHER_DIR ?= $(ACCLIMATE_DIR)/../out/monocypher
 ifneq ($(wildcard $(MONOCYPHER_DIR)/monocypher.c),)
 ACCLIMATE_C += $(addprefix ed25519/, ed25519_mod.c ed25519.c)
+ACCLIMATE_C += $(addprefix xchacha/, xchacha_mod.c xchacha.c)
 CFLAGS_USERMOD += -I$(MONOCYPHER_DIR)
 endif
 # Each says itself for which core it is, and is empty for others.
@@ -27,4 +29,4 @@ SRC_USERMOD_LIB_ASM += $(addprefix $(ACCLIMATE_DIR)/, $(ACCLIMATE_ASM))
 
 # The same results bit for bit as on the host: no contraction of a product and a sum.
 CFLAGS_USERMOD += -DACCLIMATE_USER_MODULE -DSVM_MODULE -DNET_FAST -ffp-contract=off \
-	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net ed25519 frontend)
+	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net ed25519 xchacha frontend)

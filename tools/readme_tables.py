@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Write the tables of bytes in README.md and docs/install.md from what was built.
+"""Write the tables of bytes in docs/install.md from what was built.
 
 usage: python tools/readme_tables.py [--check]
 
@@ -15,7 +15,6 @@ import sys
 from acclimate_host.connect import merge, package
 from acclimate_host.paths import built, repository
 
-README = repository() / "README.md"
 INSTALL = repository() / "docs" / "install.md"
 # Room or module -> the files that belong to it on a board.
 MODULES = {
@@ -92,11 +91,11 @@ def native_table():
 
 
 def main():
-    text = README.read_text()
+    text = INSTALL.read_text()
     if "--check" in sys.argv:
         return int(not bytecode_is_near(text))
-    README.write_text(replaced(text, "modules", modules_table()))
-    INSTALL.write_text(replaced(INSTALL.read_text(), "native", native_table()))
+    text = replaced(text, "modules", modules_table())
+    INSTALL.write_text(replaced(text, "native", native_table()))
     return 0
 
 

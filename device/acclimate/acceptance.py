@@ -162,12 +162,24 @@ def label_free(
     :param floor: ndcg below it rejects: the models are too far apart. :param margin: evidence
         that is asked for; within it on either side the answer is UNDECIDED.
     """
-    _rows(n)
-    if n == 0:
-        return UNDECIDED
-    if ndcg(old, new, old_confidence, n) < floor:
-        return REJECT
-    return decide(evidence(old, new, old_confidence, new_confidence, n, weights, prior), margin)
+    rule = (floor, margin, prior, weights)
+    return _judged(old, new, old_confidence, new_confidence, n, rule)[0]
+
+
+def _judged(old, new, old_confidence, new_confidence, n, rule, labels=()):
+    """Return (verdict, ndcg); rule: floor, margin, prior, weights; labels: {row: label}."""
+    floor, margin, prior, weights = rule
+    score = ndcg(old, new, old_confidence, n)
+    if not n:
+        return UNDECIDED, score
+    if score < floor:
+        return REJECT, score
+    wins = losses = 0
+    for i in labels:
+        wins += new[i] == labels[i] != old[i]
+        losses += old[i] == labels[i] != new[i]
+    found = evidence(old, new, old_confidence, new_confidence, n, weights, prior, wins, losses)
+    return decide(found, margin), score
 
 
 def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHTS, labels=None):
@@ -191,16 +203,8 @@ def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHT
         sample.row(i, row)
         answer = predict(waiting, row)
         new[i], confidences[i] = answer >> 8, answer & 255
-    old, sure = sample.predictions, sample.confidences
-    score = ndcg(old, new, sure, n)
-    verdict = UNDECIDED
-    if n:
-        wins = losses = 0
-        for i in labels or ():
-            wins += new[i] == labels[i] != old[i]
-            losses += old[i] == labels[i] != new[i]
-        found = evidence(old, new, sure, confidences, n, weights, prior, wins, losses)
-        verdict = decide(found, margin) if score >= floor else REJECT
+    old, sure, rule = sample.predictions, sample.confidences, (floor, margin, prior, weights)
+    verdict, score = _judged(old, new, sure, confidences, n, rule, labels or ())
     waiting.keep_verdict(verdict, score)
     if verdict == REJECT:
         store.rollback()

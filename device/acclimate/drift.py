@@ -26,14 +26,14 @@ class PageHinkley:
 
     :param float threshold: sum of what lies above the mean at which it tells, > 0; with answers
         about as many wrong ones as it takes
-    :param float delta: rise of the mean that is no change, 0 or more
+    :param float delta: rise of the mean that is no change, 0..1000
     :param int least: values before it tells, 1 or more
     """
 
     def __init__(self, threshold=10.0, delta=0.05, least=30):
-        if not threshold > 0 or not delta >= 0 or not least >= 1:
+        if not 0 < threshold < _TOP or not 0 <= delta <= _UNIT or not 1 <= least < _TOP:
             raise ValueError(
-                "threshold, delta, least: expected > 0, >= 0, >= 1, got %s, %s, %s"
+                "threshold, delta, least: expected > 0, 0..1000, >= 1, got %s, %s, %s"
                 % (threshold, delta, least)
             )
         self._threshold = int(threshold * _UNIT)
@@ -46,15 +46,22 @@ class PageHinkley:
         """Forget everything; done by itself when a change was told."""
         self.count = self._since = 0
         self._sum = self._above = 0
+        self._early = self._least  # the count is halved now and then, and may never come so far
 
     def recent(self):
         """Values since the change that was told last began, as far as one can tell."""
         return self._told
 
     def add(self, value):
-        """Take a value, -1000..1000; True when it tells a change."""
+        """Take a value, -1000..1000; True when it tells a change.
+
+        :raises ValueError: another one; nothing has changed then
+        """
+        if not -_UNIT <= value <= _UNIT:
+            raise ValueError("value: expected -1000..1000, got %s" % value)
         v = int(value * _UNIT)
         self.count += 1
+        self._early -= self._early > 0
         self._sum += v
         if self.count >= _COUNT_MOST or not -_TOP < self._sum < _TOP:
             self.count >>= 1
@@ -62,7 +69,7 @@ class PageHinkley:
         # The sum above its least value so far, which is where it starts again from 0.
         self._above = max(0, self._above + v - self._sum // self.count - self._delta)
         self._since = self._since + 1 if self._above else 0
-        if self.count < self._least or self._above <= self._threshold:
+        if self._early > 0 or self._above <= self._threshold:
             return False
         self._told = self._since
         self.reset()
@@ -82,7 +89,7 @@ class Adwin:
     """
 
     def __init__(self, rows=10, width=4, confidence=9.0, every=8):
-        if not (2 <= rows <= 16 and 2 <= width <= 16 and confidence > 0 and every >= 1):
+        if not (2 <= rows <= 16 and 2 <= width <= 16 and 0 < confidence < _TOP and every >= 1):
             raise ValueError(
                 "rows, width, confidence, every: expected 2..16, 2..16, > 0, >= 1, got %s"
                 % ((rows, width, confidence, every),)
@@ -110,9 +117,9 @@ class Adwin:
 
     def add(self, value):
         """Take a value, 0..1; True when the mean has changed, and the older part is gone."""
-        v = int(value * _UNIT)
-        if not 0 <= v <= _UNIT:
+        if not 0 <= value <= 1:
             raise ValueError("value: expected 0..1, got %s" % value)
+        v = int(value * _UNIT)
         self._push(v)
         self._since += 1
         if self._since < self._every:

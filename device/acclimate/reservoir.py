@@ -14,6 +14,12 @@ stay below 2**30; ``offer`` allocates nothing.
 SEEN_MAX = (1 << 30) - 1
 
 
+def _whole(name, value, least, most):
+    """Refuse what is no whole number of the range: boards cut what a byte does not hold."""
+    if not least <= value <= most or value != int(value):
+        raise ValueError("%s: expected %d..%d, got %s" % (name, least, most, value))
+
+
 class Draws:
     """Random numbers from 16-bit xorshift words (period 2**32 - 1)."""
 
@@ -54,11 +60,13 @@ class Reservoir:
     :param capacity: rows, 1 to 128. :param width: bytes of a row (quantized inputs).
     :param recent: 0 for uniform, else how rarely a new input displaces an old one.
     :param seed: of the draws, not the same on each device.
+    :raises ValueError: names the argument, what was expected and what came
     """
 
     def __init__(self, capacity, width, recent=0, seed=1):
-        if not 1 <= capacity <= 128:
-            raise ValueError("capacity %d: 1 to 128 rows" % capacity)
+        _whole("capacity", capacity, 1, 128)
+        _whole("width", width, 1, 65535)
+        _whole("recent", recent, 0, SEEN_MAX)
         self.capacity = capacity
         self.width = width
         self.recent = recent
@@ -79,16 +87,20 @@ class Reservoir:
 
         :param row: width numbers of a byte each. :param prediction: 0 to 255.
         :param confidence: 0 to 255, calibrated.
+        :raises ValueError: a number that no byte holds; nothing has changed then
         """
-        if len(row) != self.width:
-            raise ValueError("row of %d: the reservoir has %d" % (len(row), self.width))
+        self._fits(row)
+        for i in range(self.width):
+            _whole("row", row[i], -128, 255)
+        _whole("prediction", prediction, 0, 255)
+        _whole("confidence", confidence, 0, 255)
         place = self._place()
         if place >= 0:
-            self.predictions[place] = prediction
-            self.confidences[place] = confidence
+            self.predictions[place] = int(prediction)
+            self.confidences[place] = int(confidence)
             start = place * self.width
             for i in range(self.width):
-                self.rows[start + i] = row[i] & 255
+                self.rows[start + i] = int(row[i]) & 255
         return place
 
     def _place(self):
@@ -104,8 +116,14 @@ class Reservoir:
         place = self._draws.below(self.seen)
         return place if place < self.capacity else -1
 
+    def _fits(self, row):
+        if len(row) != self.width:
+            raise ValueError("row: expected %d numbers, got %d" % (self.width, len(row)))
+
     def row(self, i, out):
-        """Copy row i to out, an array('b') or bytearray of width."""
+        """Copy row i of those held to out, an array('b') or bytearray of width."""
+        _whole("row", i, 0, self.count - 1)
+        self._fits(out)
         start = i * self.width
         signed = not isinstance(out, bytearray)
         for k in range(self.width):
@@ -128,6 +146,7 @@ class Reservoir:
         for i in range(self.count):
             self.row(i, out)
             answer = predict(out)
+            _whole("answer", answer, 0, 65535)
             self.predictions[i] = answer >> 8
             self.confidences[i] = answer & 255
 

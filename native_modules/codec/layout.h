@@ -50,7 +50,7 @@
 #define AC_M_FORMAT 4
 #define AC_M_COUNT 5
 #define AC_M_PERCENT 6
-#define AC_M_ZERO 7
+#define AC_M_ENCRYPTED 7
 #define AC_M_MODEL 8
 #define AC_M_VERSION 12
 #define AC_M_EPOCH 16
@@ -108,6 +108,14 @@
 #define AC_A_SECRET 40
 #define AC_A_REPORT 72
 #define AC_A_BYTES 104
+#define AC_X_MAGIC 0
+#define AC_X_FORMAT 4
+#define AC_X_ZERO 5
+#define AC_X_SIZE 8
+#define AC_X_MARK 12
+#define AC_X_DIGEST 20
+#define AC_X_NONCE 52
+#define AC_X_BYTES 72
 #define AC_KIND_SVM 1
 #define AC_KIND_NETWORK 2
 #define AC_KIND_OPERATORS 3
@@ -156,5 +164,7 @@
 #define AC_HEADER_FORMAT 2
 #define AC_UPDATE_FORMAT 2
 #define AC_REPORT_FORMAT 2
+#define AC_SEALED_PAGE 512
+#define AC_MAC_BYTES 16
 
 #endif

@@ -105,15 +105,15 @@ static mp_obj_t svm_mod_widen(size_t n_args, const mp_obj_t *args) {
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(widen_obj, 4, 4, svm_mod_widen);
 #endif
 
-/* The word of buffer o at index i; *is_float says whether it is one. */
+/* The word of buffer o at index i; *is_float says whether it is one: an array of 'f' or 'i'. */
 static void *get_word(mp_obj_t o, mp_obj_t index, int32_t *is_float) {
     mp_buffer_info_t info;
     mp_get_buffer_raise(o, &info, MP_BUFFER_RW);
     mp_uint_t i = (mp_uint_t)mp_obj_get_int(index);
-    if (i >= (mp_uint_t)info.len >> 2) {
-        mp_raise_ValueError(MP_ERROR_TEXT("par"));
-    }
     *is_float = info.typecode == 'f';
+    if (i >= (mp_uint_t)info.len >> 2 || (!*is_float && info.typecode != 'i')) {
+        mp_raise_ValueError(MP_ERROR_TEXT("out"));
+    }
     return (int32_t *)info.buf + i;
 }
 

@@ -97,30 +97,29 @@ static const int16_t *kernel_row(const state *s, int32_t k, int32_t keep) {
 }
 
 static void start(const state *s) {
-    int32_t shift = 0;
-    int32_t *work = s->work;
-    int32_t top = 0;
+    int32_t *work = s->work, shift = 0, top = 0;
     for (int32_t k = 0; k < s->n; k++) {
         const uint8_t *a = sample(s, k);
         int32_t own = dot(s, a, a);
+        s->v[k] = own;
         top = own > top ? own : top;
     }
-    while (top >> shift > 32767) { /* a kernel value fills 16 bits */
+    while (top > 32767) { /* a kernel value fills 16 bits */
+        top >>= 1;
         shift++;
     }
     s->par[L_K_SHIFT] = shift;
-    for (int32_t *at = work; at < s->alpha + s->n; at++) {
+    for (int32_t *at = work; at < s->v; at++) {
         *at = 0;
     }
     for (int32_t *at = s->tags; at < (int32_t *)s->cache; at++) {
         *at = -1;
     }
     for (int32_t k = 0; k < s->n; k++) {
-        const uint8_t *a = sample(s, k);
+        s->diagonal[k] = (int16_t)(s->v[k] >> shift);
         s->v[k] = s->rows[k] < 0 ? -ONE : ONE;
-        s->diagonal[k] = (int16_t)(dot(s, a, a) >> shift);
     }
-    work[L_TOP] = top >> shift;
+    work[L_TOP] = top;
     work[L_MAG] = 2 * ONE - 1; /* bits that |v| has used so far */
 }
 
@@ -291,10 +290,10 @@ static int64_t weight(const state *s, int32_t t, int32_t by) {
         total += (int64_t)((s->alpha[k] >> 12) * x) * 4096; /* no multiplication of 64 bits */
         total += (s->alpha[k] & 4095) * x;
     }
-    while (--by > 0) {
-        total >>= 1;
+    for (; by; by--) {
+        total = (total + (by == 1)) >> 1;
     }
-    return by == 0 ? (total + 1) >> 1 : total;
+    return total;
 }
 
 /* As svm_fixed_collapse: weights in 16 bits, weights times inputs plus bias below 2^30. */

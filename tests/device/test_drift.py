@@ -82,6 +82,24 @@ def test_long_streams_stay_in_small_numbers():
     assert detector.count < 1 << 16 and detector._sum < 1 << 29
 
 
+def test_large_features_are_told_after_any_number_of_values():
+    detector = PageHinkley(threshold=100, delta=2, least=600)
+    assert not any(detector.add(900) for k in range(700))  # its count stays below 600
+    assert any(detector.add(1000) for k in range(20))
+
+
+def test_a_value_that_is_refused_changes_nothing():
+    detector = PageHinkley()
+    for value in (float("nan"), float("inf"), 1001, -1e30, 1 << 40):
+        try:
+            detector.add(value)
+        except ValueError as error:
+            assert "value: expected -1000..1000, got" in str(error)
+        else:
+            raise AssertionError("no error for %r" % (value,))
+        assert (detector.count, detector._sum) == (0, 0)
+
+
 def test_a_value_allocates_nothing():
     for detector in (PageHinkley(), Adwin()):
         for k in range(50):
@@ -99,6 +117,12 @@ def test_settings_and_values_out_of_range_are_refused():
         lambda: PageHinkley(threshold=0),
         lambda: PageHinkley(delta=-1),
         lambda: PageHinkley(least=0),
+        lambda: PageHinkley(threshold=float("inf")),
+        lambda: PageHinkley(delta=float("inf")),
+        lambda: PageHinkley(least=float("inf")),
+        lambda: Adwin(confidence=float("inf")),
+        lambda: Adwin().add(1.0004),
+        lambda: Adwin().add(float("nan")),
         lambda: Adwin(rows=1),
         lambda: Adwin(width=17),
         lambda: Adwin(confidence=0),

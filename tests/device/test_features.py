@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Features of raw windows: values that can be checked by hand, limits, and no allocation."""
 
+import gc
 from array import array
 
+from acclimate import _native
+from acclimate import features as features_module
 from acclimate.features import KINDS, WindowFeatures
 
 try:
@@ -64,6 +67,21 @@ def test_native_code_and_python_give_the_same():
             f._native = None
             assert list(f.into(window, array("b", bytes(f.width)))) == found
             assert list(f.into(list(window), [0] * f.width)) == found  # any sequence
+
+
+def test_native_code_is_taken_where_its_room_is_left():
+    window = getattr(_native.load("codec"), "window", None)
+    room = features_module._NATIVE_ROOM
+    free = getattr(gc, "mem_free", None)
+    if not free or features_module._SMALL:
+        return
+    if window and free() >= room:
+        assert WindowFeatures(channels=1, samples=4)._native
+    try:
+        features_module._NATIVE_ROOM = free() + 1000000
+        assert WindowFeatures(channels=1, samples=4)._native is None
+    finally:
+        features_module._NATIVE_ROOM = room
 
 
 def test_wrong_lengths_and_settings_are_refused():

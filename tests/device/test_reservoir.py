@@ -67,17 +67,63 @@ def test_signed_rows_come_back_signed():
     assert list(out) == [-128, -1]
 
 
-def test_wrong_width_and_capacity_are_refused():
-    for call in (
-        lambda: Reservoir(0, 2),
-        lambda: Reservoir(129, 2),
-        lambda: Reservoir(1, 2).offer(b"1", 0, 0),
+def test_wrong_sizes_are_refused():
+    for call, name in (
+        (lambda: Reservoir(0, 2), "capacity"),
+        (lambda: Reservoir(129, 2), "capacity"),
+        (lambda: Reservoir(1.5, 2), "capacity"),
+        (lambda: Reservoir(1, -1), "width"),
+        (lambda: Reservoir(1, 0), "width"),
+        (lambda: Reservoir(1, 2, -1), "recent"),  # its draw had no end
+        (lambda: Reservoir(1, 2, float("nan")), "recent"),
+        (lambda: Reservoir(1, 2, 1 << 30), "recent"),
     ):
-        try:
-            call()
-        except ValueError:
-            continue
-        raise AssertionError
+        _is_refused(call, name)
+
+
+def _is_refused(call, name):
+    try:
+        call()
+    except ValueError as error:
+        assert str(error).startswith(name + ": expected "), error
+    else:
+        raise AssertionError("no error: " + name)
+
+
+def test_what_no_byte_holds_is_refused_and_changes_nothing():
+    sample = fill(Reservoir(2, 2), 1)
+    before = bytes(sample.rows), bytes(sample.predictions), bytes(sample.confidences)
+    for args, name in (
+        ((b"1", 0, 0), "row"),
+        ((b"123", 0, 0), "row"),
+        (((1, 256), 0, 0), "row"),
+        (((1, -129), 0, 0), "row"),
+        (((1, 1.5), 0, 0), "row"),
+        ((array("f", (1, float("nan"))), 0, 0), "row"),
+        ((b"12", 256, 0), "prediction"),
+        ((b"12", -1, 0), "prediction"),
+        ((b"12", 0.5, 0), "prediction"),
+        ((b"12", 0, 256), "confidence"),
+        ((b"12", 0, float("nan")), "confidence"),
+    ):
+        _is_refused(lambda args=args: sample.offer(*args), name)
+        assert (sample.count, sample.seen) == (1, 1)
+        assert before == (
+            bytes(sample.rows),
+            bytes(sample.predictions),
+            bytes(sample.confidences),
+        )
+
+
+def test_only_rows_that_are_held_come_out_and_only_answers_of_two_bytes_go_in():
+    sample, out = fill(Reservoir(2, 2), 1), bytearray(2)
+    for i in (1, 2, -1, 0.5):
+        _is_refused(lambda i=i: sample.row(i, out), "row")
+    for wrong in (bytearray(1), bytearray(3)):
+        _is_refused(lambda wrong=wrong: sample.row(0, wrong), "row")
+        _is_refused(lambda wrong=wrong: sample.draw(wrong), "row")
+    for answer in (-1, 65536, 0.5):
+        _is_refused(lambda answer=answer: sample.refresh(lambda row: answer, out), "answer")
 
 
 def test_offering_allocates_nothing():

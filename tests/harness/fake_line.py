@@ -48,6 +48,11 @@ def talks_without_raw_repl(_written, data):
     return b"\r\nbusy printing\r\n" if b"\x03" in data else b""
 
 
+def left_in_the_raw_repl(written, data):
+    """As MicroPython there: Ctrl-C clears the line without a word."""
+    return b"" if b"\x03" in data else stops_in_the_middle(written, data)
+
+
 def raw_repl_that_runs_nothing(_written, data):
     if b"\x03" in data:
         return b"\r\n>>> "

@@ -129,6 +129,23 @@ def test_every_failing_stage_of_the_raw_repl_is_named(monkeypatch):
         assert caught.value.stage == stage
 
 
+@pytest.mark.case("G1")
+def test_a_board_left_in_the_raw_repl_is_taken_over(monkeypatch):
+    clock = timed(monkeypatch, runs=False)
+    link = Link.over(fake_line.FakeLine(fake_line.left_in_the_raw_repl, clock))
+    link.enter_raw_repl(timeout_overall=5)
+    assert link.run("print(6*7)") == "42\n"
+
+
+@pytest.mark.case("G1")
+def test_a_real_board_left_in_the_raw_repl_is_taken_over(runtime):
+    if runtime.name == "desktop":
+        pytest.skip("its REPL has no raw mode")
+    runtime.exec("left = 1")
+    runtime.link.enter_raw_repl(timeout_overall=HANG_S)
+    assert runtime.exec("print(left)") == "1\n"
+
+
 @pytest.mark.case("G1", "G6")
 def test_a_raw_repl_that_runs_nothing_is_stage_three(monkeypatch):
     clock = timed(monkeypatch, runs=False)

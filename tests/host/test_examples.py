@@ -140,6 +140,15 @@ def test_a_keyword_model_is_replaced_by_better_ones_only(run, made, board):
     assert max(first, damaged) <= 12 < 14 <= min(second, third)  # of 16
 
 
+@on_boards
+def test_words_in_running_sound_are_heard(run, made, board):
+    heard = sorted((made("keyword_network_train") / "heard").iterdir())
+    text = run("keyword_network.py", board, "--with", "frontend", "--put", *heard)
+    assert _last(text) == shown("keyword_network").strip()
+    said, right, wrong = map(int, re.findall(r"\d+", _last(text)))
+    assert said == 24 and right >= 20 and text.count("heard: ") == right + wrong
+
+
 FLEET = (  # what a device says after each release, and what the fleet's owner reads
     ("taken: version 1, confirmed", "confirmed", "taken"),
     ("taken: version 2, confirmed", "confirmed", "taken"),

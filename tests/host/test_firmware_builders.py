@@ -33,7 +33,7 @@ def of_cmake():
 def test_make_and_cmake_name_the_same_files_and_each_is_there():
     assert of_make() == of_cmake()
     assert all((NATIVES / name).is_file() for name in of_make())
-    for folder in ("codec", "ed25519", "frontend", "net", "svm", "svm_linear"):
+    for folder in ("codec", "ed25519", "frontend", "net", "svm", "svm_linear", "xchacha"):
         text = (NATIVES / folder / "Makefile").read_text().replace("\\\n", " ")
         names = {
             n for line in text.splitlines() if "=" in line for n in re.findall(r"\w+\.[cS]", line)

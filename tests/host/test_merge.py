@@ -23,13 +23,13 @@ def room(tmp_path, monkeypatch):
         for name, text in files.items():
             (tmp_path / f"{name}.py").write_text("# head\n" + text)
         monkeypatch.setattr(merge, "device_package", lambda: tmp_path)
-        for cached in (merge.modules, merge._tree):
+        for cached in (merge.modules, merge._tree, merge._constants):
             cached.cache_clear()
         return merge.Layout({"room": ("room", *together)} if together else {})
 
     yield make
     monkeypatch.undo()
-    for cached in (merge.modules, merge._tree):
+    for cached in (merge.modules, merge._tree, merge._constants):
         cached.cache_clear()
 
 
@@ -68,6 +68,22 @@ def test_one_name_for_two_things_is_two_names(room):
     found = {}
     exec(room(one, two).merged("room"), found)
     assert found["low"](2) and not found["low"](4) and found["high"](6) and not found["high"](4)
+
+
+@pytest.mark.parametrize("together", [("room.one", "room.two"), ()])
+def test_constants_are_numbers_where_they_are_used(room, monkeypatch, together):
+    monkeypatch.setattr(merge, "_CONSTANTS", ("room.one",))
+    one = "LOW, HIGH = range(-1, 1)\nTEXT = 'three'\n\n\ndef low():\n    return LOW\n"
+    two = "from acclimate.room import one as P\nfrom acclimate.room.one import LOW as least\n"
+    two += "\n\ndef f(x):\n    return 5 - least, x[P.HIGH], P.LOW ** 2\n"
+    layout = room(one, two, together)
+    text = layout.merged("room" if together else "room_two")
+    assert "LOW" not in text and "HIGH" not in text
+    found = {}
+    exec(text, found)  # apart, it needs nothing of the other file
+    assert found["f"]("x") == (6, "x", 1)
+    exec(layout.merged("room" if together else "room_one"), found)
+    assert found["low"]() == -1 and found["TEXT"] == "three" and "LOW" not in found
 
 
 def test_the_last_module_keeps_its_names(room):

@@ -21,6 +21,8 @@ FLOAT = onnx.TensorProto.FLOAT
 class Model:
     """Writes an ONNX model one operator a call."""
 
+    opset = 17
+
     def __init__(self, shape, seed=1, order="random"):
         self.nodes, self.constants, self.shape = [], [], shape
         self.random, self.last = np.random.default_rng(seed), "x"
@@ -63,7 +65,7 @@ class Model:
             "Gemm", self.last, weight.astype(np.float32), bias.astype(np.float32), transB=1
         )
 
-    def finish(self, opset=17):
+    def finish(self):
         graph = helper.make_graph(
             self.nodes,
             "g",
@@ -71,7 +73,7 @@ class Model:
             [helper.make_tensor_value_info(self.last, FLOAT, None)],
             self.constants,
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
         model.ir_version = 9
         return model
 
@@ -180,6 +182,7 @@ def spelled_out():
     """As PyTorch's newer exporter writes (operators of version 18): axes and limits are inputs,
     every attribute is there, a Reshape keeps the number of samples."""
     net = Model((3, 11, 9))
+    net.opset = 18
     net.conv(
         6,
         3,
@@ -210,6 +213,37 @@ def spelled_out():
     return net
 
 
+def functions():
+    """Element-wise functions, with numbers and made of two operators."""
+    net = Model((2, 7, 6))
+    net.opset = 20
+    net.conv(5, 2, (3, 3))
+    net.op("LeakyRelu", net.last, alpha=0.2)
+    net.op("Max", net.last, np.array(-0.3, np.float32))
+    net.conv(5, 5, (1, 1))
+    net.op("Min", np.array([2.5], np.float32), net.last)
+    net.op("Elu", net.last, alpha=0.7)
+    before = net.conv(6, 5, (1, 1))
+    net.op("Mul", net.op("Sigmoid", net.last), before)
+    before = net.conv(6, 6, (1, 1))
+    net.op("Mul", before, net.op("HardSigmoid", net.last, alpha=1 / 6, beta=0.5))
+    net.op("HardSigmoid", net.last)
+    net.conv(4, 6, (1, 1))
+    net.op("LeakyRelu", net.last)
+    net.op("Gelu", net.last)
+    return net
+
+
+def one_channel_last():
+    """As tf2onnx writes an image of one channel: a Reshape moves it to the front."""
+    net = Model((7, 6, 1))
+    net.op("Reshape", net.last, np.array([1, 1, 7, 6]))
+    net.conv(4, 1, (3, 2))
+    net.op("Flatten", net.last)
+    net.dense(3, 4 * 5 * 5)
+    return net
+
+
 NETS = {
     "residual": residual,
     "flattened": flattened,
@@ -217,6 +251,8 @@ NETS = {
     "signal": signal,
     "tutorial": tutorial,
     "spelled out": spelled_out,
+    "functions": functions,
+    "one channel last": one_channel_last,
 }
 
 
@@ -231,7 +267,7 @@ def as_ours(network, given):
 @pytest.mark.parametrize("name", NETS)
 def test_float_model_equals_onnxruntime(name):
     net = NETS[name]()
-    model = net.finish(18 if name == "spelled out" else 17)
+    model = net.finish()
     given = samples(net.shape)
     wanted = theirs(model, given)
     network = import_onnx(model)
@@ -305,8 +341,8 @@ def test_all_unsupported_operators_are_named_at_once_with_the_nearest_form():
     with pytest.raises(GraphError) as caught:
         import_onnx(net.finish())
     text = str(caught.value)
-    assert "Erf (2 times): nearest are" in text and "Concat: " in text and "LSTM: " in text
-    assert "depthwise" in text and "\n" not in text
+    assert "Erf (2 times): Gelu" in text and "Concat: add of" in text and "LSTM: a window" in text
+    assert text.count("depthwise") == 1 and "\n" not in text
 
 
 @pytest.mark.parametrize(
@@ -324,6 +360,20 @@ def test_all_unsupported_operators_are_named_at_once_with_the_nearest_form():
             "count_include_pad = 0",
         ),
         (lambda n: n.op("Mul", n.last, n.last), "Mul of two activations"),
+        (
+            lambda n: n.op("Mul", n.last, n.op("HardSigmoid", n.last, alpha=0.3)),
+            "Mul of two activations",
+        ),
+        (
+            lambda n: n.op("Add", n.op("Mul", "v0", n.op("Sigmoid", "v0")), "v1"),
+            "Mul of two activations",
+        ),
+        (
+            lambda n: n.op("LeakyRelu", n.last, alpha=float("nan")),
+            "leaky_relu: expected finite numbers, got (nan,)",
+        ),
+        (lambda n: n.op("Max", n.last, n.op("Tanh", n.last)), "Max of two signals: of a signal"),
+        (lambda n: n.op("Gelu", n.last, approximate="tanh"), "Gelu with approximate: the exact"),
     ],
 )
 def test_unsupported_forms_are_named(change, words):

@@ -291,3 +291,26 @@ def test_the_commands_set_when_a_manifest_expires_and_renew_tags(tmp_path, repos
     assert main(["fleet", folder, "--model", "7", "--percent", "1", "--key", str(key),
                  "--fleet-key", str(key)])  # fmt: skip
     assert "HMAC" in capsys.readouterr().err
+
+
+def test_a_rollout_begins_and_goes_back_with_an_expiry(tmp_path, repository):
+    """It had none: only `fleet --expires-days` behind it did, too late for who pulled before."""
+    keys = {"rollout.key": ROLLOUT, "release.key": RELEASE}
+    for name, key in keys.items():
+        (tmp_path / name).write_bytes(key.pem())
+    folder, today = str(repository.folder), int(time.time() // 86400)
+    key = ["--key", str(tmp_path / "rollout.key")]
+    repository.publish(capsule(1))
+    release = tmp_path / "release.acap"
+    release.write_bytes(capsule(2))
+    start = ["rollout", folder, "start", str(release), "--expires-days"]
+    assert main([*start, "-1", *key]) and repository.manifest(7).version == 1
+    assert main([*start, "30", *key]) == 0
+    rest = ["--model", "7", *key]
+    for verb in ("pause", "resume"):  # changes of the share keep it
+        assert repository.manifest(7).expires in (today + 30, today + 31)
+        assert main(["rollout", folder, verb, *rest]) == 0
+    back = ["rollout", folder, "back", *rest, "--release-key", str(tmp_path / "release.key")]
+    assert main([*back, "--expires-days", "5"]) == 0
+    assert repository.manifest(7).version == 3
+    assert repository.manifest(7).expires in (today + 5, today + 6)

@@ -6,7 +6,7 @@ import numpy as np
 from tflite_micro.python.tflite_micro import runtime
 
 schema = runtime.schema_fb
-_TYPES = {"int8": 9, "int32": 2, "float32": 0}
+_TYPES = {"int8": 9, "int32": 2, "float32": 0, "float16": 1}
 
 
 class Writer:
@@ -104,6 +104,42 @@ class Writer:
         builder = flatbuffers.Builder(4096)
         builder.Finish(self.model.Pack(builder), b"TFL3")
         return bytes(builder.Output())
+
+
+class FloatWriter(Writer):
+    """A float32 model. :param stored: of its weights: "float32", "float16" or "int8"."""
+
+    def __init__(self, shape, stored, seed=1):
+        self.stored = stored
+        super().__init__(shape, seed=seed)
+
+    def activation(self, shape, scale=None, zero_point=None):
+        return self._tensor(shape, "float32", None, None)
+
+    def number(self, value):
+        return self._tensor((), "float32", None, None, np.float32(value))
+
+    def op(self, name, inputs, shape, options=None, **fields):
+        return super().op(name, inputs, shape, None, None, options, **fields)
+
+    def layer(self, name, weight_shape, shape, axis, options, **fields):
+        """Add a layer with seeded weights and biases; int8 ones have a scale for each output."""
+        x, count = self.last, weight_shape[axis]
+        weight = self.random.normal(0, 0.4, weight_shape).astype(np.float32)
+        bias = self.random.normal(0, 0.3, count).astype(np.float32)
+        if self.stored == "float32":
+            w = self._tensor(weight_shape, "float32", None, None, weight)
+        elif self.stored == "float16":
+            half = self._tensor(weight_shape, "float16", None, None, weight.astype(np.float16))
+            w = self.op("DEQUANTIZE", (half,), weight_shape)
+        else:
+            others = tuple(i for i in range(weight.ndim) if i != axis)
+            scales = np.abs(weight).max(others, keepdims=True) / 127
+            small = np.rint(weight / scales).astype(np.int8)
+            zeros = np.zeros(count)
+            w = self._tensor(weight_shape, "int8", scales.ravel(), zeros, small, axis)
+        b = self._tensor((count,), "float32", None, None, bias)
+        return self.op(name, (x, w, b), shape, options, **fields)
 
 
 def window(stride, padding, act=0, **fields):

@@ -35,6 +35,8 @@ class Client:
     :param allow_http: follow a redirect from https to http.
     :param spread_s: a pull first waits a part of this that depends on the device's number, so
         that devices that start together do not ask together.
+    :param object_key: 32 bytes that objects are encrypted with, or the path of a file with them:
+        plain objects are then refused. It needs `acclimate install --with encrypted`.
     :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
     """
 
@@ -53,6 +55,7 @@ class Client:
         buffer_bytes=512,
         allow_http=False,
         spread_s=0,
+        object_key=None,
     ):
         model = store.wanted.model if model is None else model
         self.store = store
@@ -67,6 +70,7 @@ class Client:
         self._limit_s = limit_s
         self._context = context
         self._allow_http = allow_http
+        self._object_key = object_key
         self._buffer_bytes = buffer_bytes
         # Bits of the number's product, as 1/1024 of the time.
         self._first_s = spread_s * ((device * 40503 >> 3) & 1023) / 1024
@@ -129,6 +133,7 @@ class Client:
             any_version,
             self._attempts,
             allow_http=self._allow_http,
+            object_key=self._object_key,
         )
 
     def _pause_s(self, pull, error):

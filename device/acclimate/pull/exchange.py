@@ -44,6 +44,8 @@ class Pull:
     :param attempts: connections that may break one after the other without a byte gained.
     :param whole_only: take no updates, which need 1.4 KB more of RAM.
     :param allow_http: follow a redirect from https to http.
+    :param object_key: 32 bytes, or the path of a file with them, that objects are encrypted with.
+    :raises ImportError: `acclimate install --with encrypted` is missing.
     """
 
     def __init__(
@@ -56,8 +58,10 @@ class Pull:
         attempts=5,
         whole_only=False,
         allow_http=False,
+        object_key=None,
     ):
         self.store = store
+        self._seal = object_key and _seal(object_key)
         store.checker.vouch = None
         self.etag = etag
         self.reason = ""  # why there is nothing to take
@@ -122,7 +126,7 @@ class Pull:
         if is_of_keys and not self._refusal and hasattr(self.store.wanted.key, "check"):
             self._ask_more(error)
             return True
-        if not isinstance(self._part, _Update):
+        if not isinstance(getattr(self._part, "part", self._part), _Update):
             raise error
         self._part = None
         self._whole_only = True
@@ -204,7 +208,7 @@ class Pull:
         store, manifest = self.store, self.manifest
         try:
             cohort = self._first[self._first.rfind("/") + 1 : -4]
-            manifest.check(store, cohort.encode())
+            manifest.check(store, cohort.encode(), self._seal is not None)
         except CapsuleError as error:
             return self._ask_more(error)
         manifest.keep_sequence(store)
@@ -226,7 +230,8 @@ class Pull:
         self._url = self._base + "/objects/" + name
         make = _Whole if whole else _Update
         try:
-            self._part = make(store, manifest, size, self._any_version)
+            part = make(store, manifest, size, self._any_version)
+            self._part = self._seal(part) if self._seal else part
         except MemoryError:
             if whole:
                 raise
@@ -268,6 +273,16 @@ class Pull:
         return self.manifest.names(head)
 
 
+def _seal(key):
+    """Return what puts the reader of an encrypted file around a part."""
+    try:
+        from acclimate.pull.encrypted import Seal
+    except ImportError:
+        text = "object_key: a file is missing: acclimate install --with encrypted"
+        raise ImportError(text) from None
+    return Seal(key).around
+
+
 class _More:
     """A short file beside the manifest."""
 
@@ -288,7 +303,7 @@ class _More:
         return False
 
 
-class _Object:
+class Object:
     """A file of the repository, of which the first ``have`` bytes are not needed any more."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -352,7 +367,7 @@ class _Object:
         self.close()
 
 
-class _Whole(_Object):
+class _Whole(Object):
     """A capsule: its header is checked, then it goes page by page into the slot."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -392,11 +407,15 @@ class _Whole(_Object):
         jump, self._jump = self._jump, False
         return jump
 
+    def skip(self, n):
+        """Pass over the next n bytes that come, as the flash holds them."""
+        self._skip = n
+
     def close(self):
         self.store.finish()
 
 
-class _Update(_Object):
+class _Update(Object):
     """An update container, applied from the model in use to the other slot as it comes."""
 
     def __init__(self, store, manifest, size, any_version):

@@ -18,7 +18,7 @@ except ImportError:
 _M_FORMAT = const(4)
 _M_COUNT = const(5)
 _M_PERCENT = const(6)
-_M_ZERO = const(7)
+_M_ENCRYPTED = const(7)
 _M_MODEL = const(8)
 _M_VERSION = const(12)
 _M_EPOCH = const(16)
@@ -77,15 +77,15 @@ class Manifest:
         """Give back the RAM of the entries, once one was chosen."""
         self.bytes = self.bytes[:_M_BYTES]
 
-    def check(self, store, cohort):
+    def check(self, store, cohort, is_encrypted=False):
         """Raise CapsuleError unless it is whole, signed, for this model and cohort, and not old.
 
-        :param cohort: bytes, its name.
+        :param cohort: bytes, its name. :param is_encrypted: whether its objects have to be.
         """
         b, count, wanted = self.bytes, self.bytes[_M_COUNT], store.wanted
         if self.have < _M_BYTES or b[0] != 65 or b[1] != 77 or b[2] != 65 or b[3] != 78:
             raise CapsuleError("magic", "the manifest does not begin with AMAN")
-        if b[_M_FORMAT] != _HEADER_FORMAT or b[_M_ZERO] or b[_M_PERCENT] > 100:
+        if b[_M_FORMAT] != _HEADER_FORMAT or b[_M_ENCRYPTED] > 1 or b[_M_PERCENT] > 100:
             text = "manifest of format %d, this device reads %d" % (b[_M_FORMAT], _HEADER_FORMAT)
             raise CapsuleError("format", text)
         if not 1 <= count <= _ENTRIES_MAX:
@@ -106,6 +106,9 @@ class Manifest:
         hasher.into(out)
         if not same_digest(b, _M_COHORT, out, 8):
             raise CapsuleError("cohort", "the manifest is for another cohort")
+        if b[_M_ENCRYPTED] != is_encrypted:
+            what = ("encrypted objects: give object_key", "plain objects, object_key takes none")
+            raise CapsuleError("encryption", what[is_encrypted])
         store.check_epoch(_half(b, _M_EPOCH))
         if self.sequence < store.journal.manifest:
             text = "manifest %d is older than %d" % (self.sequence, store.journal.manifest)

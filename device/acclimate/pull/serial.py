@@ -12,10 +12,12 @@ from acclimate.pull.exchange import Pull
 class SerialPull:
     """One pull; arguments as those of ``acclimate.pull.client.Client`` and ``Pull``."""
 
-    def __init__(self, store, url, model=None, cohort="all", device=0, whole_only=False):
+    def __init__(
+        self, store, url, model=None, cohort="all", device=0, whole_only=False, object_key=None
+    ):
         model = store.wanted.model if model is None else model
         url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
-        self._pull = Pull(store, url, "", device, whole_only=whole_only)
+        self._pull = Pull(store, url, "", device, whole_only=whole_only, object_key=object_key)
 
     def ask(self):
         """Print what to send next, or how the pull ended."""

@@ -249,7 +249,9 @@ def _centre(low, high, whole, code, floats):
     middle = [low[j] * 0.5 + high[j] * 0.5 for j in range(d)]
     if whole:
         middle = [floor(v + 0.5) for v in middle]  # also where the spans came as floats
-    if whole and (code == "h" or not floats) and max(-min(low), max(high)) < 1 << 30:
+    largest = max(-min(low), max(high))
+    # Beyond 24 bits only integers are exact.
+    if whole and (code == "h" or not floats or largest > 1 << 24) and largest < 2.1e9:
         top = max(max(high[j] - middle[j], middle[j] - low[j]) for j in range(d))
         if top <= 32767:
             return Centre("h", array("i", middle))
@@ -276,6 +278,7 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True, cl
         from acclimate.svm.scaler import fit_pieces
 
         yield
+        whole = whole and max(-lo, hi) < 2.1e9  # else no array holds the offsets
         scaler = yield from fit_pieces(X, n, d, flat, whole, floats)
         buf = yield from scaler.rows_pieces(X, n, flat)
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None

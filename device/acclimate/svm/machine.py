@@ -18,8 +18,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.svm.extra import plain
-from acclimate.svm.model import KERNELS, core_for, missing, uses_fixed
+from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
 
 
 def _positive(name, value, least=0.0):
@@ -159,9 +158,11 @@ class SVM:
         :raises ValueError: bad data, naming the row; the model is as before
         :raises MemoryError: the arena is too small, naming needed and given bytes
         """
-        train = plain()
-        if train and self._kind is None and self.state != "fixed" and train(self, X, y):
-            return self
+        if self._kind is None and self.state != "fixed" and has_floats():
+            from acclimate.svm.plain import train
+
+            if train(self, X, y):
+                return self
         for _ in self.fit_steps(X, y):
             pass
         return self

@@ -9,7 +9,6 @@ from array import array
 from math import floor
 
 from acclimate._native import load
-from acclimate.svm.rows import store_into
 
 LINEAR, POLY, RBF = 0, 1, 2
 KERNELS = ("linear", "poly", "rbf")
@@ -47,6 +46,7 @@ def _can(core, fixed):
 native = _native_core()
 _cores = {}
 _floats = None
+_store_into = None  # that of `rows`, loaded with the first row that no native call takes
 
 
 def core_for(fixed):
@@ -200,26 +200,29 @@ class Model:
             if kind is bytearray or kind is bytes:
                 if self.code == "B":
                     return row
-            elif kind is array:
+            elif kind is array or kind is memoryview:
                 # MicroPython does not tell the type; the native module checks the size.
-                have = getattr(row, "typecode", None)
+                have = getattr(row, "typecode", None) or getattr(row, "format", None)
                 if have == self.code or (have is None and self._holds(row)):
                     return row
-            elif kind is memoryview and getattr(row, "format", self.code) == self.code:
-                return row
         return self._copy(row)
 
     def _holds(self, row):
         """Whether the numbers of an array of unknown type are those of the store's type."""
-        if self.code == "f" or isinstance(row[0], float):
-            return self.code == "f"
-        if self.code == "h":
-            return True
-        return min(row) >= 0 if self.code == "B" else max(row) <= 127
+        real = isinstance(row[0], float)
+        if real or self.code == "f":
+            return real and self.code == "f"
+        top = {"b": 127, "B": 255}.get(self.code, 32767)
+        return max(row) <= top and min(row) >= (0 if top == 255 else ~top)
 
     def _copy(self, row):
         """`row`, checked, in a buffer of the store's type that the next call reuses."""
-        store_into(self._row, 0, row, self.code, 0 if self.scaled else self.shift)
+        global _store_into
+        if _store_into is None:
+            from acclimate.svm.rows import store_into
+
+            _store_into = store_into
+        _store_into(self._row, 0, row, self.code, 0 if self.scaled else self.shift)
         return self._row
 
     def values(self, row):

@@ -30,9 +30,8 @@ from acclimate.svm.parameters import (
     RUNNING,
     UNSUPPORTED,
     WORK_TOO_SMALL,
-    run,
 )
-from acclimate.svm.rows import PIECE
+from acclimate.svm.rows import PIECE, run
 
 _BIG = 1 << 30
 

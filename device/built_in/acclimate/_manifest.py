@@ -29,3 +29,8 @@ for _name, _module in (
     _native.register(_name, _module, "built in")
 if _svm_fit:
     _native.register("svm_fit", _svm_fit, "built in")
+for _name in ("ed25519", "xchacha"):  # with Monocypher's source alone
+    try:
+        _native.register(_name, __import__("_" + _name), "built in")
+    except ImportError:
+        pass

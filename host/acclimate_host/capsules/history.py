@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from acclimate_host.capsules.encryption import unseal
 from acclimate_host.capsules.manifest import Manifest, object_name
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
@@ -25,6 +26,7 @@ class History:
     """The releases of one cohort of a model.
 
     :param folder: of the repository. :param clock: gives seconds since 1970.
+    :param object_key: that its objects may be encrypted with.
     """
 
     def __init__(
@@ -33,7 +35,9 @@ class History:
         model: int,
         cohort: str = "all",
         clock: Callable[[], float] = time.time,
+        object_key: bytes | None = None,
     ) -> None:
+        self._object_key = object_key
         self.folder = Path(folder)
         self.path = self.folder / "history" / f"{model}-{cohort}.jsonl"
         self._clock = clock
@@ -70,16 +74,21 @@ class History:
         """Return the whole capsules of the latest releases, newest first; damaged ones not."""
         found = []
         for release in self.releases()[::-1][:count]:
-            data = read_object(self.folder, release["object"])
+            data = read_object(self.folder, release["object"], self._object_key)
             if data is not None:
                 found.append(data)
         return found
 
 
-def read_object(folder: str | os.PathLike[str], name: str) -> bytes | None:
-    """Return an object of a repository, or None where it is gone or damaged."""
+def read_object(
+    folder: str | os.PathLike[str], name: str, object_key: bytes | None = None
+) -> bytes | None:
+    """Return the plain bytes of an object, or None where it is gone, damaged or of another key."""
     try:
         data = Path(folder, "objects", name).read_bytes()
     except OSError:
         return None
-    return data if object_name(data) == name else None
+    try:
+        return unseal(data, object_key) if object_name(data) == name else None
+    except Refused:
+        return None

@@ -98,7 +98,7 @@ MANIFEST = Record(
         Field("format", 1, "version of this table: 2"),
         Field("count", 1, "entries, which follow, 1 to 8; after them the signature"),
         Field("percent", 1, "share of the devices that take it, 0 to 100"),
-        Field("zero", 1, "0"),
+        Field("encrypted", 1, "1: its objects are encrypted; 0: they are plain"),
         Field("model", 4, "model id"),
         Field("version", 4, "version of the capsule"),
         Field("epoch", 2, "of the key list whose keys count; 0 without one"),
@@ -114,7 +114,7 @@ ENTRY = Record(
     "E",
     (
         Field("base", 16, "first bytes of the base's SHA-256; zeros: the whole capsule"),
-        Field("size", 4, "bytes of the file"),
+        Field("size", 4, "bytes of the file, before it was encrypted"),
         Field("name", 16, "first bytes of the file's SHA-256, in hexadecimal its name"),
     ),
 )
@@ -184,7 +184,33 @@ TRUST = Record(
         Field("report", 32, "HMAC key of its reports"),
     ),
 )
-RECORDS = (HEADER, SECTION, PAGE, RECORD, UPDATE, MANIFEST, ENTRY, REPORT, KEYS, KEY, TRUST)
+ENCRYPTED = Record(
+    "Encrypted object header",
+    "X",
+    (
+        Field("magic", 4, "`AENC`"),
+        Field("format", 1, "version of this table: 1"),
+        Field("zero", 3, "0"),
+        Field("size", 4, "bytes of the plain object"),
+        Field("mark", 8, "of the key: first bytes of a SHA-256"),
+        Field("digest", 32, "SHA-256 in the header of the capsule that the object leads to"),
+        Field("nonce", 20, "of this object alone; the page's number completes it to 24"),
+    ),
+)
+RECORDS = (
+    HEADER,
+    SECTION,
+    PAGE,
+    RECORD,
+    UPDATE,
+    MANIFEST,
+    ENTRY,
+    REPORT,
+    KEYS,
+    KEY,
+    TRUST,
+    ENCRYPTED,
+)
 
 ENUMS: dict[str, tuple[str, dict[str, int]]] = {
     "Kinds": ("KIND", {"SVM": 1, "NETWORK": 2, "OPERATORS": 3, "DATA": 4}),
@@ -208,6 +234,8 @@ TAG_BYTES = 32
 SIGNATURE_BYTES = 64
 BOUND_MAX = (1 << 24) - 1
 KEYS_MAX = 8
+SEALED_PAGE = 512  # plain bytes of a page of an encrypted object
+MAC_BYTES = 16
 LIMITS = {
     "TAG_BYTES": TAG_BYTES,
     "SIGNATURE_BYTES": SIGNATURE_BYTES,
@@ -221,6 +249,8 @@ LIMITS = {
     "HEADER_FORMAT": 2,
     "UPDATE_FORMAT": 2,
     "REPORT_FORMAT": 2,
+    "SEALED_PAGE": SEALED_PAGE,
+    "MAC_BYTES": MAC_BYTES,
 }
 
 

@@ -40,7 +40,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest says; ``cohort`` is ``cohort_mark`` of the name, ``expires`` a day or 0."""
+    """What a manifest says; ``cohort`` is ``cohort_mark`` of the name, ``expires`` a day or 0.
+
+    Sizes of entries are those before encryption.
+    """
 
     model: int
     version: int
@@ -52,6 +55,7 @@ class Manifest:
     sequence: int = 0
     epoch: int = 0
     expires: int = 0
+    encrypted: bool = False
 
     @property
     def whole(self) -> Entry:
@@ -77,7 +81,7 @@ class Manifest:
             LIMITS["HEADER_FORMAT"],
             len(self.entries),
             self.percent,
-            0,
+            self.encrypted,
             self.model,
             self.version,
             self.epoch,
@@ -113,11 +117,11 @@ def unpack(data: bytes) -> Manifest:
     if len(data) < MANIFEST.bytes + ENTRY.bytes + SIGNATURE_BYTES or data[:4] != b"AMAN":
         raise Refused("this is no manifest: it does not begin with AMAN and a header")
     head = _HEAD.unpack_from(data)
-    _, form, count, percent, zero, model, version, epoch, expires, sequence = head[:10]
+    _, form, count, percent, encrypted, model, version, epoch, expires, sequence = head[:10]
     total, cohort, digest = head[10:]
     if (
         form != LIMITS["HEADER_FORMAT"]
-        or zero
+        or encrypted > 1
         or not 1 <= count <= ENTRIES_MAX
         or len(data) != MANIFEST.bytes + count * ENTRY.bytes + SIGNATURE_BYTES
     ):
@@ -137,6 +141,7 @@ def unpack(data: bytes) -> Manifest:
         sequence,
         epoch,
         expires,
+        bool(encrypted),
     )
 
 

@@ -10,6 +10,7 @@ from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
 from acclimate_host.paths import firmware
 
 KEY_FILE = "capsule.key"
+OBJECT_KEY_FILE = "object.key"
 _MODULES = ("pull", "pull.serial")
 # Too small for modules from files: the firmware that has them frozen.
 FROZEN = {"samd21": "samd21-capsules"}
@@ -143,6 +144,8 @@ def prepare(board):
     """Bring the device package up to date; on the smallest board its native module only."""
     if not (board.emulated and board.name in FROZEN):
         more = ("_trust",) if _has_trust(board) else ()
+        if has_object_key(board):
+            more += ("pull.encrypted",)
         install(board, only=_MODULES + more, yes=True)
         board.soft_reset()
         return
@@ -178,12 +181,31 @@ def key_path(board):
     return f"{board.root.rstrip('/')}/{KEY_FILE}"
 
 
+def object_key_path(board):
+    """Return where a board keeps the key of encrypted objects."""
+    return f"{board.root.rstrip('/')}/{OBJECT_KEY_FILE}"
+
+
+def has_object_key(board):
+    """Tell whether a board was given the key of encrypted objects; the smallest takes none."""
+    return not (board.emulated and board.name in FROZEN) and board.exists(object_key_path(board))
+
+
 def give_key(board, key):
     """Write a key to the board over its cable: not the way that capsules come."""
     if not 16 <= len(key) <= 64:
         raise AcclimateError(f"key of {len(key)} bytes: 16 to 64")
-    board.put_bytes(key, key_path(board))
-    if board.get_bytes(key_path(board)) != key:
+    _give(board, key, key_path(board))
+
+
+def give_object_key(board, key):
+    """Write the key of encrypted objects, 32 bytes, to the board over its cable."""
+    _give(board, key, object_key_path(board))
+
+
+def _give(board, key, path):
+    board.put_bytes(key, path)
+    if board.get_bytes(path) != key:
         raise AcclimateError(f"{board.name}: the key came back different from what was sent")
 
 

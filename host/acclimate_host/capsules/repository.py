@@ -21,6 +21,7 @@ from typing import Any
 
 from acclimate_host.capsules import delta, key_list, signing
 from acclimate_host.capsules.build import Capsule, read
+from acclimate_host.capsules.encryption import seal, unseal
 from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.layout import ENTRIES_MAX, NUMBER_MAX, SIGNATURE_BYTES
@@ -52,6 +53,7 @@ class Repository:
         key of the devices (16 to 64 bytes); or None.
     :param fleet_key: bytes that devices with an HMAC key have theirs from: with it their tags
         follow each manifest; without it, and with a private key, old tags are removed.
+    :param object_key: 32 bytes that objects are encrypted with; None: they are plain.
     """
 
     def __init__(
@@ -59,9 +61,13 @@ class Repository:
         folder: str | os.PathLike[str],
         key: Key | None = None,
         fleet_key: bytes | None = None,
+        object_key: bytes | None = None,
     ) -> None:
         self.folder = Path(folder)
+        if object_key is not None and object_key in (key, fleet_key):
+            raise Refused("object key: expected a key of its own, got the one that signs")
         self.key = key
+        self.object_key = object_key
         self._fleet_key = key if isinstance(key, bytes) else fleet_key
         for name in ("objects", "models", "keys"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
@@ -77,14 +83,15 @@ class Repository:
         return unpack(path.read_bytes()) if path.exists() else None
 
     def capsule(self, model: int, cohort: str = "all") -> bytes | None:
-        """Return the bytes of the newest whole capsule of a cohort, or None.
+        """Return the plain bytes of the newest whole capsule of a cohort, or None.
 
-        :raises Refused: the file is not there, or is not what its name says.
+        :raises Refused: the file is not there, is not what its name says, or is encrypted and the
+            key is another one, or missing.
         """
         manifest = self.manifest(model, cohort)
         for entry in manifest.entries if manifest else ():
             if entry.base == WHOLE:
-                return self._object(entry.name)
+                return unseal(self._object(entry.name), self.object_key)
         return None
 
     def _object(self, name: str) -> bytes:
@@ -155,6 +162,9 @@ class Repository:
         self._check_rollout()
         if present and self.key is None and self._is_signed(new.model, cohort):
             raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
+        if present and present.encrypted and self.object_key is None:
+            text = "encrypted until now: give the object key"
+            raise Refused(f"model {new.model}, cohort {cohort}: {text}")
         # Of an epoch before, the version may be one that a thief signed.
         whole = self._present(new.model, cohort)
         epoch = read(whole).epoch if whole else present.epoch if present else 0
@@ -177,6 +187,7 @@ class Repository:
             percent,
             tuple(entries),
             expires=expires,
+            encrypted=self.object_key is not None,
         )
         return self._put_manifest(cohort, manifest)
 
@@ -311,6 +322,16 @@ class Repository:
         except Refused:
             return None
 
+    def _epoch_of(self, manifest: Manifest, cohort: str) -> int | None:
+        """Return the epoch of the newest capsule, or None where nothing tells it."""
+        present = self._present(manifest.model, cohort)
+        if present:
+            return read(present).epoch
+        # It is encrypted, and whoever only changes shares needs no key to read it.
+        name = manifest.whole.name
+        releases = History(self.folder, manifest.model, cohort).releases()
+        return next((r.get("epoch", 0) for r in releases if r["object"] == name), None)
+
     def _base(self, data: bytes) -> Capsule:
         """Return what a base says of itself: devices would never get beyond a damaged one."""
         base = read(data)
@@ -342,8 +363,8 @@ class Repository:
         if old is None:
             raise Refused(f"model {model}, cohort {cohort}: nothing is published")
         self._check_rollout()
-        present = self._present(model, cohort)
-        if present and changes.get("percent") and read(present).epoch != self.epoch():
+        epoch = self._epoch_of(old, cohort)
+        if changes.get("percent") and epoch not in (None, self.epoch()):
             raise Refused(
                 f"version {old.version}: of an epoch before {self.epoch()}: publish it anew"
             )
@@ -373,10 +394,11 @@ class Repository:
             yield int(path.parent.name), path.stem, unpack(path.read_bytes())
 
     def _entry(self, base: bytes, data: bytes) -> Entry:
-        name = object_name(data)
+        sent = seal(data, self.object_key) if self.object_key else data
+        name = object_name(sent)
         path = self.folder / "objects" / name
-        if not path.exists() or path.read_bytes() != data:
-            write_whole(path, data)
+        if not path.exists() or path.read_bytes() != sent:
+            write_whole(path, sent)
         return Entry(base, len(data), name)
 
 

@@ -131,12 +131,14 @@ class Rollout:
         wait_s: float = 86400,
         limits: Limits | None = None,
         kept: int = KEPT,
+        expires: int = 0,
     ) -> dict[str, Any]:
         """Publish a capsule for the first stage.
 
         :param stages: rising percentages, the last one 100.
         :param wait_s: how long a stage lasts, at least.
         :param kept: releases before it that updates are made from.
+        :param expires: last day since 1970 on which its manifest counts; 0: no end.
         :raises Refused: another rollout is not at its end, or ``publish`` refuses it.
         """
         shares = list(stages)
@@ -150,7 +152,8 @@ class Rollout:
         new = read(capsule)
         if new.model != self.model:
             raise Refused(f"capsule of model {new.model}: expected {self.model}")
-        self.repository.publish(capsule, self.cohort, shares[0], history.capsules(kept))
+        bases = history.capsules(kept)
+        self.repository.publish(capsule, self.cohort, shares[0], bases, expires)
         state = {
             "model": self.model,
             "cohort": self.cohort,
@@ -205,27 +208,30 @@ class Rollout:
         return self._note(state, f"resumed at {share} %")
 
     @_alone
-    def back(self, key: Any = None) -> dict[str, Any]:
+    def back(self, key: Any = None, expires: int = 0) -> dict[str, Any]:
         """Offer everybody the content of the version before, as a release of its own.
 
         Devices take no version that is not above the highest they tried; so the capsule before
         is signed once more, under the next number.
 
         :param key: that capsules are signed with; None: the repository's.
+        :param expires: as in ``start``.
         """
         state = self._expected()
         if state["before"] is None:
             raise Refused(f"version {state['version']} was the first: nothing to go back to")
         history = self._history()
         releases = history.releases()
-        data = read_object(self.repository.folder, state["before_object"])
+        data = read_object(
+            self.repository.folder, state["before_object"], self.repository.object_key
+        )
         if data is None:
             raise Refused(f"version {state['before']}: its capsule is not kept, or is damaged")
         epoch = self.repository.epoch()
         known = [r["version"] for r in releases if r.get("epoch", 0) == epoch]
         version = max(known, default=0) + 1
         capsule = self._signed_again(data, version, key)
-        self.repository.publish(capsule, self.cohort, 100, history.capsules())
+        self.repository.publish(capsule, self.cohort, 100, history.capsules(), expires)
         told = f"back: content of version {state['before']} as version {version}"
         state.update(version=version, epoch=epoch, state="back", stages=[100], stage=0)
         return self._note(state, told)
@@ -287,7 +293,10 @@ class Rollout:
         )
 
     def _history(self) -> History:
-        return History(self.repository.folder, self.model, self.cohort, self._clock)
+        repository = self.repository
+        return History(
+            repository.folder, self.model, self.cohort, self._clock, repository.object_key
+        )
 
     def _expected(self, *states: str) -> dict[str, Any]:
         state = self.state()

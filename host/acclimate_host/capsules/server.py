@@ -84,6 +84,7 @@ class CapsuleServer:
         kind: str | None = None,
         operators: str | os.PathLike[str] | None = None,
         native_arch: str | None = None,
+        object_key: bytes | None = None,
         **options: Any,
     ) -> None:
         self.model = model
@@ -92,7 +93,7 @@ class CapsuleServer:
         self.model_id = model_id
         self.kind = kind
         self.key = read_key(key) if isinstance(key, (str, os.PathLike)) else key
-        self.repository = Repository(folder, self.key)
+        self.repository = Repository(folder, self.key, object_key=object_key)
         self.capsule: bytes | None = None
         self._options = options
 

@@ -15,14 +15,15 @@ PIECE_BYTES = 256
 _SMALL_HEAP, _SMALL_PIECE = 12288, 64
 _TIMEOUT_S = 20
 _STEP_S = 120  # the last piece starts the comparison with the SHA-256
-_REFUSALS = ("CapsuleError", "Refused", "HttpError", "OSError", "StoreError")
+_REFUSALS = ("CapsuleError", "Refused", "HttpError", "OSError", "StoreError", "ImportError")
 
 
-def pull(board, url, cohort="all", device=0, progress=None, context=None):
+def pull(board, url, cohort="all", device=0, progress=None, context=None, object_key=None):
     """Let an open board with a Store named ``store`` pull; return "" or why it took nothing.
 
     :param progress: called with the bytes of replies so far.
     :param context: an SSLContext for https; the system's certificates without one.
+    :param object_key: path, on the board, of the key that objects are encrypted with.
     :raises Refused: what came was refused by the board. BoardGone: its power went.
     """
     answer = board.exec(
@@ -30,7 +31,9 @@ def pull(board, url, cohort="all", device=0, progress=None, context=None):
         "from acclimate.pull import SerialPull\nimport gc\ngc.collect()\nprint(gc.mem_free())"
     )
     is_small = int(answer) < _SMALL_HEAP  # no room for updates, nor for long lines
-    board.exec(f"_pull = SerialPull(store, {url!r}, None, {cohort!r}, {device}, {is_small})")
+    options = "" if object_key is None else f", {object_key!r}"
+    call = f"SerialPull(store, {url!r}, None, {cohort!r}, {device}, {is_small}{options})"
+    _refusing(board, f"_pull = {call}")
     piece = _SMALL_PIECE if is_small else PIECE_BYTES
     return _Carrier(board, progress, context, piece).run()
 
@@ -73,14 +76,19 @@ class _Carrier:
                     return answer
 
     def _call(self, code):
-        try:
-            answer = self._board.exec(code, _STEP_S).split()
-        except BoardError as error:
-            last = error.traceback.strip().splitlines()[-1]
-            name, _, text = last.partition(":")
-            if name.rpartition(".")[2] in _REFUSALS:
-                raise Refused(f"{self._board.name}: {text.strip() or name}") from error
-            raise
+        answer = _refusing(self._board, code).split()
         if not answer:
             raise AcclimateError(f"{self._board.name}: no answer to {code[:20]}")
         return answer
+
+
+def _refusing(board, code):
+    """Run code on the board; what the board refuses is Refused here."""
+    try:
+        return board.exec(code, _STEP_S)
+    except BoardError as error:
+        last = error.traceback.strip().splitlines()[-1]
+        name, _, text = last.partition(":")
+        if name.rpartition(".")[2] in _REFUSALS:
+            raise Refused(f"{board.name}: {text.strip() or name}") from error
+        raise

@@ -50,6 +50,15 @@ def add_region_arguments(parser):
     parser.add_argument("--bytes", type=to_number, default=0, help="length of the region")
 
 
+def add_object_key_argument(parser):
+    """Add ``--object-key``."""
+    parser.add_argument(
+        "--object-key",
+        metavar="FILE",
+        help="encrypts objects for boards that were given the same key: capsule key --objects",
+    )
+
+
 def add_extras_argument(parser, beside):
     """Add ``--with``, the names of extras; `beside` says what they come beside."""
     parser.add_argument(
@@ -57,7 +66,7 @@ def add_extras_argument(parser, beside):
         dest="extras",
         metavar="NAMES",
         default="",
-        help=f"{beside}: {','.join(merge.EXTRAS)}",
+        help=f"{beside}, with commas: {', '.join(merge.EXTRAS)}",
     )
 
 

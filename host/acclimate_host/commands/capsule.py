@@ -8,6 +8,7 @@ from acclimate_host.capsules import key_list, keys, region
 from acclimate_host.capsules.build import KINDS, build, read
 from acclimate_host.capsules.delta import describe as describe_update
 from acclimate_host.capsules.delta import update
+from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.operators import describe, fields_of, operators
 from acclimate_host.capsules.server import read_key
 from acclimate_host.capsules.signing import SigningKey, read_public
@@ -35,6 +36,11 @@ def add_arguments(parser):
         "--ed25519",
         action="store_true",
         help="make a pair: FILE is private, FILE.pub goes to boards and lists",
+    )
+    key.add_argument(
+        "--objects",
+        action="store_true",
+        help="bring FILE to a board as the key that its objects are encrypted with",
     )
     key.add_argument("--list", metavar="FILE", help="key list that the board begins with")
     key.add_argument(
@@ -171,6 +177,8 @@ def _verifying(path):
 
 def _key(args):
     named = args.port or args.board
+    if args.objects:
+        return _bring_object_key(args, named)
     if args.ed25519 and named:
         return _provision(args)
     if args.ed25519:
@@ -203,6 +211,17 @@ def _key(args):
             print(f"{board.name}: {whose} is in {region.key_path(board)}, and reads back as sent")
     elif not args.output:
         raise AcclimateError("--device: say where to: -o FILE, --port or --board")
+    return 0
+
+
+def _bring_object_key(args, named):
+    if not named or args.ed25519 or args.device is not None or args.output or args.list:
+        raise AcclimateError("--objects: brings FILE to a board: give --port or --board alone")
+    key = read_object_key(args.file)
+    with open_chosen(args, **region.open_options(args.board)) as board:
+        region.give_object_key(board, key)
+        path = region.object_key_path(board)
+        print(f"{board.name}: the key of objects is in {path}, and reads back as sent")
     return 0
 
 

@@ -72,8 +72,11 @@ def check_computer():
         reason = why_not(name)
         findings.append(Finding("note" if reason else "ok", f"{name}: {reason or 'runs here'}"))
     for arch in boards.ARCHS:
-        names = ", ".join(package.natives(arch)) or "none built; pure Python is installed"
-        findings.append(Finding("ok", f"native modules for {arch}: {names}"))
+        names = ", ".join(package.natives(arch))
+        missing = "none built: pure Python is installed; in a clone run: make native"
+        findings.append(
+            Finding("ok" if names else "note", f"native modules for {arch}: {names or missing}")
+        )
     findings += _solvers()
     findings += _ports()
     return findings

@@ -2,12 +2,13 @@
 """``acclimate publish FOLDER CAPSULE``: offer a signed capsule, and updates where smaller."""
 
 from acclimate_host.capsules.build import read
+from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
 from acclimate_host.capsules.manifest import WHOLE, day_in
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.server import fleet_key, read_key
-from acclimate_host.commands import read_bytes
+from acclimate_host.commands import add_object_key_argument, read_bytes
 from acclimate_host.errors import AcclimateError
 
 
@@ -33,6 +34,7 @@ def add_arguments(parser):
         metavar="FILE",
         help="beside a private --key: renews the tags of devices that have an HMAC key each",
     )
+    add_object_key_argument(parser)
     parser.add_argument(
         "--deltas",
         type=int,
@@ -54,9 +56,11 @@ def run(args):
     key = read_key(args.key) if args.key else None
     if not 0 <= args.deltas <= ENTRIES_MAX - 1:
         raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
-    history = History(args.folder, read(files[0]).model, args.cohort)
+    object_key = read_object_key(args.object_key) if args.object_key else None
+    model = read(files[0]).model
+    history = History(args.folder, model, args.cohort, object_key=object_key)
     bases = [*files[1:], *history.capsules(args.deltas)]
-    made = Repository(args.folder, key, fleet_key(args.fleet_key)).publish(
+    made = Repository(args.folder, key, fleet_key(args.fleet_key), object_key).publish(
         files[0], args.cohort, args.percent, bases, day_in(args.expires_days)
     )
     args.result = {
@@ -65,12 +69,16 @@ def run(args):
         "percent": made.percent,
         "expires": made.expires,
         "cohort": args.cohort,
+        "encrypted": made.encrypted,
         "entries": [
             {"bytes": entry.size, "base": None if entry.base == WHOLE else entry.base.hex()}
             for entry in made.entries
         ],
     }
-    print(f"model {made.model}, version {made.version}, for {made.percent} % of {args.cohort}")
+    how = ", encrypted" if made.encrypted else ""
+    print(
+        f"model {made.model}, version {made.version}, for {made.percent} % of {args.cohort}{how}"
+    )
     for entry in made.entries:
         what = "whole" if entry.base == WHOLE else "update of " + entry.base.hex()[:12]
         print(f"  {entry.size:8,} bytes  {what}")

@@ -50,6 +50,7 @@ def run(args):
             args.cohort,
             args.device,
             lambda done: progress(f"{done:,} bytes"),
+            object_key=region.object_key_path(board) if region.has_object_key(board) else None,
         )
         progress("")
         args.result = {"board": board.name, "taken": not reason, "reason": reason or None}

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""``acclimate repl``: a board's own prompt in this terminal. Ctrl-] ends it."""
+"""``acclimate repl``: a board's own prompt here. Ctrl-] ends it, Ctrl-D the desktop's."""
 
 import os
 import select
 import sys
 
 from acclimate_host.commands import add_board_arguments, open_chosen
+from acclimate_host.connect.desktop import DesktopBoard
 from acclimate_host.connect.install import install
-from acclimate_host.connect.serial_board import SerialBoard
 from acclimate_host.errors import AcclimateError, BoardGone
-from acclimate_host.paths import device_package
 
 _END = b"\x1d"
 
@@ -30,14 +29,12 @@ def run(args):
     import tty
 
     with open_chosen(args) as board:
-        if not isinstance(board, SerialBoard):
-            path = device_package().parent
-            raise AcclimateError(
-                f"the desktop binary has its own prompt: MICROPYPATH={path}:.frozen micropython"
-            )
         if args.board and not args.no_install:
             install(board, yes=True)
             board.soft_reset()
+        if isinstance(board, DesktopBoard):
+            print(f"{board.name}: Ctrl-D ends this", flush=True)
+            return board.prompt()
         print(f"{board.name}: Ctrl-] ends this")
         before = termios.tcgetattr(sys.stdin)
         try:

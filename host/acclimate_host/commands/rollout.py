@@ -7,13 +7,15 @@ import time
 from pathlib import Path
 
 from acclimate_host.capsules.build import read
+from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
+from acclimate_host.capsules.manifest import day_in
 from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.rollout import HARMS, STAGES, Limits, Rollout
 from acclimate_host.capsules.server import fleet_key, read_key
-from acclimate_host.commands import read_bytes, table, to_seconds
+from acclimate_host.commands import add_object_key_argument, read_bytes, table, to_seconds
 from acclimate_host.errors import AcclimateError
 
 _VERBS = {
@@ -45,6 +47,14 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--release-key", metavar="FILE", help="signs capsules, with back; --key without it"
+    )
+    add_object_key_argument(parser)
+    parser.add_argument(
+        "--expires-days",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with start, back: days that the manifest counts, by a clock; 0: no end",
     )
     parser.add_argument(
         "--stages",
@@ -97,7 +107,8 @@ def _rollout(args, model=None):
     if model is None:
         raise AcclimateError(f"rollout {args.verb}: name the model with --model ID")
     key = read_key(args.key) if args.key else None
-    repository = Repository(args.folder, key, fleet_key(args.fleet_key))
+    object_key = read_object_key(args.object_key) if args.object_key else None
+    repository = Repository(args.folder, key, fleet_key(args.fleet_key), object_key)
     return Rollout(repository, model, args.cohort)
 
 
@@ -111,7 +122,9 @@ def _start(args):
     data = read_bytes(args.capsule)
     limits = Limits(args.harmed_percent, args.least, args.resets, args.score)
     rollout = _rollout(args, read(data).model)
-    return _show(args, rollout.start(data, args.stages, args.wait_s, limits, args.deltas))
+    expires = day_in(args.expires_days)
+    state = rollout.start(data, args.stages, args.wait_s, limits, args.deltas, expires)
+    return _show(args, state)
 
 
 def _simple(args):
@@ -120,7 +133,7 @@ def _simple(args):
 
 def _back(args):
     key = read_key(args.release_key) if args.release_key else None
-    return _show(args, _rollout(args).back(key))
+    return _show(args, _rollout(args).back(key, day_in(args.expires_days)))
 
 
 def _status(args):

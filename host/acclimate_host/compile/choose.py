@@ -166,8 +166,8 @@ class _Maker:
             budget = min(budget, found.live) - max(4, (arena - ram) // 2)
 
     def smallest(self):
-        """Return the least arena: of the choice with the fewest live bytes."""
-        return self.arena(self.problem.solve(self.problem.least()).choice)
+        """Return the least arena found: fewest live bytes need not have the tightest layout."""
+        return min(arena for arena, _ in self._points())
 
     def within(self, ram):
         found, bound = self.fitting(ram)
@@ -178,6 +178,14 @@ class _Maker:
 
     def table(self):
         """Return points (arena, instructions) of which none beats another."""
+        best = []
+        for point in sorted(self._points()):
+            if not best or point[1] < _GAIN * best[-1][1]:
+                best.append(point)
+        return best
+
+    def _points(self):
+        """Return (arena, instructions) of budgets from all that is wanted to the least."""
         found, budget, least = [], None, self.problem.least()
         for _ in range(_POINTS):
             try:
@@ -188,8 +196,4 @@ class _Maker:
             if solution.live <= least:
                 break
             budget = max(least, min(solution.live - 4, int(solution.live * _STEP)))
-        best = []
-        for point in sorted(found):
-            if not best or point[1] < _GAIN * best[-1][1]:
-                best.append(point)
-        return best
+        return found

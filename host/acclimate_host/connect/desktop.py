@@ -4,6 +4,7 @@
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -62,15 +63,26 @@ class DesktopBoard(Board):
         command = [self._interpreter]
         if self.heap_bytes:
             command += ["-X", f"heapsize={self.heap_bytes}"]
-        search = ":".join([*self.path, self.root, ".frozen", self.lib])
         self.process = subprocess.Popen(
             [*command, str(_AGENT)],
             cwd=self.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "MICROPYPATH": search},
+            env=self._environment(self.root),
         )
+
+    def _environment(self, first):
+        search = ":".join([*self.path, first, ".frozen", self.lib])
+        return {**os.environ, "MICROPYPATH": search}
+
+    def prompt(self):
+        """Give this terminal to the binary's own prompt, in the current folder, until Ctrl-D."""
+        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the prompt
+        try:
+            return subprocess.call([self._interpreter], env=self._environment(os.getcwd()))
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def exec(self, code, timeout_s=_CALL_S, consumer=None):
         if isinstance(code, str):

@@ -81,13 +81,13 @@ class Link(SerialTransport):
         stage = "interrupt"
         while True:
             self.serial.write(b"\r" + _CTRL_C + _CTRL_C)
-            heard = self.hears(_INTERRUPT_S)
-            if heard:
+            if self.hears(_INTERRUPT_S):
                 stage = "raw repl"
                 self.serial.drain()
-                self.serial.write(b"\r" + _CTRL_A)
-                if self._raw_prompt(deadline):
-                    break
+            # after silence as well: a board left in the raw REPL gives no answer to Ctrl-C
+            self.serial.write(b"\r" + _CTRL_A)
+            if self._raw_prompt(deadline):
+                break
             if time.monotonic() > deadline:
                 raise ConnectError(_STAGE_TEXT[stage] % self.device_name, stage)
         self.in_raw_repl = True

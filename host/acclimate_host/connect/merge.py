@@ -25,18 +25,12 @@ _TOGETHER = {
     "_sha256": ("_sha256",),
     "svm": (
         "svm",
-        "svm.parameters",
-        "svm.rows",
         "svm.model",
-        "svm.extra",
-        "svm.data",
-        "svm.scaled",
-        "svm.file",
-        "svm.scaler",
+        "svm.plain",
         "svm.machine",
     ),
-    "_svm_fast": ("svm.plain",),
-    "_svm_train": ("svm.train",),
+    "_svm_data": ("svm.rows", "svm.scaled", "svm.data", "svm.file"),
+    "_svm_train": ("svm.parameters", "svm.scaler", "svm.train"),
     "_svm_collect": ("svm.notes", "svm.collect"),
     "_svm_more": ("svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
@@ -87,6 +81,7 @@ _TOGETHER = {
         "flash.choose",
     ),
     "pull": ("pull", "pull.sockets", "pull.http", "pull.manifest", "pull.exchange", "pull.client"),
+    "_pull_encrypted": ("pull.encrypted",),
     "_pull_more": ("pull.blocks", "pull.serial", "pull.mqtt", "pull.reports"),
     "pager": ("pager", "pager.core", "pager.media", "pager.files", "pager.fallback"),
 }
@@ -120,8 +115,12 @@ EXTRAS = {
     "fast": ("svm.plain",),
     "rare": (),
     "ed25519": ("_trust",),
+    "encrypted": ("pull.encrypted",),
     "frontend": ("_bands", "_bands_plain"),
 }
+# Whole numbers of these modules, in capitals, are put in where they are used: a board has neither
+# their names nor a look-up of them.
+_CONSTANTS = ("svm.parameters", "svm.model")
 # Made by the installer.
 _INSTALLED = ("_manifest",)
 # Native modules that come with an extra only; without one pure Python does the same.
@@ -131,6 +130,7 @@ EXTRA_NATIVES = {
     "fast": ("_svm_fit",),
     "rare": ("_net_rare",),
     "ed25519": ("_ed25519",),
+    "encrypted": ("_xchacha",),
     "frontend": ("_frontend",),
 }
 
@@ -263,6 +263,22 @@ def _tree(module):
     return ast.parse(modules()[module].read_text(encoding="utf-8"))
 
 
+@functools.lru_cache(maxsize=None)
+def _constants(module):
+    """Return ({name: number as text}, line numbers of their statements) of a module."""
+    values, lines = {}, set()
+    for node in _tree(module).body if module in _CONSTANTS else ():
+        names = [name for name, _ in _bound([node])] if isinstance(node, ast.Assign) else []
+        if not names or not all(name.isupper() and name[0] != "_" for name in names):
+            continue
+        found = dict(values)
+        exec(compile(ast.Module([node], []), module, "exec"), {"range": range}, found)
+        if all(type(found[name]) is int for name in names):
+            values = found
+            lines.add(node.lineno)
+    return {name: f"({v})" if v < 0 else str(v) for name, v in values.items()}, lines
+
+
 def _bound(statements):
     """Yield (name, what it is) for each name that statements bind at the level of a module."""
     for node in statements:
@@ -321,7 +337,7 @@ class _Module:
             self.starts.append(self.starts[-1] + len(line) + 1)
 
     def on_board(self):
-        tree = ast.parse(self.text)
+        self.tree = tree = ast.parse(self.text)
         own = {}
         if self.unit:
             own = {
@@ -329,6 +345,7 @@ class _Module:
                 for (module, name), new in self.layout.globals(self.unit).items()
                 if module == self.module and new != name
             }
+            own.update(_constants(self.module)[0])
         self._scope(tree, own, {})
         data = self.text.encode()
         for start, end, new in sorted(self.edits, reverse=True):
@@ -357,7 +374,7 @@ class _Module:
                 self._face(node)
             elif isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
                 self._replace(node, "pass")
-        done, bound = set(), set()
+        done, bound = self._without_constants(scope), set()
         if not isinstance(scope, ast.Module):
             bound = {
                 n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -381,6 +398,16 @@ class _Module:
             left = {name: new for name, new in names.items() if name not in arguments}
             self._scope(node, left, objects)
 
+    def _without_constants(self, scope):
+        """Take out what defines the module's constants; return the names in there."""
+        done = set()
+        if isinstance(scope, ast.Module) and self.module:
+            for node in scope.body:
+                if node.lineno in _constants(self.module)[1]:
+                    self._replace(node, "pass")
+                    done.update(ast.walk(node))
+        return done
+
     def _replace(self, node, new):
         start = self.starts[node.lineno - 1] + node.col_offset
         end = self.starts[node.end_lineno - 1] + node.end_col_offset
@@ -399,10 +426,13 @@ class _Module:
             module, *name = origin(node.module, alias.name)
             if not name:  # a module as an object
                 objects[local] = module
-                if self.layout.unit_of[module] != self.unit:
+                if self.layout.unit_of[module] != self.unit and self._needed(local, module):
                     lines.append(self.layout.object_import(module, names.get(local, local)))
                 continue
             name = name[0]
+            if name in _constants(module)[0]:
+                names[local] = _constants(module)[0][name]
+                continue
             unit = self.layout.unit_of.get(module)
             defined = self.layout.globals(unit) if unit else {}
             if (module, name) not in defined:
@@ -418,6 +448,12 @@ class _Module:
                 lines.append(line + _as(new, names.get(local, local)))
         self._replace(node, "; ".join(lines) or "pass")
 
+    def _needed(self, local, module):
+        """Tell whether a module's name stands for more than constants of it."""
+        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)]
+        attributes = [n.attr for n in nodes if getattr(n.value, "id", "") == local]
+        return not attributes or not _constants(module)[0].keys() >= set(attributes)
+
     def _import(self, node, objects):
         for alias in node.names:
             path = alias.name.partition(".")[2]
@@ -431,6 +467,9 @@ class _Module:
 
     def _attribute(self, node, module, names, bound):
         """``module.name``, where the module is an object of the package; True when changed."""
+        if node.attr in _constants(module)[0]:
+            self._replace(node, _constants(module)[0][node.attr])
+            return True
         unit = self.layout.unit_of[module]
         new = self.layout.globals(unit).get((module, node.attr), node.attr)
         if unit == self.unit:

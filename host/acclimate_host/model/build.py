@@ -102,13 +102,20 @@ class Builder:
     def lookup(self, name, x, function):
         """Add an element-wise function: a table of 256 bytes, y = table[x + 128].
 
-        :param function: its name in `importing.FUNCTIONS`
+        :param function: its name: see `importing.function_of`
         """
         table = self._tensor(name + ".table", (256,), kind="frozen")
         y = self._tensor(name + ".y", self.tensors[x].shape)
         attrs = {"layer": name, "function": function}
         self.nodes.append(Node("lookup", (x, table), (y,), attrs=attrs))
         return y
+
+    def take_back(self, y):
+        """Remove the lookup that made `y`, which nothing reads."""
+        node = next(node for node in self.nodes if y in node.outputs)
+        self.nodes.remove(node)
+        for name in (y, node.inputs[1]):
+            del self.tensors[name]
 
     def window(self, name, x, rows):
         """Keep the last `rows` rows of a stream, of which `x` holds the newest at the bottom."""

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .importing import FUNCTIONS
+from .importing import function_of
 from .slide import conv, windows
 
 
@@ -64,7 +64,7 @@ class FloatRun:
         return np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
 
     def _lookup(self, node, x, _):
-        return FUNCTIONS[node.attrs["function"]](x)
+        return function_of(node.attrs["function"])(x)
 
     def _window(self, node, x):
         name = node.outputs[0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from .build import Builder
 from .import_onnx_layers import Layers
-from .importing import OPERATORS, ModelImportError, Problems, damage_named
+from .importing import ModelImportError, Problems, damage_named
 from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
 
@@ -45,7 +45,7 @@ class _Lowering:
     def run(self):
         for op in self.file.ops:
             if op.name not in self.layers.handlers:
-                self.problems.add(op.name, f"nearest are {OPERATORS}")
+                self.problems.add_unknown(op.name)
         self._start()
         self.problems.check()
         for op in self.file.ops:
@@ -71,9 +71,7 @@ class _Lowering:
         moved = [
             op
             for op in file.ops
-            if op.name == "Transpose"
-            and op.inputs[0] in first
-            and op.attrs.get("perm") in ([0, 3, 1, 2], [0, 2, 1])
+            if op.inputs and op.inputs[0] in first and self._moves_channels(op)
         ]
         if moved:
             last = "time" if len(edges) == 2 else "height, width"
@@ -85,6 +83,15 @@ class _Lowering:
             self.place(name, self.build.x)
         for op in moved:
             self.place(op.outputs[0], self.build.x)
+
+    def _moves_channels(self, op):
+        """Tell whether an operator brings the last axis of the input to the front."""
+        if op.name == "Transpose":
+            return op.attrs.get("perm") in ([0, 3, 1, 2], [0, 2, 1])
+        old, new = (self.file.shapes.get(name, ()) for name in (op.inputs[0], op.outputs[0]))
+        # A last axis of one place may be moved without a change of order.
+        one = op.name == "Reshape" and len(old) == len(new) == 4 and old[-1] == 1
+        return one and old[1] > 1 and tuple(new[1:]) == (1, *old[1:3])
 
     def _input_names(self):
         """Return the input's name, and those of it with axes of one place more."""

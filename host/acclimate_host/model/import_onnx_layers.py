@@ -6,11 +6,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from .importing import FUNCTIONS, dilate, mean_layer, same_padding, table, with_room
+from .importing import (
+    dilate,
+    function_of,
+    mean_layer,
+    same_padding,
+    table,
+    with_numbers,
+    with_room,
+)
 from .losses import SOFTMAX_NOTE
 from .onnx_file import Stored
 
-_FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hard_swish"}
+_FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hard_swish", "Gelu": "gelu"}
+# Functions with numbers, and these where the file has none.
+_WITH_ATTRIBUTES = {
+    "LeakyRelu": ("leaky_relu", {"alpha": 0.01}),
+    "Elu": ("elu", {"alpha": 1.0}),
+    "HardSigmoid": ("hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
+}
 _RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
@@ -40,7 +54,10 @@ class Layers:
             "Softmax": self._softmax,
             "LogSoftmax": self._softmax,
             "Requantize": self._requantize,
+            "Max": self._bounded,
+            "Min": self._bounded,
             **dict.fromkeys(_FUNCTIONS, self._function),
+            **dict.fromkeys(_WITH_ATTRIBUTES, self._with_numbers),
             **dict.fromkeys(_RESHAPES, self._reshape),
         }
 
@@ -154,6 +171,8 @@ class Layers:
 
     def _affine(self, op):
         """Sub, Mul or Div of an activation and a constant that is one number per channel."""
+        if op.name == "Mul" and self._swish(op):
+            return
         left = op.inputs[0] in self.low.made
         constant = self.constant(op.inputs[1] if left else op.inputs[0])
         if constant is None or (op.name == "Div" and not left):
@@ -381,7 +400,41 @@ class Layers:
         self.low.made[op.outputs[0]] = self.low.made[op.inputs[0]]
 
     def _function(self, op):
+        if op.name == "Gelu" and op.attrs.get("approximate", "none") != "none":
+            self.low.problems.add("Gelu with approximate", "the exact one")
+            return
         self._with_table(op, _FUNCTIONS[op.name])
+
+    def _with_numbers(self, op):
+        word, numbers = _WITH_ATTRIBUTES[op.name]
+        found = [op.attrs.get(key, value) for key, value in numbers.items()]
+        self._with_table(op, with_numbers(word, *found))
+
+    def _bounded(self, op):
+        """A maximum or minimum of a signal and a number."""
+        signals = [name for name in op.inputs if name in self.low.made]
+        numbers = [self.constant(name) for name in op.inputs if name not in self.low.made]
+        if len(signals) != 1 or len(numbers) != 1 or np.size(numbers[0]) != 1:
+            self.low.problems.add(f"{op.name} of two signals", "of a signal and one number")
+            return
+        word = {"Max": "maximum", "Min": "minimum"}[op.name]
+        function = with_numbers(word, *np.ravel(numbers[0]))
+        self._with_table(op, function, self.low.made[signals[0]])
+
+    def _swish(self, op):
+        """Make x times its own sigmoid one function; tell whether it is that."""
+        low = self.low
+        for x, gate in (op.inputs, op.inputs[::-1]):
+            made = next((o for o in self.file.ops if gate in o.outputs), None)
+            if made is None or list(made.inputs) != [x] or low.readers(gate) != 1:
+                continue
+            slope = made.attrs.get("alpha", 0.2), made.attrs.get("beta", 0.5)
+            is_hard = made.name == "HardSigmoid" and np.allclose(slope, (1 / 6, 0.5), atol=1e-4)
+            if made.name == "Sigmoid" or is_hard:
+                low.build.take_back(low.made[gate])
+                self._with_table(op, "hard_swish" if is_hard else "silu", low.made[x])
+                return True
+        return False
 
     def _requantize(self, op):
         self._with_table(op, "identity")
@@ -396,7 +449,7 @@ class Layers:
         name = low.new("t")
         y = low.build.lookup(name, x, function)
         if low.quantized and target and x in low.scales:
-            low.values[name + ".table"] = table(FUNCTIONS[function], low.scales[x], target)
+            low.values[name + ".table"] = table(function_of(function), low.scales[x], target)
             low.scales[name + ".table"] = target
         low.place(op.outputs[0], y)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Quantized networks from .tflite files (int8 activations, per-channel weights).
+"""Networks from .tflite files: quantized ones (int8 activations), and float32.
 
 Streams are understood as TensorFlow writes them: a variable is read, joined with the new rows,
 used, and its last rows are assigned back. That is one `window` here. A split of channels whose
@@ -15,14 +15,15 @@ import numpy as np
 from .build import Builder
 from .import_tflite_streams import Streams
 from .importing import (
-    FUNCTIONS,
-    OPERATORS,
     Problems,
     damage_named,
     dilate,
+    function_of,
+    leaky_table,
     mean_layer,
     same_padding,
     table,
+    with_numbers,
 )
 from .losses import SOFTMAX_NOTE
 from .network import Network, check_values, with_scales
@@ -42,9 +43,10 @@ _ACTIVATIONS = {0: (False, None), 1: (True, math.inf), 3: (True, None)}
 
 
 def import_tflite(path):
-    """Return the quantized Network of a .tflite file.
+    """Return the Network of a .tflite file: quantized, or float where its input is float32.
 
-    Inputs and outputs are int8; where the file ends with uint8 the output holds value - 128.
+    Inputs and outputs of a quantized one are int8; where the file ends with uint8 the output holds
+    value - 128. A float one goes through `quantize`; stored int8 or float16 weights are made real.
     A softmax at the output is left out: its input orders the classes just so.
 
     :raises ModelImportError: one line with every operator that is not supported and the
@@ -69,7 +71,8 @@ class _Lowering:
         self.problems = Problems(source)
         self.made, self.values, self.scales, self.counts = {}, {}, {}, {}
         self.notes = []
-        self.build = None
+        self.build, self.quantized = None, True
+        self.constants = {}  # real numbers by tensor, where a DEQUANTIZE makes them
         self.streams = Streams(self)
 
     def run(self):
@@ -84,13 +87,17 @@ class _Lowering:
             "PAD": self._pad,
             "SOFTMAX": self._softmax,
             "DEQUANTIZE": self._dequantize,
+            "TRANSPOSE": self._transpose,
+            "LEAKY_RELU": self._leaky,
+            "MAXIMUM": self._bounded,
+            "MINIMUM": self._bounded,
             **self.streams.handlers,
             **dict.fromkeys(_LOOKUPS, self._lookup),
             **dict.fromkeys(_RESHAPES, self._reshape),
         }
         for op in self.file.ops:
             if op.name not in handlers:
-                self.problems.add(op.name, f"nearest are {OPERATORS}")
+                self.problems.add_unknown(op.name)
         self._start()
         self.problems.check()
         for op in self.file.ops:
@@ -109,6 +116,7 @@ class _Lowering:
         return (
             index < 0
             or index in self.made
+            or index in self.constants
             or self.tensor(index).data is not None
             or self.streams.knows(index)
         )
@@ -122,12 +130,11 @@ class _Lowering:
         index = self.file.inputs[0]
         index = self._stored(index)
         given = self.tensor(index)
-        reshaped = [op for op in self.file.ops if op.name in _RESHAPES and op.inputs[0] == index]
+        reshaped = [op for op in self.file.ops if self._renames(op) and op.inputs[0] == index]
         shape = self.tensor(reshaped[0].outputs[0]).shape if reshaped else given.shape
-        if given.dtype != "INT8" or given.scale is None:
-            self.problems.add(
-                f"input of type {given.dtype}", "int8; convert with full integer quantization"
-            )
+        self.quantized = given.dtype != "FLOAT32"
+        if self.quantized and (given.dtype != "INT8" or given.scale is None):
+            self.problems.add(f"input of type {given.dtype}", "float32, or int8 with a scale")
         elif not 2 <= len(shape) <= 4 or shape[0] != 1:
             self.problems.add(f"input of shape {shape}", "(1, height, width, channels)")
         else:
@@ -135,6 +142,16 @@ class _Lowering:
             self.place(index, self.build.x)
             if reshaped:
                 self.place(reshaped[0].outputs[0], self.build.x)
+
+    def _renames(self, op):
+        """Tell whether an operator moves no value of the file's input, seen from here."""
+        if op.name == "TRANSPOSE":  # channels lead in a network here
+            return np.ravel(self.tensor(op.inputs[1]).data).tolist() == [0, 2, 3, 1]
+        return op.name in _RESHAPES
+
+    def _transpose(self, op):
+        if op.outputs[0] not in self.made:  # not the input's own
+            self.problems.add("TRANSPOSE within the network", "of the input, from channels first")
 
     def _stored(self, index):
         """Return the int8 tensor that stands for the file's input: behind its QUANTIZE."""
@@ -145,6 +162,9 @@ class _Lowering:
         return readers[0].outputs[0]
 
     def _dequantize(self, op):
+        if self.tensor(op.inputs[0]).data is not None:
+            self.constants[op.outputs[0]] = self.real(op.inputs[0])
+            return
         if op.outputs[0] != self.file.outputs[0]:
             self.problems.add("DEQUANTIZE within the network", "int8 from input to output")
             return
@@ -163,6 +183,20 @@ class _Lowering:
         tensor = self.tensor(index)
         if tensor.scale is not None and len(tensor.scale) == 1:
             self.scales[name] = (float(tensor.scale[0]), self.zero_point(index))
+
+    def real(self, index, axis=0):
+        """Return a constant's real numbers, or None; `axis` is that of its scales."""
+        tensor = self.tensor(index)
+        if index in self.constants or tensor.data is None:
+            return self.constants.get(index)
+        if tensor.scale is None:
+            return tensor.data.astype(np.float64)
+        edges = [1] * tensor.data.ndim
+        if len(tensor.scale) > 1:
+            edges[axis] = -1
+        zero = np.reshape(tensor.zero_point, edges) if edges else tensor.zero_point[0]
+        scale = np.reshape(tensor.scale, edges) if edges else tensor.scale[0]
+        return (tensor.data.astype(np.float64) - zero) * scale
 
     def zero_point(self, index):
         tensor = self.tensor(index)
@@ -190,8 +224,14 @@ class _Lowering:
 
     def parameters(self, name, op, weight, x):
         """Keep weight and bias of a layer, with the scales of both."""
-        self.values[name + ".w"] = np.ascontiguousarray(weight, np.int8)
         outputs = len(weight)
+        if not self.quantized:
+            bias = self.real(op.inputs[2]) if len(op.inputs) > 2 and op.inputs[2] >= 0 else None
+            self.values[name + ".w"] = np.ascontiguousarray(weight, np.float32)
+            bias = np.zeros(outputs) if bias is None else np.ravel(bias)
+            self.values[name + ".b"] = bias.astype(np.float32)
+            return
+        self.values[name + ".w"] = np.ascontiguousarray(weight, np.int8)
         bias = self.tensor(op.inputs[2]).data if len(op.inputs) > 2 and op.inputs[2] >= 0 else None
         self.values[name + ".b"] = self.bias(op, np.zeros(outputs) if bias is None else bias)
         found = self.tensor(op.inputs[1])
@@ -211,9 +251,14 @@ class _Lowering:
 
     # ---- layers ----------------------------------------------------------------------------
 
-    def _weights(self, op):
+    def _weights(self, op, axis=0):
         """Return the weight of a layer, or None after it was noted."""
         found = self.tensor(op.inputs[1])
+        if not self.quantized:
+            real = self.real(op.inputs[1], axis)
+            if real is None:
+                self.problems.add(f"{op.name} with weights that are computed", "constant weights")
+            return real
         if found.data is None or found.dtype != "INT8" or found.scale is None:
             self.problems.add(f"{op.name} with {found.dtype} weights", "constant int8 weights")
             return None
@@ -226,7 +271,7 @@ class _Lowering:
             self.convolution(op, weight.transpose(0, 3, 1, 2), depth // weight.shape[3])
 
     def _depthwise(self, op):
-        weight = self._weights(op)
+        weight = self._weights(op, axis=3)
         if weight is None or self.streams.depthwise_of_part(op, weight):
             return
         depth = self.build.tensors[self.made[op.inputs[0]]].shape[0]
@@ -299,7 +344,10 @@ class _Lowering:
             self.problems.add(f"MEAN over axes {axes}", "mean over height and width")
             return
         x, given = self.made[op.inputs[0]], self.tensor(op.outputs[0])
-        if (float(given.scale[0]), self.zero_point(op.outputs[0])) == self.scales[x]:
+        if (
+            not self.quantized
+            or (float(given.scale[0]), self.zero_point(op.outputs[0])) == self.scales[x]
+        ):
             y = self.build.pool(self.new("p"), x)
         else:
             y = mean_layer(self, x)
@@ -325,10 +373,33 @@ class _Lowering:
     def _lookup(self, op):
         self._with_table(op, _LOOKUPS[op.name], self.made[op.inputs[0]])
 
-    def _with_table(self, op, function, x):
-        """Map `x` to the file's tensor; no table where it would change no byte."""
+    def _leaky(self, op):
+        slope = op.options["Alpha"]
+        self._with_table(op, with_numbers("leaky_relu", slope), self.made[op.inputs[0]], slope)
+
+    def _bounded(self, op):
+        """A maximum or minimum of a signal and a number."""
+        signals = [i for i in op.inputs if i in self.made]
+        numbers = [self.real(i) for i in op.inputs if i not in self.made]
+        if len(signals) != 1 or np.size(numbers[0]) != 1:
+            self.problems.add(f"{op.name} of two signals", "of a signal and one number")
+            return
+        function = with_numbers(op.name.lower(), *np.ravel(numbers[0]))
+        self._with_table(op, function, self.made[signals[0]])
+
+    def _with_table(self, op, function, x, slope=None):
+        """Map `x` to the file's tensor; no table where it would change no byte.
+
+        :param slope: of a leaky ReLU, whose two factors are rounded as those of a layer
+        """
         index = op.outputs[0]
         given = self.tensor(index)
+        if not self.quantized:
+            if function == "identity":
+                self.problems.add(f"{op.name} in a float model", "float32 or int8 throughout")
+                return
+            self.place(index, self.build.lookup(self.new("t"), x, function))
+            return
         if given.scale is None or given.dtype not in ("INT8", "UINT8"):
             self.problems.add(f"{op.name} to {given.dtype}", "int8 inside, int8 at the output")
             return
@@ -339,7 +410,11 @@ class _Lowering:
             self.made[index] = x
             return
         name = self.new("t")
-        self.values[name + ".table"] = table(FUNCTIONS[function], self.scales[x], target)
+        self.values[name + ".table"] = (
+            table(function_of(function), self.scales[x], target)
+            if slope is None
+            else leaky_table(slope, self.scales[x], target)
+        )
         y = self.build.lookup(name, x, function)
         self.scales[name + ".table"] = target
         self.place(index, y)

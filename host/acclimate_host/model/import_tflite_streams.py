@@ -93,6 +93,9 @@ class Streams:
 
     def _window(self, op):
         low, variable = self.low, self.read[op.inputs[0]]
+        if not low.quantized:
+            low.problems.add("READ_VARIABLE in a float model", "an int8 stream")
+            return
         rows = low.tensor(op.outputs[0]).shape[1]
         if rows > KERNEL_MOST:
             low.problems.add(f"a window of {rows} rows", f"at most {KERNEL_MOST}")

@@ -6,16 +6,48 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .factors import multiplier, requantize
 from .graph import GraphError
 
 OPERATORS = (
     "conv2d, depthwise, pointwise, dense, ReLU, ReLU6, add, max/average/global pool, flatten, "
-    "pad, softmax at the output, element-wise functions of int8 values"
+    "pad, softmax at the output, element-wise functions"
 )
 
 
 BIAS_LIMIT = 2**30  # of a stored bias
 KERNEL_MOST = 255  # a program keeps edges of kernels in one byte
+
+
+_GROWS = "end where the map is smallest; nothing makes it larger again"
+_RECURRENT = "a window of the stream's last rows, then convolutions or a dense layer"
+_LEVELS = "make the levels before the network: acclimate.features.Frontend"
+_FOLDED = "export with a fixed input shape and constants folded"
+_NORMAL = "batch normalization, which is folded"
+# What to do about an operator that networks here do not have; names without case and marks.
+_ADVICE = {
+    **dict.fromkeys(
+        ("RESIZE", "RESIZEBILINEAR", "RESIZENEARESTNEIGHBOR", "TRANSPOSECONV", "CONVTRANSPOSE",
+         "DEPTHTOSPACE", "UPSAMPLE"),
+        _GROWS,
+    ),
+    **dict.fromkeys(
+        ("LSTM", "GRU", "RNN", "SVDF", "UNIDIRECTIONALSEQUENCELSTM", "UNIDIRECTIONALSEQUENCERNN"),
+        _RECURRENT,
+    ),
+    **dict.fromkeys(("LOG", "POW", "SQRT", "BATCHMATMUL", "RFFT2D", "STFT", "DFT"), _LEVELS),
+    **dict.fromkeys(("RSQRT", "SUB", "LAYERNORMALIZATION", "INSTANCENORMALIZATION"), _NORMAL),
+    **dict.fromkeys(
+        ("SHAPE", "GATHER", "EXPAND", "EQUAL", "CAST", "IF", "WHERE", "CONSTANTOFSHAPE", "RANGE"),
+        _FOLDED,
+    ),
+    "CONCAT": "add of two maps",
+    "PRELU": "leaky ReLU, one slope for all channels",
+    "MUL": "a constant per channel within the layer before; no gate of two signals",
+    "ERF": "Gelu, of operators 20 on",
+    "DENSIFY": "weights that are stored whole",
+    "CUSTOM": "the file from before it was compiled for one chip or library",
+}  # fmt: skip
 
 
 class ModelImportError(GraphError):
@@ -29,12 +61,17 @@ class Problems:
     """Collects what a model has that networks here do not, to tell it all at once."""
 
     def __init__(self, source):
-        self.source, self.found = source, {}
+        self.source, self.found, self.unknown = source, {}, False
 
     def add(self, operator, why):
         """Note an operator (its name and place) and the nearest supported form."""
         self.found.setdefault((operator, why), 0)
         self.found[operator, why] += 1
+
+    def add_unknown(self, operator):
+        """Note an operator that no network here has, with the advice that fits it."""
+        self.unknown = True
+        self.add(operator, _ADVICE.get(operator.replace("_", "").upper(), ""))
 
     def check(self):
         """Raise ModelImportError if anything was noted."""
@@ -42,7 +79,9 @@ class Problems:
             parts = []
             for (operator, why), count in self.found.items():
                 times = f" ({count} times)" if count > 1 else ""
-                parts.append(f"{operator}{times}: {why}")
+                parts.append(f"{operator}{times}: {why}" if why else f"{operator}{times}")
+            if self.unknown:
+                parts.append(f"supported are {OPERATORS}")
             raise ModelImportError(f"{self.source}: not supported: " + "; ".join(parts))
 
 
@@ -102,14 +141,49 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+def _gelu(x):
+    return x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2
+
+
 FUNCTIONS = {
     "sigmoid": sigmoid,
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0),
     "relu6": lambda x: np.clip(x, 0, 6),
     "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "silu": lambda x: x * sigmoid(x),
+    "gelu": _gelu,
     "identity": lambda x: x,
 }
+# Of a signal and numbers, which stand behind the name: "leaky_relu 0.2".
+_WITH_NUMBERS = {
+    "leaky_relu": lambda x, slope: np.where(x < 0, slope * x, x),
+    "elu": lambda x, size: np.where(x < 0, size * np.expm1(np.minimum(x, 0)), x),
+    "hard_sigmoid": lambda x, slope, middle: np.clip(slope * x + middle, 0, 1),
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def with_numbers(word, *numbers):
+    """Return the name of a function of _WITH_NUMBERS with its numbers.
+
+    :raises ModelImportError: for numbers that are not finite
+    """
+    if not np.isfinite(numbers).all():
+        raise ModelImportError(f"{word}: expected finite numbers, got {numbers}")
+    return " ".join((word, *(repr(float(number)) for number in numbers)))
+
+
+def function_of(name):
+    """Return the element-wise function that a lookup's `function` names.
+
+    :param name: of FUNCTIONS, or a word and its numbers, such as "leaky_relu 0.2"
+    """
+    word, *numbers = name.split()
+    if not numbers:
+        return FUNCTIONS[word]
+    return lambda x: _WITH_NUMBERS[word](x, *map(float, numbers))
 
 
 def table(function, x, y):
@@ -118,6 +192,20 @@ def table(function, x, y):
     real = function((stored - x[1]) * np.float64(x[0])) / y[0]
     real = np.sign(real) * np.floor(np.abs(real) + 0.5) + y[1]
     return np.clip(real, -128, 127).astype(np.int8)
+
+
+def leaky_table(slope, x, y):
+    """Return the table of a leaky ReLU as TensorFlow Lite Micro has it, rounded as a layer is.
+
+    Its factors are float32 numbers. :param x: (scale, zero point). :param y: the same
+    """
+    stored = np.arange(-128, 128) - x[1]
+    one, leaky = np.float32(x[0]) / np.float32(y[0]), np.float32(x[0]) * np.float32(slope)
+    found = [
+        requantize(stored, *multiplier(float(factor)))
+        for factor in (one, leaky / np.float32(y[0]))
+    ]
+    return np.clip(np.where(stored < 0, found[1], found[0]) + y[1], -128, 127).astype(np.int8)
 
 
 def mean_layer(low, x):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .float_run import FloatRun
 from .graph import GraphError
-from .importing import BIAS_LIMIT, FUNCTIONS, table
+from .importing import BIAS_LIMIT, function_of, table
 from .int8 import Int8Run
 from .network import Network, check_values, with_scales
 
@@ -84,7 +84,7 @@ def quantize(network, samples, percentile=100.0, headroom=0.0):
             _layer(network, node, scales, values, headroom)
         elif node.op == "lookup":
             x, y = scales[node.inputs[0]], scales[node.outputs[0]]
-            values[node.inputs[1]] = table(FUNCTIONS[node.attrs["function"]], x, y)
+            values[node.inputs[1]] = table(function_of(node.attrs["function"]), x, y)
         elif node.op == "window":
             y = node.outputs[0]
             stored = np.rint(network.values[y] / scales[y][0]) + scales[y][1]

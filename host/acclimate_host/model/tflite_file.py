@@ -9,6 +9,7 @@ from .importing import ModelImportError
 
 _DTYPES = {
     "FLOAT32": np.float32,
+    "FLOAT16": np.float16,
     "INT32": np.int32,
     "UINT8": np.uint8,
     "INT8": np.int8,
@@ -112,7 +113,8 @@ def _tensor(model, tensor, kinds):
     shape = _list(tensor.ShapeLength, tensor.ShapeAsNumpy)
     kind = kinds[tensor.Type()]
     buffer = model.Buffers(tensor.Buffer())
-    if buffer is not None and buffer.DataLength() and kind in _DTYPES:
+    dense = tensor.Sparsity() is None  # sparse weights are refused with their DENSIFY
+    if dense and buffer is not None and buffer.DataLength() and kind in _DTYPES:
         data = np.frombuffer(buffer.DataAsNumpy().tobytes(), _DTYPES[kind]).reshape(shape)
     name = (tensor.Name() or b"").decode("utf-8", "replace")
     return FileTensor(name, shape, kind, scale, zero_point, data)

@@ -18,7 +18,7 @@ from ..paths import boards_folder
 OPERATORS = ("conv", "depthwise", "pointwise", "dense", "backward")
 # Cores whose instructions compile.cost_model knows; a measured table has seconds for each.
 _CORES = ("m4f", "m0")
-_SECONDS = (0, 1e5)
+_SECONDS: tuple[float, float] = (0, 1e5)
 # Name -> (smallest, largest) allowed value.
 FIGURES = {
     "element_bytes": (1, 8),

@@ -103,6 +103,8 @@ def _word(out, pos):
     address, size, keep = pointer(out)
     if not 0 <= pos < size // 4:
         raise ValueError(f"pos {pos} outside out of {size // 4} words")
+    if getattr(out, "typecode", None) not in ("f", "i"):
+        raise ValueError("out: expected an array of 'f' or 'i'")
     return address + 4 * pos, 4, keep
 
 
