@@ -2,12 +2,14 @@
 """Parameters and optimizer state in storage: what plans cost, against all choices by hand."""
 
 import doctest
+import json
 import random
 from itertools import combinations
 
 import pytest
 
 import acclimate_host.poet.parameters as module
+from acclimate_host.cli import main
 from acclimate_host.poet import costs, networks
 from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.poet.exhaustive import search
@@ -59,7 +61,7 @@ def test_the_example_of_the_module_runs():
 
 
 @pytest.mark.parametrize("tries", (3, 12))
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_plan_and_bound_against_all_choices(seed, tries):
     graph, parameters, budget = case(seed)
     found = [
@@ -154,8 +156,41 @@ def test_a_network_whose_parameters_fill_the_ram_is_planned():
     assert bytes_ == 2 * sum(p.ram_bytes for p in plain)
     assert bytes_ == 8 * sum(layer.parameters for layer in layers)
     budget = Budget(bytes_ * 8 // 10)
-    made = plan_parameters(graph, parameters, budget, tries=3, cpu_limit=10)
+    made = plan_parameters(graph, parameters, budget, tries=2, cpu_limit=3)
     verdict = evaluate(made.graph, made.budget, made.answer.plan)
     assert verdict.valid and verdict.peak_ram <= budget.ram_bytes
     assert made.resident and len(made.resident) < len(parameters)
     assert 0 < made.lower_bound <= verdict.energy
+
+
+def test_the_command_plans_with_parameters_in_storage(tmp_path, capsys):
+    out = str(tmp_path / "plan.json")
+    words = ["plan", "linear", "--page-parameters", "1", "--cpu-limit", "2"]
+    assert main([*words, "--ram", "80%", "--out", out]) == 0
+    shown = {line.partition("  ")[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "of 348,720" in shown["parameters in storage, bytes"]
+    assert "355,176" in shown["peak RAM, bytes"]  # of keeping all
+    assert main(["plan", out, "--check"]) == 0
+    claim = json.loads((tmp_path / "plan.json").read_text())["claim"]
+    assert 0 < claim["lower_bound"] <= claim["energy"]
+    assert claim["space"] == "plans with these parameters in storage"
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["nope"], "--page-parameters is for linear, "),
+        (["linear", "--method", "dtr"], "the method poet, not dtr"),
+        (["linear", "--ram", "10"], "no plan fits 10 bytes of RAM; the smallest feasible RAM is"),
+        (["linear", "--sweep", "ram=10%,20%"], "leave out --sweep"),
+    ],
+)
+def test_what_it_cannot_do_is_one_line(words, text, capsys):
+    assert main(["plan", *words, "--page-parameters"]) == 2
+    error = capsys.readouterr().err
+    assert text in error and error.count("\n") == 1
+
+
+def test_state_out_of_range_is_refused(capsys):
+    assert main(["plan", "linear", "--page-parameters", "17"]) == 2
+    assert "--page-parameters 17: expected 0 to 16" in capsys.readouterr().err

@@ -5,9 +5,10 @@ A parameter lives from step to step. Resident, it takes its bytes of RAM all the
 is a node without inputs: to compute it is to read it, as often as a plan likes, and the node that
 changes it pays for writing it back. So any solver and the evaluator take such graphs as they are.
 
-Which parameters stay resident is searched over the bytes that they take together. For any choice
-of `b` bytes the rest of the graph has `b` bytes less, and what is paged is read and written once
-at least: both together are a bound for all choices between two amounts.
+Which parameters stay resident is searched over the most bytes that one update reads from storage:
+they are in RAM beside all residents. That limits the residents' bytes from above, and what each
+update has beyond it must stay. What is paged is read and written once at least, and the rest of
+the graph has so much less RAM: both together are a bound for all choices.
 
 >>> from .problem import Budget, Graph, Node
 >>> made = (("y", (), 4), ("z", ("y",), 12), ("g", ("z",), 4), ("u", ("g",), 0))
@@ -17,12 +18,10 @@ at least: both together are a bound for all choices between two amounts.
 [4.0, 5.5]
 """
 
-import heapq
 import math
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from .answer import Infeasible
 from .graphs import GRADIENT, UPDATE
 from .problem import Graph, Node, PlanError
 from .smallest import operator_need
@@ -30,7 +29,8 @@ from .solve import GAP, solve
 
 STATE = ".state"
 PARAMETERS = ".parameters"
-_TRIES = 12
+_TRIES = 8
+_CLASSES = 64
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def plan_parameters(graph, parameters, budget, tries=_TRIES, gap=GAP, **options)
 
 
 class _Choice:
-    """Best-first search over how many bytes of parameters stay in RAM."""
+    """Search over how many bytes of paged parameters are in RAM at once, at their update."""
 
     def __init__(self, graph, parameters, budget, gap, options):
         # no choice lets a node run again that reads a changed parameter
@@ -191,11 +191,13 @@ class _Choice:
         self.bare = replace(bare, resident_bytes=graph.resident_bytes)
         self.graph, self.parameters, self.budget = graph, parameters, budget
         self.gap, self.options = gap, options
-        self.best, self.tried, self.failed = None, set(), None
+        self.best, self.tried, self.failed, self._bare = None, set(), None, {}
         # those that cost most a byte stay first
         self.ranked = sorted(
             parameters, key=lambda p: -p.least_energy / p.ram_bytes if p.ram_bytes else -math.inf
         )
+        updates = dict.fromkeys(p.update for p in parameters if p.update)
+        self.groups = [[p for p in parameters if p.update == update] for update in updates]
 
     def run(self, tries):
         """Return the Paged: of all choices where they are few, else of the best-first search."""
@@ -208,21 +210,27 @@ class _Choice:
         return [c for n in range(len(names) + 1) for c in combinations(names, n)]
 
     def _searched(self, tries):
-        most = min(self.budget.ram_bytes, sum(p.ram_bytes for p in self.parameters))
-        need = operator_need(with_parameters(self.graph, self.parameters))[0]
-        for room in (0, most, max(0, self.budget.ram_bytes - need)):
-            self._try(self._residents(room))
-        heap = [(self._bound(0, most), 0, most)]
-        while len(self.tried) < tries and not self._is_closed(heap[0][0]):
-            _, low, high = heap[0]
-            if low == high:
+        classes = [(self._bound(*part), *part) for part in self._classes()]
+        for bound, _, high in sorted(classes):
+            if len(self.tried) >= tries or bound == math.inf or self._is_closed(bound):
                 break
-            heapq.heappop(heap)
-            middle = (low + high) // 2
-            self._try(self._residents(middle))
-            for part in ((low, middle), (middle + 1, high)):
-                heapq.heappush(heap, (self._bound(*part), *part))
-        return self._found(heap[0][0])
+            self._try(self._residents(high))
+        if self.best is None:
+            self._try(())
+        return self._found(min(classes)[0])
+
+    def _classes(self):
+        """Return ranges of the most bytes that one update reads from storage, of all choices."""
+        values = {0}
+        for group in self.groups:
+            sums = {0}
+            for parameter in group:
+                sums |= {size + parameter.ram_bytes for size in sums}
+            values |= sums
+        ordered = sorted(values)
+        step = -(-len(ordered) // _CLASSES)
+        parts = [ordered[at : at + step] for at in range(0, len(ordered), step)]
+        return [(part[0], part[-1]) for part in parts]
 
     def _found(self, bound):
         if self.best is None:
@@ -235,13 +243,26 @@ class _Choice:
     def _is_closed(self, bound):
         return self.best is not None and bound >= self.best[0].energy * (1 - self.gap)
 
-    def _residents(self, room):
-        """Return ids of parameters that fit `room` bytes, those first that cost most a byte."""
-        kept = []
+    def _residents(self, most):
+        """Return ids so that no update reads more than `most` bytes from storage.
+
+        Beyond these, parameters that cost most a byte stay as far as there is room.
+        """
+        kept = {}
+        for group in self.groups:
+            over = sum(p.ram_bytes for p in group) - most
+            for parameter in sorted(group, key=lambda p: p.ram_bytes, reverse=True):
+                if over <= 0:
+                    break
+                smaller = [p for p in group if p.id not in kept and p.ram_bytes >= over]
+                parameter = min(smaller, key=lambda p: p.ram_bytes, default=parameter)
+                kept[parameter.id] = parameter.ram_bytes
+                over -= parameter.ram_bytes
+        room = self.budget.ram_bytes - operator_need(self.bare)[0] - most - sum(kept.values())
         for parameter in self.ranked:
-            if parameter.ram_bytes <= room:
+            if parameter.id not in kept and parameter.ram_bytes <= room:
                 room -= parameter.ram_bytes
-                kept.append(parameter.id)
+                kept[parameter.id] = parameter.ram_bytes
         return tuple(sorted(kept))
 
     def _try(self, resident):
@@ -255,29 +276,38 @@ class _Choice:
             budget = paged_budget(self.budget, paged)
             answer = solve(graph, budget, gap=self.gap, **self.options)
         except PlanError as error:
-            self.failed = error
+            if not resident or self.failed is None:  # without residents the least RAM is needed
+                self.failed = error
             return math.inf if getattr(error, "proven", True) else -math.inf
         if self.best is None or answer.energy < self.best[0].energy:
             self.best = answer, graph, budget, resident
         return answer.lower_bound
 
     def _bound(self, low, high):
-        """Return joules that no choice of `low` to `high` resident bytes can beat."""
-        left = high
+        """Return joules that no choice can beat whose updates read at most so many bytes.
+
+        Of the choices where one reads `low` to `high` bytes and none reads more.
+        """
+        kept = sum(max(0, sum(p.ram_bytes for p in group) - high) for group in self.groups)
+        left = self.budget.ram_bytes - self.graph.resident_bytes - low
+        if kept > left:
+            return math.inf
         least = sum(p.least_energy for p in self.parameters)
         for parameter in self.ranked:
             share = min(1.0, left / parameter.ram_bytes) if parameter.ram_bytes else 1.0
             least -= share * parameter.least_energy
             left -= share * parameter.ram_bytes
-        room = self.budget.ram_bytes - low
+        room = self.budget.ram_bytes - kept
+        if room not in self._bare:
+            self._bare[room] = self._bare_bound(room)
+        return least + self._bare[room]
+
+    def _bare_bound(self, room):
+        """Return joules that the graph without its parameters costs at least in this RAM."""
+        budget = replace(self.budget, ram_bytes=room)
         try:
-            rest = solve(
-                self.bare, replace(self.budget, ram_bytes=room), gap=self.gap, **self.options
-            )
-        except Infeasible as error:
-            if error.proven:
+            return solve(self.bare, budget, gap=self.gap, **self.options).lower_bound
+        except PlanError as error:
+            if getattr(error, "proven", False):
                 return math.inf
-            return least + sum(node.compute_energy for node in self.bare.nodes)
-        except PlanError:
-            return least + sum(node.compute_energy for node in self.bare.nodes)
-        return least + rest.lower_bound
+            return sum(node.compute_energy for node in self.bare.nodes)
