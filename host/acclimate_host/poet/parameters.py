@@ -22,8 +22,9 @@ import math
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from .answer import Answer
 from .graphs import GRADIENT, UPDATE
-from .problem import Graph, Node, PlanError
+from .problem import Budget, Graph, Node, PlanError
 from .smallest import operator_need
 from .solve import GAP, solve
 
@@ -63,9 +64,9 @@ class Paged:
     lower_bound: no plan with any choice of residents costs less, in J. proven: that is reached.
     """
 
-    answer: object
+    answer: Answer
     graph: Graph
-    budget: object
+    budget: Budget
     resident: tuple
     lower_bound: float
     proven: bool
