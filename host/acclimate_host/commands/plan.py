@@ -5,10 +5,11 @@ import json
 import signal
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from acclimate_host.commands import progress, table, write_text
+from acclimate_host.commands.plan_parameters import paged_plan
 from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import paper_code
@@ -16,7 +17,7 @@ from acclimate_host.poet import methods, networks
 from acclimate_host.poet.answer import optimality
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
-from acclimate_host.poet.inputs import Task, cost_table, whole
+from acclimate_host.poet.inputs import Problem, Task, cost_table, whole
 from acclimate_host.poet.problem import PlanError, to_json
 from acclimate_host.poet.solver_check import try_solver
 
@@ -69,6 +70,15 @@ def add_arguments(parser):
         help="count the named networks' parameters and their gradients as well",
     )
     add(
+        "--page-parameters",
+        nargs="?",
+        const=0.0,
+        type=float,
+        metavar="STATE",
+        help="named networks, reverse mode: parameters, and STATE bytes of optimizer state for "
+        "each of their bytes (0), stay in RAM or are read from storage and written back",
+    )
+    add(
         "--dim",
         action="append",
         default=[],
@@ -109,10 +119,13 @@ def run(args):
     with _ctrl_c() as pressed:
         if args.sweep:
             return run_sweep(args, task, pressed)
-        problem, budget = task.posed()
-        if problem.note:
-            print(problem.note)
-        made = _maker(args)(args, task, problem, budget)
+        if args.page_parameters is not None:
+            problem, budget, made = _by_parameters(args, task)
+        else:
+            problem, budget = task.posed()
+            if problem.note:
+                print(problem.note)
+            made = _maker(args)(args, task, problem, budget)
         if pressed():
             print("interrupted: this is the best plan until then")
     for line in made.said:
@@ -138,6 +151,8 @@ def _refuse(args):
     for option, limit in (("time", args.time_limit), ("cpu", args.cpu_limit)):
         if limit is not None and not limit > 0:
             raise AcclimateError(f"--{option}-limit {limit}: expected more than 0 seconds")
+    if args.page_parameters is not None and (args.sweep or args.check):
+        raise AcclimateError("--page-parameters makes one plan; leave out --sweep and --check")
     if args.erases is not None and args.erases < 0:
         raise AcclimateError(f"--erases {args.erases}: expected 0 or more")
 
@@ -246,6 +261,26 @@ def _by_paper(args, task, problem, budget):
     return Made(said, plan=answer.plan, claim=answer.claim())
 
 
+def _by_parameters(args, task):
+    """Return (Problem, budget, Made): the graph has the parameters that are paged as nodes."""
+    found, kept, more = paged_plan(task, args.page_parameters, **task.options)
+    answer, graph, budget = _of_all_choices(found), found.graph, found.budget
+    rows = [row for row in _rows(graph, budget, answer, kept) if row[0] != more[0][0]]
+    rows += [*more, ("optimality", answer.optimality, "")]
+    costs = cost_table(task.board)
+    said = f"{args.model}, reverse mode, on {costs.title} ({costs.kind} costs), "
+    words = (f"{said}{len(graph.nodes)} tensors",)
+    made = Made(words, tuple(rows), answer.plan, answer.claim())
+    return Problem(graph), budget, made
+
+
+def _of_all_choices(found):
+    """Return the answer with the bound of all choices; its class is the one that was made."""
+    space = "plans with these parameters in storage"
+    proof = {"lower_bound": found.lower_bound, "proven": found.proven, "space": space}
+    return replace(found.answer, **proof, class_proven=found.answer.proven)
+
+
 def _by_method(args, task, problem, budget):
     graph, options = problem.graph, {}
     if task.method in methods.SOLVED:
@@ -288,8 +323,8 @@ def _write(args, graph, budget, made):
         print(f"drawn in {args.picture}")
 
 
-def _rows(graph, budget, found):
-    verdict, full = found.verdict, whole(graph)
+def _rows(graph, budget, found, kept=None):
+    verdict, full = found.verdict, kept or whole(graph)
     kinds = [kind for kind, _ in found.plan]
     again = kinds.count("compute") - len(graph.nodes)
     return [
