@@ -128,14 +128,11 @@ class Pull:
             return True
         if not isinstance(getattr(self._part, "part", self._part), _Update):
             raise error
-        self._begin_whole()
-        return True
-
-    def _begin_whole(self):
         self._part = None
         self._whole_only = True
         self._url, self.etag = self._first, ""
         self.manifest = Manifest()
+        return True
 
     def lost(self, error):
         """The connection broke: raise when it did so too often without a byte gained.
@@ -231,7 +228,6 @@ class Pull:
         base = store.head.bytes if takes_updates else None
         whole, size, name = manifest.choose(base)
         self._url = self._base + "/objects/" + name
-        manifest.shrink()  # before an update takes its 1.4 KB
         make = _Whole if whole else _Update
         try:
             part = make(store, manifest, size, self._any_version)
@@ -239,7 +235,9 @@ class Pull:
         except MemoryError:
             if whole:
                 raise
-            self._begin_whole()
+            self._whole_only = True  # a whole capsule needs 1.4 KB less of RAM
+            return self._decide(etag)
+        manifest.shrink()
         return None
 
     def _ask_more(self, error):
