@@ -48,7 +48,7 @@ ARCH_OF_rp2350 := armv7emsp
 
 .PHONY: help setup demo test test-slow bench lint house docs mutants built firmware native stage twin sanitized wheel playground arduino clean
 help:
-	@echo "make demo [BOARD=nrf52840|samd21|esp32] [PORT=/dev/ttyACM0]   the main job, on real input"
+	@echo "make demo [BOARD=nrf52840|samd21|esp32|rv32|stm32f767|rp2350] [PORT=/dev/ttyACM0]   the main job, on real input"
 	@echo "make test [PYTEST_ARGS=...]     set up, build and test everything that runs here"
 	@echo "make test-slow                  the long tests, such as pure Python in an emulator"
 	@echo "make bench NAME=svm             measure, print a table, write out/bench/NAME.json"
@@ -142,7 +142,7 @@ else
 endif
 
 out/stamps/venv: pyproject.toml tools/venv.sh
-	@echo "installing Python packages in out/venv"
+	@echo "installing Python packages in out/venv: some minutes, up to 1.6 GB"
 	@mkdir -p out/stamps
 	@tools/venv.sh out/venv dev
 	@touch $@

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """mpremote's SerialTransport with prompt reads, deadlines and errors that say what failed."""
 
+import errno
 import time
 
 import serial
@@ -17,6 +18,10 @@ _INTERRUPT_S = 0.4  # for an answer to Ctrl-C, asked again until the deadline
 _RAW_S = 2  # of silence, or of other output, until it is asked for again
 _BEFORE_PROMPT_BYTES = 256  # a line that has brought fewer may only be slow
 _ANSWER_S = 5
+_WHY = {
+    errno.ENOENT: "no such port; acclimate doctor lists those that are there",
+    errno.EACCES: "this user may not; on most Linux systems: sudo usermod -aG dialout $USER",
+}
 
 
 class Link(SerialTransport):
@@ -33,7 +38,11 @@ class Link(SerialTransport):
         try:
             line = serial.serial_for_url(device, **options)
         except (OSError, ValueError) as error:
-            why = "another program uses it" if "lock" in str(error) else _short(error)
+            why = (
+                "another program uses it"
+                if "lock" in str(error)
+                else _WHY.get(getattr(error, "errno", None), _short(error))
+            )
             raise ConnectError(f"cannot open {device}: {why}") from error
         self.attach(device, Port(line, ended))
 
