@@ -63,7 +63,7 @@ def dcg(old, new, confidence, n):
 
 def _scores(old, new, confidence, n):
     """Return dcg and its highest value."""
-    _rows(n)
+    _rows(n, old, new, confidence)
     keys = [confidence[i] << 1 | (old[i] == new[i]) for i in range(n)]
     keys.sort(reverse=True)
     score = most = at = 0
@@ -104,7 +104,7 @@ def _spread(predictions, n):
 
     A model that has gone blind for some labels spreads its answers less.
     """
-    _rows(n)
+    _rows(n, predictions)
     labels = [predictions[i] for i in range(n)]
     labels.sort()
     total = at = 0
@@ -130,16 +130,19 @@ def evidence(
     """
     if n < 1:
         raise ValueError("rows: expected 1 to %d, got %d" % (ROWS_MAX, n))
-    _rows(n)
+    _rows(n, old, new, old_confidence, new_confidence)
     of_confidence, of_spread, of_prior, of_label = weights
     total = _mean(_gain(old_confidence, new_confidence, n) * 16, n) * of_confidence
     total += _mean(_spread(new, n) - _spread(old, n), n) * of_spread
     return total + 16 * (prior * of_prior + (wins - losses) * of_label)
 
 
-def _rows(n):
-    if not 0 <= n <= ROWS_MAX:
-        raise ValueError("rows: expected 0 to %d, got %d" % (ROWS_MAX, n))
+def _rows(n, *columns):
+    most = ROWS_MAX
+    for column in columns:
+        most = min(most, len(column))
+    if not 0 <= n <= most:
+        raise ValueError("rows: expected 0 to %d, got %d" % (most, n))
 
 
 def _mean(total, n):
@@ -212,7 +215,11 @@ def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHT
 
 
 def disagreements(old, new, n, out):
-    """Write the rows where the models differ to out; return how many: only these need labels."""
+    """Write the rows where the models differ to out; return how many: only these need labels.
+
+    :param out: of n places or more.
+    """
+    _rows(n, old, new, out)
     count = 0
     for i in range(n):
         if old[i] != new[i]:

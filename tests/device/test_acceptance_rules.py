@@ -69,6 +69,38 @@ def test_rows_are_0_to_the_most_that_32_bits_hold():
                 raise AssertionError(n)
 
 
+def test_the_order_of_the_rows_does_not_matter():
+    old, new, sure = b"\1\1\1\1\2", b"\1\2\1\2\2", bytes((9, 5, 5, 1, 7))
+    score, relative = a.dcg(old, new, sure, 5), a.ndcg(old, new, sure, 5)
+    for order in ((4, 3, 2, 1, 0), (3, 0, 4, 2, 1), (2, 4, 1, 0, 3)):
+        rows = [bytes([column[i] for i in order]) for column in (old, new, sure)]
+        assert a.dcg(rows[0], rows[1], rows[2], 5) == score
+        assert a.ndcg(rows[0], rows[1], rows[2], 5) == relative
+
+
+def test_more_rows_than_a_column_has_are_refused_before_anything_is_written():
+    two, three, out = bytes(2), bytes(3), bytearray(b"\x55\x55")
+    for call in (
+        lambda: a.dcg(two, three, three, 3),
+        lambda: a.ndcg(three, two, three, 3),
+        lambda: a.dcg(three, three, two, 3),
+        lambda: a.evidence(three, three, two, three, 3),
+        lambda: a.evidence(three, three, three, two, 3),
+        lambda: a.evidence(three, three, three, three, 0),
+        lambda: a.label_free(three, two, three, three, 3),
+        lambda: a.disagreements(b"\1\1\1", b"\2\2\2", 3, out),
+        lambda: a.disagreements(two, three, 3, bytearray(3)),
+        lambda: a.disagreements(three, three, -1, bytearray(3)),
+    ):
+        try:
+            call()
+        except ValueError as error:
+            assert "rows" in str(error)
+        else:
+            raise AssertionError("more rows than there are")
+    assert out == b"\x55\x55"
+
+
 def test_all_that_agree_or_differ_are_the_ends_of_the_scale():
     for n in (1, 2, 3, 50, 128):
         same, other = bytes(n), b"\1" * n

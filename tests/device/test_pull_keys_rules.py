@@ -3,7 +3,7 @@
 
 # RUNTIMES = ("cpython", "desktop")
 
-from capsule_vectors import BASE, KEY, TARGET
+from capsule_vectors import BASE, KEY, TARGET, UPDATE
 from pull_cases import URL, asked, give, manifest, model, new, raised, reply
 
 from acclimate._digest import Hasher
@@ -216,3 +216,37 @@ def test_a_server_without_a_list_ends_with_the_first_refusal():
         assert give(pull, reply(manifest()))
         asked(pull)
         assert raised(CapsuleError, give, pull, reply(b"", status)).reason == "authenticity"
+
+
+# ---- the way there, and an update ----------------------------------------------------------
+
+
+def moved(first, place, **options):
+    """A pull that was sent on by the server of its first address."""
+    pull = Pull(new(), first, **options)
+    assert pull.request()[0] == first.startswith("https")
+    assert give(pull, reply(b"", "302 Found", "Location: " + place))
+    return pull.request()
+
+
+def test_https_is_left_for_http_only_where_that_was_allowed():
+    plain, secure = "http://host/models/7/all.man", "https://host/models/7/all.man"
+    error = raised(Refused, moved, secure, "http://other/a")
+    assert "https to http" in str(error)
+    assert moved(secure, "http://other/a", allow_http=True)[:2] == [False, "other"]
+    assert moved(secure, "https://other/a")[:2] == [True, "other"]
+    assert moved(secure, "/b")[:2] == [True, "host"]
+    assert moved(plain, "https://other/a")[:2] == [True, "other"]
+    assert moved(plain, "http://other/a")[:2] == [False, "other"]
+
+
+def test_an_update_makes_the_capsule_of_the_manifest():
+    for pieces in (1, 50, 500):
+        store = new()
+        pull = Pull(store, URL)
+        for answer in (manifest(entries=[(BASE[20:36], len(UPDATE))]), UPDATE):
+            assert asked(pull)[1] == 0
+            assert give(pull, reply(answer), pieces)
+        assert pull.is_ready and store.state == "verified"
+        store.confirm()
+        assert model(store) == TARGET
