@@ -2,6 +2,7 @@
 """Whatever is wrong with a command line: one clear line, an exit code, and nothing is changed."""
 
 import contextlib
+import shlex
 import signal
 
 import pytest
@@ -51,6 +52,10 @@ def place(tmp_path, monkeypatch):
         ("install --board desktop --only ,", "--only ',': expected names"),
         ("install --drive folder", "no boot_out.txt"),
         ("publish junk two.acap", "junk"),
+        ("publish '' two.acap", "folder"),
+        ("send two.acap --mqtt localhost --topic ''", "topic"),
+        ("send two.acap --mqtt localhost --topic a/#", "topic"),
+        ("send two.acap --mqtt localhost --topic +/down", "topic"),
         ("publish shop junk", "no capsule"),
         ("publish shop folder", "folder: Is a directory"),
         ("publish shop two.acap --key other.key", "authenticity"),
@@ -90,7 +95,7 @@ def place(tmp_path, monkeypatch):
 )
 def test_one_line_names_what_is_wrong(place, capsys, command, words):
     before = {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
-    assert main(command.split()) in (2, 6, 7)
+    assert main(shlex.split(command)) in (2, 6, 7)
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
     assert {p: p.read_bytes() for p in place.rglob("*") if p.is_file()} == before

@@ -180,3 +180,13 @@ def test_a_file_that_keeps_something_else_is_named_and_stays(folder, capsys, jun
     said = capsys.readouterr().err
     assert "junk.jsonl: results of another network" in said and said.count("\n") == 1
     assert Path("junk.jsonl").read_bytes() == junk
+
+
+def test_without_the_compiled_kernels_that_is_said_before_anything_else(
+    folder, monkeypatch, capsys
+):
+    monkeypatch.setattr(twin_net, "load", lambda *_: None)
+    assert main(COMMAND) == 2
+    said = capsys.readouterr()
+    assert "make twin" in said.err and "job" not in said.err and not said.out
+    assert not Path("net.contributions.jsonl").exists()

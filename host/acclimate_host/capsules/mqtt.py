@@ -8,6 +8,8 @@ import time
 from acclimate_host.capsules.blocks import Sender
 from acclimate_host.errors import AcclimateError, Missing
 
+_TOPIC_BYTES = 65535 - len("/down")  # MQTT counts the bytes of a topic in 16 bits
+
 
 def send(
     data,
@@ -29,8 +31,13 @@ def send(
 
     :param tls: nothing is sent without it; :param cafile: of certificates that count, else the
         system's. :param drop: tells which packets are lost on the way; for trials of a bad line.
-    :raises Refused: the device refuses it. AcclimateError: no broker, or no answer.
+    :raises Refused: the device refuses it. AcclimateError: no broker, or no answer, or a topic
+        that no message can be sent to.
     """
+    if not topic or set(topic) & set("+#\0") or len(topic.encode()) > _TOPIC_BYTES:
+        raise AcclimateError(
+            f"topic: expected 1 to {_TOPIC_BYTES} bytes without + and #, got {topic[:60]!r}"
+        )
     try:
         import paho.mqtt.client as paho
     except ImportError:

@@ -29,7 +29,7 @@ from acclimate_host.sparse.contribution import (
     to_json,
     trainable,
 )
-from acclimate_host.sparse.finetune import Setting
+from acclimate_host.sparse.finetune import Setting, need_twin
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.permute import channels_by_size
 
@@ -82,6 +82,8 @@ def add_arguments(parser):
 def run(args):
     if min(args.workers, args.epochs, args.seeds) < 1 or not args.rate > 0:
         raise AcclimateError("--workers, --epochs, --seeds: expected 1 or more, --rate above 0")
+    if not args.dask:
+        need_twin()
     network = imported(args.model)
     parts = labelled(args.data, network)
     network = with_loss(

@@ -52,6 +52,8 @@ def add_arguments(parser):
 
 
 def run(args):
+    if not args.folder:
+        raise AcclimateError("folder: expected the path of a repository, got ''")
     files = [read_bytes(path) for path in (args.capsule, *args.base)]
     key = read_key(args.key) if args.key else None
     if not 0 <= args.deltas <= ENTRIES_MAX - 1:

@@ -32,6 +32,15 @@ class Setting:
     last: float = 0.1
 
 
+def need_twin():
+    """Raise AcclimateError where the kernels that fine-tune on this computer are not built."""
+    if twin_net.load() is None:
+        raise AcclimateError(
+            "fine-tuning runs on the board's kernels, compiled for this computer, which are not "
+            "here: run make twin in a clone of the repository (it needs gcc)"
+        )
+
+
 class Tuner:
     """A network compiled for one scheme, ready to be trained again and again.
 
@@ -41,8 +50,7 @@ class Tuner:
     """
 
     def __init__(self, network, scheme, optimizer="plain"):
-        if twin_net.load() is None:
-            raise AcclimateError("fine-tuning runs on the twin, which is not built: make twin")
+        need_twin()
         twin_net.register()
         self.network, self.scheme = with_loss(network), scheme
         step = training_step(self.network.graph, scheme, Options(patch_grid=1), _QUICK_TRIES)
