@@ -27,6 +27,7 @@ class FileFlash(Flash):
                 raise FlashError("%s: cannot be looked at: %s" % (path, error)) from None
             if not size:
                 raise FlashError("%s: no such file; give its size" % path) from None
+            super().__init__(size, erase_bytes, unit)  # refuses a size before the file is made
             _fill(path, size)
             found = size
         if not found or (size and found != size):
@@ -51,7 +52,7 @@ class FileFlash(Flash):
 
     def _put(self, data):
         if self._file.write(data) != len(data):
-            raise FlashError("flash: the file took less than was written")
+            raise FlashError("flash: the file took less")
         self._file.flush()
         if hasattr(os, "sync"):
             os.sync()
