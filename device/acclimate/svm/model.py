@@ -137,6 +137,8 @@ class Model:
     that a scaler in front does that already.
     """
 
+    _known = None  # the latest buffer of real numbers
+
     def __init__(self, classes, d, kind, code, shift=0, scaled=False, fixed=False):
         self.shape = (classes, d, kind, code, shift, scaled, fixed)
         self.classes = classes
@@ -209,11 +211,14 @@ class Model:
 
     def _holds(self, row):
         """Whether the numbers of an array of unknown type are those of the store's type."""
-        real = isinstance(row[0], float)
-        if real or self.code == "f":
-            return real and self.code == "f"
-        top = {"b": 127, "B": 255}.get(self.code, 32767)
-        return max(row) <= top and min(row) >= (0 if top == 255 else ~top)
+        code = self.code
+        if code == "f" and row is self._known:  # a look at a real number would allocate
+            return True
+        if isinstance(row[0], float):
+            self._known = row
+            return code == "f"
+        top = 127 if code == "b" else 255 if code == "B" else 32767
+        return code != "f" and max(row) <= top and min(row) >= (0 if top == 255 else ~top)
 
     def _copy(self, row):
         """`row`, checked, in a buffer of the store's type that the next call reuses."""

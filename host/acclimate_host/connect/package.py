@@ -138,12 +138,12 @@ def closure(names=None, sources=(), arch=None):
         done.add(unit)
         for module in units[unit]:
             extra = module in merge.extras()
-            if extra and module not in asked and not merge.extras() >= set(units[unit]):
-                continue  # it lies in a file of others; its native code is for who asks for it
+            # In a file of others its native code is for who asks for it.
+            is_guest = extra and module not in asked and not merge.extras() >= set(units[unit])
             found, loaded = references(merge.modules()[module])
-            found = found if extra else found - merge.extras()
+            found = found if extra and not is_guest else found - merge.extras()
             todo |= {unit_of[other] for other in found if other in unit_of}
-            native |= loaded
+            native |= set() if is_guest else loaded
     return sorted(done | faces), sorted(native)
 
 
