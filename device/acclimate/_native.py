@@ -12,9 +12,6 @@ there is none, or none that fits: pure Python then does the same work.
 import gc
 import sys
 
-_arch = getattr(sys.implementation, "_mpy", 0) >> 10 & 15  # as in .mpy files; 0: none
-# Cores of boards with a large heap (Cortex-M4 and its like, Xtensa, RISC-V): 1 KB may stay there.
-_keeps_manifest = _arch > 5
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
 
@@ -27,7 +24,7 @@ def load(name):
     if name not in _reasons:
         # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and
         # memory that runs out is collected anyway.
-        tidy = not 5 < _arch < 9
+        tidy = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
         if tidy:
             gc.collect()
         _reasons[name] = _load("_" + name, name)
@@ -76,7 +73,8 @@ def _read_manifest():
     try:
         from acclimate import _manifest as found
 
-        if not _keeps_manifest:
+        # It may stay in a large heap: of Cortex-M4 and its like, Xtensa, RISC-V.
+        if getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 6:
             _forget("_manifest")
         return found
     except ImportError:
