@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""Days without a clock, epochs, the model that waits, and a flash that refuses at boot."""
+
+# RUNTIMES = ("cpython", "desktop")
+
+from capsule_vectors import BASE, KEY, TARGET
+from nor import NorFlash
+
+from acclimate.flash import FlashError
+from acclimate.store import CapsuleError, Store, StoreError, core
+from acclimate.store.capsule import WEIGHTS, Wanted
+
+PAGE = 128
+PAGES = 8
+
+
+def open_store(flash, **options):
+    return Store(flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64, **options)
+
+
+def new(kind=NorFlash, **options):
+    store = open_store(kind(PAGES * PAGE, PAGE), **options)
+    store.swap_capsule(BASE)
+    return store
+
+
+def verified(store):
+    store.stage(TARGET, len(TARGET))
+    store.write(TARGET, len(TARGET))
+    store.finish()
+    return store
+
+
+def raised(kind, call, *arguments):
+    try:
+        call(*arguments)
+    except kind as error:
+        return error
+    raise AssertionError("expected " + kind.__name__)
+
+
+def model(store):
+    start = store.slots.start(store.active)
+    return bytes(store.flash.data[start : start + store.head.total])
+
+
+# ---- days --------------------------------------------------------------------------------------
+
+
+def test_without_a_clock_each_boot_begins_the_next_day():
+    store = new(day_pages=100)
+    assert store.budget_left() < 100
+    day = store.journal.day
+    for count in (1, 2, 3):
+        store = open_store(store.flash, day_pages=100)
+        assert store.budget_left() == 100
+        store.swap_capsule(BASE, True)
+        assert store.journal.day == day + count and store.budget_left() < 100
+
+
+def test_without_a_clock_a_day_that_was_on_ends_after_its_seconds():
+    seconds = [1000]
+    before, core._now = core._now, lambda: seconds[0]
+    try:
+        store = new(day_pages=100)
+        day = store.journal.day
+        for passed, days in ((86399, 0), (86400, 1), (2 * 86400 - 1, 1), (2 * 86400, 2)):
+            seconds[0] = 1000 + passed
+            assert (store.budget_left() == 100) == (days > 0), passed
+            assert store._today() == day + days, passed
+    finally:
+        core._now = before
+
+
+def test_days_are_counted_in_16_bits():
+    store = new(day_pages=100, day=lambda: 0xFFFF)
+    assert store.journal.day == 0xFFFF
+    store = open_store(store.flash, day_pages=100)
+    store.swap_capsule(BASE, True)
+    assert store.journal.day == 0
+
+
+# ---- a store that has just booted --------------------------------------------------------------
+
+
+def test_a_store_that_has_just_booted_takes_no_bytes():
+    store = open_store(new().flash)
+    raised(StoreError, store.write, TARGET, 4)
+    raised(StoreError, store.finish)
+    assert model(store) == BASE
+
+
+def test_a_new_region_says_so():
+    store = open_store(NorFlash(PAGES * PAGE, PAGE))
+    assert store.note.startswith("new region")
+
+
+def test_the_keys_of_a_board_meet_its_store_at_boot():
+    class Keys:
+        met = None
+
+        def meet(self, store):
+            self.met = store
+
+        def check(self, *_):
+            pass
+
+    wanted = Wanted(model=7, kind=1)
+    wanted.key = Keys()
+    store = Store(NorFlash(PAGES * PAGE, PAGE), wanted, chunk_bytes=64)
+    assert wanted.key.met is store
+
+
+# ---- epochs ------------------------------------------------------------------------------------
+
+
+def test_a_capsule_of_another_epoch_is_refused():
+    store = new()
+    for epoch in (1, 2, 0x8000, 0xFFFF):
+        store.journal.keys = epoch << 16 | 3
+        error = raised(CapsuleError, store.stage, TARGET, len(TARGET))
+        assert error.reason == "epoch" and str(error).endswith("0, this device is in %d" % epoch)
+    store.journal.keys = 0xFFFF  # the number of a key list is no epoch
+    assert store.stage(TARGET, len(TARGET)) == 0
+
+
+def test_a_version_of_an_epoch_before_does_not_bound_this_one():
+    store = verified(new())
+    store.journal.keys = 1 << 16
+    store.confirm()
+    assert store.journal.version == 0
+    assert model(store) == TARGET
+
+
+def test_a_lost_journal_takes_its_version_from_a_model_of_its_epoch():
+    store = new()
+    store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
+
+    class Keys:
+        def __init__(self, epoch):
+            self.epoch = epoch
+
+        def meet(self, store):
+            store.journal.keys = self.epoch << 16
+
+        def check(self, *_):
+            pass
+
+    for epoch, version in ((1, 0), (0, store.head.version)):
+        copy = NorFlash(PAGES * PAGE, PAGE, data=bytearray(store.flash.data))
+        wanted = Wanted(model=7, kind=1)
+        wanted.key = Keys(epoch)
+        again = Store(copy, wanted, chunk_bytes=64)
+        assert model(again) == BASE and "journal lost" in again.note
+        assert again.journal.version == version, epoch
+
+
+# ---- the model that waits ----------------------------------------------------------------------
+
+
+def test_only_a_whole_verified_model_waits():
+    store = new()
+    raised(StoreError, store.waiting)
+    verified(store)
+    waiting = store.waiting()
+    size = waiting.section(WEIGHTS)[1]
+    assert bytes(waiting.view(WEIGHTS)) == TARGET[128 : 128 + size]
+    store.confirm()
+    raised(StoreError, store.waiting)
+    store = verified(new())
+    slot = store.journal.slot
+    store.flash.data[store.slots.start(slot) + 150] ^= 4
+    error = raised(StoreError, open_store(store.flash).waiting)
+    assert "integrity" in str(error)
+
+
+def test_of_the_model_that_waits_only_its_sections_are_read():
+    waiting = verified(new()).waiting()
+    size = waiting.section(WEIGHTS)[1]
+    one = bytearray(1)
+    for offset in (0, size - 1):
+        waiting.readinto(WEIGHTS, offset, one)
+        assert one[0] == TARGET[128 + offset]
+    for offset, n in ((-1, 1), (size, 1), (0, size + 1), (size - 1, 2)):
+        raised(ValueError, waiting.readinto, WEIGHTS, offset, bytearray(n))
+    raised(ValueError, waiting.section, 99)
+
+
+# ---- a flash that refuses ----------------------------------------------------------------------
+
+
+class Worn(NorFlash):
+    """Its journal takes no more once it is worn."""
+
+    is_worn = False
+
+    def _program(self, at, buffer):
+        if not (self.is_worn and at < 2 * PAGE):
+            super()._program(at, buffer)
+
+
+def test_a_store_in_trouble_reads_and_writes_nothing():
+    store = verified(new(Worn))
+    store.trial()
+    store.flash.is_worn = True
+    store = open_store(store.flash)
+    assert store.trouble and model(store) == BASE
+    before = bytes(store.flash.data)
+    for call in (store.rollback, store.scratch, store.check_writable):
+        raised(FlashError, call)
+    raised(FlashError, store.stage, TARGET, len(TARGET), True)
+    raised(FlashError, store.make_room, False)
+    assert bytes(store.flash.data) == before
+
+
+def test_a_trial_whose_boot_cannot_be_counted_is_not_on_in_either_slot():
+    for swaps in (0, 1):
+        store = new(Worn)
+        for _ in range(swaps):
+            store.swap_capsule(BASE, True)
+        assert store.active == swaps
+        verified(store).trial()
+        store.flash.is_worn = True
+        store = open_store(store.flash)
+        assert model(store) == BASE and store.active == swaps and store.trouble
+        store.flash.is_worn = False
+        store = open_store(store.flash)
+        assert store.state == "trial" and not store.trouble
+
+
+def test_a_trial_without_another_model_goes_on_where_a_boot_cannot_be_counted():
+    store = verified(open_store(Worn(PAGES * PAGE, PAGE)))
+    store.trial()
+    store.flash.is_worn = True
+    store = open_store(store.flash)
+    assert model(store) == TARGET and store.trouble
+
+
+def test_what_a_flash_does_not_take_of_a_cancel_is_not_hidden():
+    store = verified(new(Worn))
+    store.flash.is_worn = True
+    raised(FlashError, store.cancel)
+    assert model(store) == BASE
+    assert open_store(store.flash).state == "verified"
+
+
+def test_the_header_of_a_model_found_without_a_journal_mends_later():
+    for lost in (False, True):
+        store = new()
+        if lost:
+            store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
+            store = open_store(store.flash)
+            assert "journal lost" in store.note
+        start = store.slots.start(store.active)
+        store.flash.data[start + 30] ^= 4
+        store = open_store(store.flash)
+        assert store.active is not None and "mended" in store.note
