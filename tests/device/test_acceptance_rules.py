@@ -51,6 +51,24 @@ def test_no_row_is_no_score():
     assert a.ndcg(b"\1\1", b"\1\2", b"\5\5", 2) == 0
 
 
+def test_rows_are_0_to_the_most_that_32_bits_hold():
+    rows = bytes(ROWS_MAX + 1)
+    assert a.ndcg(rows, rows, rows, ROWS_MAX) == ONE
+    for call in (
+        lambda n: a.dcg(rows, rows, rows, n),
+        lambda n: a.ndcg(rows, rows, rows, n),
+        lambda n: a.evidence(rows, rows, rows, rows, n),
+        lambda n: a.label_free(rows, rows, rows, rows, n),
+    ):
+        for n in (-1, ROWS_MAX + 1):
+            try:
+                call(n)
+            except ValueError as error:
+                assert str(n) in str(error)
+            else:
+                raise AssertionError(n)
+
+
 def test_all_that_agree_or_differ_are_the_ends_of_the_scale():
     for n in (1, 2, 3, 50, 128):
         same, other = bytes(n), b"\1" * n
@@ -159,8 +177,15 @@ def test_confidence_of_logits_by_hand():
     assert one(0, -178)[1] == 170 and one(-178, 0) == (1, 170)
     assert one(0, -356, temperature=512)[1] == 170
     assert one(0, -1, temperature=1)[1] == one(0, -256)[1]
+    assert one(0, -32768, temperature=65535)[1] == 159  # 255 / (1 + 2 ** (-369 / 512))
     # only the first n count
     assert a.confidence((5, 9), 1, 256) == 255
+    for n, temperature in ((0, 256), (3, 256), (2, 0), (2, 65536), (2, -1)):
+        try:
+            a.confidence((5, 9), n, temperature)
+        except ValueError:
+            continue
+        raise AssertionError((n, temperature))
 
 
 def test_powers_of_two_by_hand():
