@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""Which sample gives way, and what a first sample decides: by hand, on models made by hand."""
+
+# RUNTIMES = ("cpython", "desktop")
+
+from array import array
+
+from acclimate.svm import SVM
+from acclimate.svm import incremental as inc
+
+
+class Pair:
+    def __init__(self, rows, beta, w=None):
+        self.rows = array("h", rows)
+        self.beta = array("f", beta)
+        self.w = w
+
+
+class Model:
+    """Decisions of a row are the row itself: one value for each pair of classes."""
+
+    def __init__(self, classes, pairs):
+        self.classes = bytes(classes)
+        self.pairs = pairs
+
+    def values_into(self, values, row):
+        for p in range(len(self.pairs)):
+            values[p] = row[p]
+
+
+def samples(rows, labels, wrong=None):
+    d = len(rows[0])
+    flat = array("f", [v for row in rows for v in row])
+    return inc.Samples(flat, bytearray(labels), d, "f", 0, False, wrong)
+
+
+def ended(steps):
+    """What a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return stop.value
+
+
+def least_useful(model, kept):
+    return ended(inc._least_useful(model, kept, ended(inc._coefficients(model))))
+
+
+def raised(call, *arguments):
+    try:
+        call(*arguments)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError("expected ValueError")
+
+
+# ---- coefficients ------------------------------------------------------------------------------
+
+
+def test_coefficients_are_known_by_pair_and_row():
+    model = Model(
+        (1, 4, 9),
+        [Pair((0, ~2), (0.5, -0.5)), Pair((~3, 1), (-2, 2)), Pair((), ())],
+    )
+    assert ended(inc._coefficients(model)) == {
+        (1, 4): {0: 0.5, 2: -0.5},
+        (1, 9): {3: -2.0, 1: 2.0},
+        (4, 9): {},
+    }
+
+
+def test_one_pair_is_read_in_a_step():
+    model = Model((1, 4, 9), [Pair((), ()) for _ in range(3)])
+    assert len(list(inc._coefficients(model))) == 3
+
+
+# ---- who gives way -----------------------------------------------------------------------------
+
+
+def test_of_rows_that_support_nothing_the_one_farthest_from_its_margin_gives_way():
+    model = Model((0, 1), [Pair((1, ~4), (1, -1))])
+    rows = [[-3], [-9], [-5], [2], [8], [4]]
+    assert least_useful(model, samples(rows, (0, 0, 0, 1, 1, 1))) == 2
+    rows[5] = [6]
+    assert least_useful(model, samples(rows, (0, 0, 0, 1, 1, 1))) == 5
+    rows[3] = [-7]  # on the wrong side, and as far
+    assert least_useful(model, samples(rows, (0, 0, 0, 1, 1, 1))) == 3
+
+
+def test_only_pairs_of_its_own_label_count_and_the_nearest_of_them():
+    pairs = [Pair((), ()), Pair((), ()), Pair((), ())]  # 0 with 1, 0 with 2, 1 with 2
+    model = Model((0, 1, 2), pairs)
+    kept = samples([[9, 1, 0], [2, 3, 0], [0, 50, 4], [1, 50, 3]], (0, 0, 1, 1))
+    values = array("f", bytes(12))
+    found = [inc._distance(model, kept, at, kept.labels[at], values) for at in range(4)]
+    assert found == [1, 2, 0, 1]
+    assert least_useful(model, kept) == 1
+    kept = samples([[50, 4, 7], [50, 9, 5]], (2, 2))
+    assert [inc._distance(model, kept, at, 2, values) for at in (0, 1)] == [4, 5]
+
+
+def test_a_label_that_is_rare_gives_nothing_away():
+    model = Model((0, 1), [Pair((), ())])
+    # of 12 rows and two labels a quarter is a fair share: 3
+    rows = [[i] for i in range(9)] + [[90], [91], [92]]
+    assert least_useful(model, samples(rows, [0] * 9 + [1] * 3)) == 8
+    rows = [[i] for i in range(8)] + [[90], [91], [92], [93]]
+    assert least_useful(model, samples(rows, [0] * 8 + [1] * 4)) == 11
+
+
+def test_rows_that_are_answered_wrong_go_first_where_they_are_more_than_a_sixteenth():
+    support = Pair((2, ~3), (1, -1))
+    model = Model((0, 1), [support])
+    rows = [[i] for i in range(33)]
+    labels = [0, 1] * 16 + [0]
+    for many, found in ((0, 32), (2, 32), (3, 3)):  # 2 of 33 are less, 3 are more
+        wrong = bytearray(33)
+        for at in (2, 3, 1)[:many]:
+            wrong[at] = 1
+        assert least_useful(model, samples(rows, labels, wrong)) == found, many
+    # exactly a sixteenth is not more
+    wrong = bytearray(32)
+    wrong[0] = wrong[1] = 1
+    assert least_useful(model, samples(rows[:32], labels[:32], wrong)) == 31
+    # of those the model contradicts most: also where they support it
+    wrong[2] = 1
+    assert least_useful(model, samples(rows[:32], labels[:32], wrong)) == 2
+    assert least_useful(model, samples(rows[:32], labels[:32], None)) == 31
+
+
+def test_where_all_support_the_model_chance_draws_and_all_are_drawn():
+    n = 8
+    model = Model((0, 1), [Pair(range(n), [1] * n)])
+    kept = samples([[0]] * n, (0, 1) * 4)
+    seed, drawn = kept.seed, []
+    for _ in range(200):
+        drawn.append(least_useful(model, kept))
+        seed = (seed * 16333 + 12345) & 0xFFFF
+        assert drawn[-1] == seed * n >> 16 and kept.seed == seed
+    assert sorted(set(drawn)) == list(range(n))
+    assert all(10 <= drawn.count(at) <= 45 for at in range(n))
+
+
+def test_chance_spares_a_rare_label_and_never_takes_the_last_of_one():
+    n = 8
+    model = Model((0, 1), [Pair(range(n), [1] * n)])
+    kept = samples([[0]] * n, [0, 0] + [1] * 6)
+    assert all(least_useful(model, kept) >= 2 for _ in range(100))
+    model = Model((0, 1, 2), [Pair(range(4), [1] * 4) for _ in range(3)])
+    kept = samples([[0, 0, 0]] * 4, [0, 1, 2, 1])
+    assert all(least_useful(model, kept) in (1, 3) for _ in range(20))
+    kept = samples([[0, 0, 0]] * 3, [0, 1, 2])
+    assert least_useful(model, kept) == -1
+
+
+def test_a_row_that_gives_way_is_silent_in_all_pairs_but_linear_ones():
+    first = Pair((0, ~2, 5), (1, -2, 3))
+    second = Pair((~2, 4), (7, 8))
+    linear = Pair((2, 1), (5, 6), w=array("f", (1.0,)))
+    undo = inc._silence(Model((0, 1, 2), [first, second, linear]), 2)
+    assert list(first.beta) == [1, 0, 3] and list(second.beta) == [0, 8]
+    assert list(linear.beta) == [5, 6] and len(undo) == 2
+    for beta, place, value in undo:
+        beta[place] = value
+    assert list(first.beta) == [1, -2, 3] and list(second.beta) == [7, 8]
+
+
+# ---- the first sample --------------------------------------------------------------------------
+
+
+def first(row, **options):
+    m = SVM(budget=4, **options)
+    found = inc.first_sample(m, row)
+    return found.code, found.scaled, m.scaler
+
+
+def test_the_first_sample_chooses_the_store():
+    for row in ([0, 0], [-32768, 5], [32767, 5], [60, -60]):
+        assert first(row)[0] == "h", row
+    for row in ([-32769, 5], [32768, 5], [0.5, 1], [1e6, 0]):
+        assert first(row, state="float")[0] == "f", row
+    for storage, code in (("int8", "b"), ("uint8", "B"), ("int16", "h"), ("float32", "f")):
+        assert first([3, 4], storage=storage)[0] == code
+
+
+def test_a_fixed_state_takes_no_fractions_as_the_first_sample():
+    message = raised(lambda: first([0.5, 1], state="fixed"))
+    assert "storage" in message and "fractions" in message
+    assert first([1, 2], state="fixed")[0] == "h"
+
+
+def test_a_first_sample_far_from_zero_is_the_centre():
+    for row, far in (([64, 0], False), ([65, 0], True), ([0, -64], False), ([0, -65], True)):
+        code, scaled, scaler = first(row)
+        assert (scaled, scaler is not None) == (far, far), row
+        if far:
+            assert list(scaler.row(row)) == [0, 0] and list(scaler.row([70, -70])) == [
+                70 - row[0],
+                -70 - row[1],
+            ]
+    for options in ({"kernel": "poly"}, {"storage": "uint8"}, {"storage": "int8"}):
+        assert first([100, 100], **options)[1:] == (False, None), options
+    code, scaled, scaler = first([100.25, 0], state="float")
+    assert (code, scaled) == ("f", True) and list(scaler.row([101.25, 1])) == [1, 1]
+
+
+def test_samples_of_another_shape_or_label_are_refused_and_nothing_is_kept():
+    m = SVM(budget=1)
+    assert "budget" in raised(m.add, [1, 2], 0)
+    m = SVM(budget=3)
+    m.add([1, 2], 0)
+    for row, label, word in (
+        ([1], 0, "row"),
+        ([1, 2, 3], 0, "row"),
+        ([1, 2], 255, "label"),
+        ([1, 2], 1.5, "label"),
+    ):
+        assert word in raised(m.add, row, label)
+        assert len(m.samples.labels) == 1
+    m.add([1, 3], 1)
+    m.add([2, 3], 2)  # one of each label: none may go
+    assert "budget" in raised(m.add, [1, 4], 0)
+    assert list(m.samples.labels) == [0, 1, 2]
+
+
+def test_a_put_is_undone_at_the_end_and_within():
+    kept = samples([[1, 2], [3, 4]], (0, 1))
+    kept.put(2, [5, 6], 7)
+    assert list(kept.labels) == [0, 1, 7] and list(kept.row(2)) == [5, 6]
+    kept.undo(2, None, None)
+    assert list(kept.x) == [1, 2, 3, 4] and list(kept.labels) == [0, 1]
+    old = kept.row(0)
+    kept.put(0, [9, 9], 5)
+    assert list(kept.x) == [9, 9, 3, 4] and list(kept.labels) == [5, 1]
+    kept.undo(0, old, 0)
+    assert list(kept.x) == [1, 2, 3, 4] and list(kept.labels) == [0, 1]
