@@ -183,7 +183,6 @@ def test_public_keys_are_asked_for_what_came_from_outside_and_the_secret_for_a_s
     assert keys.asked == []
     flash = NorFlash(1024, 128)
     signer = Checker(flash, 64)
-    signer.begin(head)
     head.bytes[EPOCH + 4 : EPOCH + 36] = bytes(32)
     signer.hasher.hmac(KEY, head.bytes, SIGNATURE + 32, signer._out)
     head.bytes[SIGNATURE + 32 : SIGNATURE + 64] = signer._out

@@ -130,6 +130,19 @@ def test_a_version_of_an_epoch_before_does_not_bound_this_one():
     store.confirm()
     assert store.journal.version == 0
     assert model(store) == TARGET
+    store = verified(new())
+    store.journal.keys = 0xFFFF  # the number of a key list is no epoch
+    store.confirm()
+    assert store.journal.version == store.head.version > 0
+
+
+def test_a_board_with_an_hmac_key_is_in_no_epoch_and_one_without_a_key_stays_in_its_own():
+    store = new()
+    store.journal.keep(7, 3, 1)  # a list of keys: number 3 of epoch 1
+    assert store.journal.keys == 1 << 16 | 3
+    assert open_store(store.flash).journal.keys == 0
+    without = Store(store.flash, Wanted(model=7, kind=1), chunk_bytes=64)
+    assert without.journal.keys == 1 << 16 | 3
 
 
 def test_a_lost_journal_takes_its_version_from_a_model_of_its_epoch():
@@ -137,22 +150,22 @@ def test_a_lost_journal_takes_its_version_from_a_model_of_its_epoch():
     store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
 
     class Keys:
-        def __init__(self, epoch):
-            self.epoch = epoch
+        def __init__(self, keys):
+            self.keys = keys
 
         def meet(self, store):
-            store.journal.keys = self.epoch << 16
+            store.journal.keys = self.keys
 
         def check(self, *_):
             pass
 
-    for epoch, version in ((1, 0), (0, store.head.version)):
+    for keys, version in ((1 << 16, 0), (0, store.head.version), (0xFFFF, store.head.version)):
         copy = NorFlash(PAGES * PAGE, PAGE, data=bytearray(store.flash.data))
         wanted = Wanted(model=7, kind=1)
-        wanted.key = Keys(epoch)
+        wanted.key = Keys(keys)
         again = Store(copy, wanted, chunk_bytes=64)
         assert model(again) == BASE and "journal lost" in again.note
-        assert again.journal.version == version, epoch
+        assert again.journal.version == version, keys
 
 
 # ---- the model that waits ----------------------------------------------------------------------
@@ -230,6 +243,15 @@ def test_a_trial_whose_boot_cannot_be_counted_is_not_on_in_either_slot():
 
 def test_a_trial_without_another_model_goes_on_where_a_boot_cannot_be_counted():
     store = verified(open_store(Worn(PAGES * PAGE, PAGE)))
+    store.trial()
+    store.flash.is_worn = True
+    store = open_store(store.flash)
+    assert model(store) == TARGET and store.trouble
+
+
+def test_a_trial_whose_other_model_is_damaged_goes_on_where_a_boot_cannot_be_counted():
+    store = verified(new(Worn))
+    store.flash.data[store.slots.start(store.active) + 150] ^= 4
     store.trial()
     store.flash.is_worn = True
     store = open_store(store.flash)
