@@ -4,7 +4,8 @@
 # RUNTIMES = ("cpython", "desktop")
 
 from capsule_vectors import BASE, KEY, TARGET
-from nor import NorFlash
+from pull_cases import PAGE, URL, WHOLE, asked, begun, give, manifest, name_of, new, part, reply
+from store_cases import model, raised
 
 from acclimate import _crc as crc
 from acclimate._digest import Hasher
@@ -14,63 +15,6 @@ from acclimate.pull.exchange import Pull, Refused
 from acclimate.pull.manifest import Manifest, in_rollout
 from acclimate.store import CapsuleError, Store
 from acclimate.store.capsule import Wanted, put_number
-
-PAGE = 128
-URL = "http://host:81/models/7/all.man"
-WHOLE = bytes(16)
-COHORT = b"\x5e\xf5\xef\x03\x64\xb6\x93\x9c"  # of "all"
-
-
-def new(pages=8, base=BASE):
-    store = Store(NorFlash(pages * PAGE, PAGE), Wanted(model=7, kind=1, key=KEY), chunk_bytes=64)
-    if base:
-        store.swap_capsule(base)
-    return store
-
-
-def model(store):
-    start = store.slots.start(store.active)
-    return bytes(store.flash.data[start : start + store.head.total])
-
-
-def name_of(i):
-    return bytes(range(16 * i, 16 * i + 16))
-
-
-def manifest(capsule=TARGET, entries=None, key=KEY, percent=100, **fields):
-    """Bytes of a signed manifest; entries are (base, bytes), fields by offset as n8=7 or b4=2."""
-    entries = [(WHOLE, len(capsule))] if entries is None else entries
-    data = bytearray(68 + 36 * len(entries))
-    data[:7] = b"AMAN\x02" + bytes((len(entries), percent))
-    put_number(data, 8, 7)
-    put_number(data, 12, capsule[12])
-    put_number(data, 24, len(capsule))
-    data[28:36] = COHORT
-    data[36:68] = capsule[20:52]
-    for i, (base, size) in enumerate(entries):
-        at = 68 + 36 * i
-        data[at : at + 16] = base
-        put_number(data, at + 16, size)
-        data[at + 20 : at + 36] = name_of(i)
-    for name, value in fields.items():
-        if name[0] == "n":
-            put_number(data, int(name[1:]), value)
-        else:
-            data[int(name[1:])] = value
-    data += bytes(32)
-    tag = bytearray(32)
-    if key:
-        Hasher().hmac(key, data, len(data), tag)
-    return data + tag
-
-
-def raised(kind, call, *arguments):
-    try:
-        call(*arguments)
-    except kind as error:
-        return error
-    raise AssertionError("expected " + kind.__name__)
-
 
 # ---- the manifest ------------------------------------------------------------------------------
 
@@ -246,50 +190,6 @@ def test_a_rollout_is_drawn_from_all_bytes_of_device_and_version():
 
 
 # ---- the pull ----------------------------------------------------------------------------------
-
-
-def reply(body=b"", status="200 OK", *lines, length=None):
-    length = len(body) if length is None else length
-    head = "HTTP/1.1 %s\r\nContent-Length: %d\r\n" % (status, length)
-    return (head + "".join(line + "\r\n" for line in lines) + "\r\n").encode() + bytes(body)
-
-
-def part(body, start, total=None, first=None):
-    """A 206 of the rest of a body."""
-    total = len(body) if total is None else total
-    first = start if first is None else first
-    rest = body[start:]
-    return reply(
-        rest,
-        "206 Partial Content",
-        "Content-Range: bytes %d-%d/%s" % (first, first + len(rest) - 1, total),
-    )
-
-
-def give(pull, data, pieces=50):
-    """Feed a reply; return whether it ended there."""
-    for at in range(0, len(data), pieces):
-        piece = data[at : at + pieces]
-        if pull.feed(memoryview(piece), len(piece)):
-            return True
-    return False
-
-
-def asked(pull):
-    """(method and path, byte from which on) of the next request."""
-    tls, host, port, data = pull.request()
-    assert (tls, host, port) == (False, "host", 81)
-    lines = bytes(data).decode().split("\r\n")
-    start = [line for line in lines if line.startswith("Range")]
-    return lines[0].split(" ")[1], int(start[0].split("=")[1][:-1]) if start else 0
-
-
-def begun(store, entries=None, capsule=TARGET, fields=None, **options):
-    """A pull whose manifest has come."""
-    pull = Pull(store, URL, **options)
-    assert asked(pull) == ("/models/7/all.man", 0)
-    assert give(pull, reply(manifest(capsule, entries, **(fields or {})), "200 OK", 'ETag: "e"'))
-    return pull
 
 
 def test_a_capsule_is_pulled_in_two_requests():
