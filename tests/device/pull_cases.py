@@ -23,11 +23,6 @@ def new(pages=8, base=BASE, **options):
     return store
 
 
-def model(store):
-    start = store.slots.start(store.active)
-    return bytes(store.flash.data[start : start + store.head.total])
-
-
 def name_of(i):
     return bytes(range(16 * i, 16 * i + 16))
 
@@ -62,14 +57,6 @@ def manifest(capsule=TARGET, entries=None, key=KEY, percent=100, **fields):
     if key:
         Hasher().hmac(key, data, len(data), tag)
     return data + tag
-
-
-def raised(kind, call, *arguments):
-    try:
-        call(*arguments)
-    except kind as error:
-        return error
-    raise AssertionError("expected " + kind.__name__)
 
 
 def reply(body=b"", status="200 OK", *lines, length=None):

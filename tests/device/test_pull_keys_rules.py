@@ -3,8 +3,9 @@
 
 # RUNTIMES = ("cpython", "desktop")
 
-from capsule_vectors import BASE, KEY, TARGET, UPDATE
-from pull_cases import URL, asked, give, manifest, model, new, raised, reply
+from capsule_vectors import BASE, KEY, TARGET
+from pull_cases import URL, asked, give, manifest, new, reply
+from store_cases import model, raised
 
 from acclimate._digest import Hasher
 from acclimate.pull.exchange import Pull, Refused

@@ -4,21 +4,8 @@
 # RUNTIMES = ("cpython", "desktop")
 
 from capsule_vectors import BASE, KEY, TARGET
-from pull_cases import (
-    PAGE,
-    URL,
-    WHOLE,
-    asked,
-    begun,
-    give,
-    manifest,
-    model,
-    name_of,
-    new,
-    part,
-    raised,
-    reply,
-)
+from pull_cases import PAGE, URL, WHOLE, asked, begun, give, manifest, name_of, new, part, reply
+from store_cases import model, raised
 
 from acclimate import _crc as crc
 from acclimate._digest import Hasher

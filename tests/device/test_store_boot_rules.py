@@ -3,46 +3,13 @@
 
 # RUNTIMES = ("cpython", "desktop")
 
-from capsule_vectors import BASE, KEY, TARGET
+from capsule_vectors import BASE, TARGET
 from nor import NorFlash
+from store_cases import PAGE, PAGES, empty, model, new, open_store, raised, verified
 
 from acclimate.flash import FlashError
 from acclimate.store import CapsuleError, Store, StoreError, core
 from acclimate.store.capsule import WEIGHTS, Wanted
-
-PAGE = 128
-PAGES = 8
-
-
-def open_store(flash, **options):
-    return Store(flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64, **options)
-
-
-def new(kind=NorFlash, **options):
-    store = open_store(kind(PAGES * PAGE, PAGE), **options)
-    store.swap_capsule(BASE)
-    return store
-
-
-def verified(store):
-    store.stage(TARGET, len(TARGET))
-    store.write(TARGET, len(TARGET))
-    store.finish()
-    return store
-
-
-def raised(kind, call, *arguments):
-    try:
-        call(*arguments)
-    except kind as error:
-        return error
-    raise AssertionError("expected " + kind.__name__)
-
-
-def model(store):
-    start = store.slots.start(store.active)
-    return bytes(store.flash.data[start : start + store.head.total])
-
 
 # ---- days --------------------------------------------------------------------------------------
 
@@ -91,7 +58,7 @@ def test_a_store_that_has_just_booted_takes_no_bytes():
 
 
 def test_a_new_region_says_so():
-    store = open_store(NorFlash(PAGES * PAGE, PAGE))
+    store = empty()
     assert store.note.startswith("new region")
 
 
@@ -212,11 +179,16 @@ class Worn(NorFlash):
             super()._program(at, buffer)
 
 
+def worn(store):
+    """The store after a boot with a journal that takes no more."""
+    store.flash.is_worn = True
+    return open_store(store.flash)
+
+
 def test_a_store_in_trouble_reads_and_writes_nothing():
     store = verified(new(Worn))
     store.trial()
-    store.flash.is_worn = True
-    store = open_store(store.flash)
+    store = worn(store)
     assert store.trouble and model(store) == BASE
     before = bytes(store.flash.data)
     for call in (store.rollback, store.scratch, store.check_writable):
@@ -233,8 +205,7 @@ def test_a_trial_whose_boot_cannot_be_counted_is_not_on_in_either_slot():
             store.swap_capsule(BASE, True)
         assert store.active == swaps
         verified(store).trial()
-        store.flash.is_worn = True
-        store = open_store(store.flash)
+        store = worn(store)
         assert model(store) == BASE and store.active == swaps and store.trouble
         store.flash.is_worn = False
         store = open_store(store.flash)
@@ -242,10 +213,9 @@ def test_a_trial_whose_boot_cannot_be_counted_is_not_on_in_either_slot():
 
 
 def test_a_trial_without_another_model_goes_on_where_a_boot_cannot_be_counted():
-    store = verified(open_store(Worn(PAGES * PAGE, PAGE)))
+    store = verified(empty(Worn))
     store.trial()
-    store.flash.is_worn = True
-    store = open_store(store.flash)
+    store = worn(store)
     assert model(store) == TARGET and store.trouble
 
 
@@ -253,8 +223,7 @@ def test_a_trial_whose_other_model_is_damaged_goes_on_where_a_boot_cannot_be_cou
     store = verified(new(Worn))
     store.flash.data[store.slots.start(store.active) + 150] ^= 4
     store.trial()
-    store.flash.is_worn = True
-    store = open_store(store.flash)
+    store = worn(store)
     assert model(store) == TARGET and store.trouble
 
 

@@ -5,65 +5,31 @@
 
 from capsule_vectors import BASE, KEY, TARGET
 from nor import NorFlash
+from store_cases import (
+    PAGE,
+    PAGES,
+    empty,
+    model,
+    new,
+    open_store,
+    raised,
+    reset,
+    staged,
+    verified,
+)
 
 from acclimate.flash import FlashError
 from acclimate.store import CapsuleError, Store, StoreError
 from acclimate.store.capsule import WEIGHTS, Wanted
 from acclimate.store.journal import CONFIRMED, EMPTY, ROLLED_BACK, STAGED, TRIAL, VERIFIED
 
-PAGE = 128
-PAGES = 8  # two of the journal, two slots of three
 SLOT_BYTES = 3 * PAGE
-
-
-def open_store(flash, **options):
-    return Store(flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64, **options)
-
-
-def empty(**options):
-    return open_store(NorFlash(PAGES * PAGE, PAGE), **options)
-
-
-def new(**options):
-    store = empty(**options)
-    store.swap_capsule(BASE)
-    return store
-
-
-def reset(store, **options):
-    return open_store(store.flash, **options)
-
-
-def staged(store, data=TARGET, **options):
-    start = store.stage(data, len(data), **options)
-    store.write(data[start:], len(data) - start)
-    return start
-
-
-def verified(store, data=TARGET):
-    staged(store, data)
-    store.finish()
-
-
-def model(store):
-    if store.active is None:
-        return None
-    start = store.slots.start(store.active)
-    return bytes(store.flash.data[start : start + store.head.total])
 
 
 def settled(store):
     """The state and that nothing is left of the other slot or of a count of boots."""
     journal = store.journal
     return journal.state, journal.slot, journal.has_other, journal.boots
-
-
-def raised(kind, call, *arguments):
-    try:
-        call(*arguments)
-    except kind as error:
-        return error
-    raise AssertionError("expected " + kind.__name__)
 
 
 def spoil(store, slot, at):

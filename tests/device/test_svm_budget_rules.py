@@ -7,6 +7,7 @@ from array import array
 
 from acclimate.svm import SVM
 from acclimate.svm import incremental as inc
+from acclimate.svm.parameters import run
 
 
 class Pair:
@@ -34,17 +35,8 @@ def samples(rows, labels, wrong=None):
     return inc.Samples(flat, bytearray(labels), d, "f", 0, False, wrong)
 
 
-def ended(steps):
-    """What a generator returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return stop.value
-
-
 def least_useful(model, kept):
-    return ended(inc._least_useful(model, kept, ended(inc._coefficients(model))))
+    return run(inc._least_useful(model, kept, run(inc._coefficients(model))))
 
 
 def raised(call, *arguments):
@@ -63,7 +55,7 @@ def test_coefficients_are_known_by_pair_and_row():
         (1, 4, 9),
         [Pair((0, ~2), (0.5, -0.5)), Pair((~3, 1), (-2, 2)), Pair((), ())],
     )
-    assert ended(inc._coefficients(model)) == {
+    assert run(inc._coefficients(model)) == {
         (1, 4): {0: 0.5, 2: -0.5},
         (1, 9): {3: -2.0, 1: 2.0},
         (4, 9): {},
