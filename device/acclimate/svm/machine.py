@@ -159,11 +159,9 @@ class SVM:
         :raises MemoryError: the arena is too small, naming needed and given bytes
         """
         if self._kind is None and self.state != "fixed" and has_floats():
-            try:
-                from acclimate.svm.plain import train
-            except ImportError:  # not on each board
-                train = None
-            if train and train(self, X, y):
+            from acclimate.svm.plain import train
+
+            if train(self, X, y):
                 return self
         for _ in self.fit_steps(X, y):
             pass

@@ -217,12 +217,9 @@ class Job:
         x, d = self.x, self.shape[1]
         native = None
         if has_floats() and not self.fixed and not hasattr(self.scaler, "apart"):
-            try:
-                from acclimate.svm.plain import fitting
+            from acclimate.svm.plain import fitting
 
-                native = fitting()
-            except ImportError:  # not on each board
-                pass
+            native = fitting()
         if native is not None:  # the same number as of a plain training
             self.gamma = native.gamma(x, CODES.index(self.shape[3]), d)
             return

@@ -90,8 +90,6 @@ _TOGETHER = {
 # Where the heap is small none lie together.
 _APART: dict[str, tuple[str, ...]] = {}
 _SMALL_ARCHS = ("armv6m",)
-# Where the heap is just enough for the demo, the way of `fast` is a file that only it brings.
-_LEAN_ARCHS = ("xtensawin",)
 # What only answers rows, in place of an architecture: the machine itself is the room, and lies in
 # no package that would take heap.
 PREDICTING = "predict"
@@ -168,14 +166,11 @@ def origin(module, name=None):
 @functools.lru_cache(maxsize=8)
 def layout(arch=None):
     """Return the `Layout` of the package on boards of an architecture, or that of `PREDICTING`."""
-    return _layout(arch if arch in (PREDICTING, *_LEAN_ARCHS) else arch in _SMALL_ARCHS)
+    return _layout(arch if arch == PREDICTING else arch in _SMALL_ARCHS)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=3)
 def _layout(kind):
-    if kind in _LEAN_ARCHS:
-        svm = tuple(module for module in _TOGETHER["svm"] if module != "svm.plain")
-        return Layout({**_TOGETHER, "svm": svm, "_svm_fast": ("svm.plain",)})
     return Layout({True: _APART, False: _TOGETHER, PREDICTING: _PREDICTING}[kind])
 
 
