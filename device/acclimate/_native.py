@@ -73,8 +73,8 @@ def _read_manifest():
     try:
         from acclimate import _manifest as found
 
-        # It may stay in a large heap: of Cortex-M4 and its like, Xtensa, RISC-V.
-        if getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 6:
+        # It may stay in a large heap: of Cortex-M4 and its like.
+        if not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9:
             _forget("_manifest")
         return found
     except ImportError:

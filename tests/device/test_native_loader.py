@@ -93,8 +93,8 @@ def test_modules_of_another_release_raise_one_clear_error():
 
 
 def test_a_small_heap_gets_the_memory_of_the_manifest_back():
-    # Cortex-M4 and its like, Xtensa and RISC-V have a large one, and read it once.
-    keeps = getattr(sys.implementation, "_mpy", 0) >> 10 & 15 > 5
+    # Cortex-M4 and its like have a large one, and read it once.
+    keeps = 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
     try:
         load(PROBE)
         assert ("acclimate._manifest" in sys.modules) == keeps

@@ -6,7 +6,7 @@
 from array import array
 
 from acclimate.svm import data
-from acclimate.svm.rows import run
+from acclimate.svm.parameters import run
 
 NAN = float("nan")
 INF = float("inf")

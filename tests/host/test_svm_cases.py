@@ -83,7 +83,7 @@ def test_large_integers_are_exact_counters():
 @pytest.mark.case("H3")
 def test_mean_of_many_values_stays_exact():
     from acclimate.svm import scaler as svm_scaler
-    from acclimate.svm.rows import run
+    from acclimate.svm.parameters import run
 
     X = array("f", [1000.25, 1000.75] * 50000)
     scaler = run(svm_scaler.fit_pieces(X, 100000, 1, True, False))

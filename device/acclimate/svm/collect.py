@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """From the solver's state to decision functions and a small sample store, in pieces.
 
-Generators that yield often and return their result; `rows.run` runs one to its end.
+Generators that yield often and return their result; `parameters.run` runs one to its end.
 """
 
 from array import array
 
 from acclimate.svm import parameters as P
 from acclimate.svm.model import LINEAR, RBF, Model, Pair, integer_weights
-from acclimate.svm.rows import run
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
 # Of a margin, for each kernel: errors from here on make KKT gaps above 0.02.
@@ -193,4 +192,4 @@ def compact_pieces(model):
 
 def compact(model):
     """The same at once."""
-    return run(compact_pieces(model))
+    return P.run(compact_pieces(model))

@@ -18,7 +18,8 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
+from acclimate.svm.extra import plain
+from acclimate.svm.model import KERNELS, core_for, missing, uses_fixed
 
 
 def _positive(name, value, least=0.0):
@@ -158,11 +159,9 @@ class SVM:
         :raises ValueError: bad data, naming the row; the model is as before
         :raises MemoryError: the arena is too small, naming needed and given bytes
         """
-        if self._kind is None and self.state != "fixed" and has_floats():
-            from acclimate.svm.plain import train
-
-            if train(self, X, y):
-                return self
+        train = plain()
+        if train and self._kind is None and self.state != "fixed" and train(self, X, y):
+            return self
         for _ in self.fit_steps(X, y):
             pass
         return self

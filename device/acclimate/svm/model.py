@@ -9,6 +9,7 @@ from array import array
 from math import floor
 
 from acclimate._native import load
+from acclimate.svm.rows import store_into
 
 LINEAR, POLY, RBF = 0, 1, 2
 KERNELS = ("linear", "poly", "rbf")
@@ -46,7 +47,6 @@ def _can(core, fixed):
 native = _native_core()
 _cores = {}
 _floats = None
-_store_into = None  # that of `rows`, loaded with the first row that no native call takes
 
 
 def core_for(fixed):
@@ -222,12 +222,7 @@ class Model:
 
     def _copy(self, row):
         """`row`, checked, in a buffer of the store's type that the next call reuses."""
-        global _store_into
-        if _store_into is None:
-            from acclimate.svm.rows import store_into
-
-            _store_into = store_into
-        _store_into(self._row, 0, row, self.code, 0 if self.scaled else self.shift)
+        store_into(self._row, 0, row, self.code, 0 if self.scaled else self.shift)
         return self._row
 
     def values(self, row):

@@ -2,6 +2,7 @@
 """Names and parameter table of the SVM solver; the only place that turns reals into integers.
 
 `fill_float` and `fill_fixed` write the 16 numbers that every solver function takes as `par`.
+`run` does work at once that comes in pieces: generators that yield often and return a result.
 """
 
 from array import array
@@ -48,6 +49,15 @@ GO_ON = 2  # par[WARM]: as 1, and what `work` holds of kernel values stays
 INT8, UINT8, INT16, FLOAT32 = range(4)
 LINEAR, POLY, RBF = range(3)
 _LOG2_E = 1.4426950408889634
+
+
+def run(pieces):
+    """Result of a generator that does its work in pieces."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return end.value
 
 
 def fill_float(

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers of a row as items of a store: what each type holds, and a checked copy.
-
-`run` does work at once that comes in pieces: generators that yield often and return a result.
-"""
+"""Numbers of a row as items of a store: what each type holds, and a checked copy."""
 
 RANGE = {"B": (0, 255), "b": (-128, 127), "h": (-32768, 32767)}
 F32_MAX = 3.4028234e38
@@ -12,15 +9,6 @@ PIECE = 256  # numbers that Python looks at between two yields
 def rows_at_once(d):
     """Rows of `d` features that Python looks at in one piece of work."""
     return max(1, PIECE // d)
-
-
-def run(pieces):
-    """Result of a generator that does its work in pieces."""
-    while True:
-        try:
-            next(pieces)
-        except StopIteration as end:
-            return end.value
 
 
 def store_into(buf, at, row, code, shift):

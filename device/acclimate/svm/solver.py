@@ -30,8 +30,9 @@ from acclimate.svm.parameters import (
     RUNNING,
     UNSUPPORTED,
     WORK_TOO_SMALL,
+    run,
 )
-from acclimate.svm.rows import PIECE, run
+from acclimate.svm.rows import PIECE
 
 _BIG = 1 << 30
 

@@ -14,17 +14,8 @@ from acclimate.svm.collect import (
     unreached,
 )
 from acclimate.svm.data import check_budget, plain_labels, prepare_pieces
-from acclimate.svm.model import (
-    CODES,
-    KERNELS,
-    LINEAR,
-    RBF,
-    Model,
-    core_for,
-    has_floats,
-    uses_fixed,
-)
-from acclimate.svm.rows import run
+from acclimate.svm.extra import plain
+from acclimate.svm.model import CODES, KERNELS, LINEAR, RBF, Model, core_for, uses_fixed
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
@@ -215,13 +206,10 @@ class Job:
     def _choose_gamma(self):
         """Kernel factor for stored values by scikit-learn's "scale" rule, in pieces."""
         x, d = self.x, self.shape[1]
-        native = None
-        if has_floats() and not self.fixed and not hasattr(self.scaler, "apart"):
-            from acclimate.svm.plain import fitting
+        if plain() and not self.fixed and not hasattr(self.scaler, "apart"):
+            from acclimate.svm.plain import fitting  # the same number as of a plain training
 
-            native = fitting()
-        if native is not None:  # the same number as of a plain training
-            self.gamma = native.gamma(x, CODES.index(self.shape[3]), d)
+            self.gamma = fitting.gamma(x, CODES.index(self.shape[3]), d)
             return
         count = self.n * d
         # The rule counts how far features lie apart, which the solver does not see.
@@ -381,7 +369,7 @@ class Job:
         if self.open:
             if hasattr(self.core, "finish"):  # the solver in Python stops inside a step too
                 self.core.finish(self.work, self.rows, self.par)
-            out.pairs.append(run(collect(self)))
+            out.pairs.append(P.run(collect(self)))
             out.gap = max(self.gap, self._gap())
             out.n_iter += int(self.word(P.N_ITER))
         while len(out.pairs) < count:

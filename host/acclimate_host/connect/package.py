@@ -19,9 +19,9 @@ PACKAGE = merge.PACKAGE
 MANIFEST = "_manifest"
 PACKAGE_FILE = "__init__.py"
 # The smallest install: use a trained SVM. Native code answers, with the file of the machine as
-# its memory; without it four files do, in pure Python.
+# its memory; without it three files do, in pure Python.
 PREDICT = ["predict"]
-_PREDICTING = ("__init__", "svm", "_svm_data", "_svm_solver")
+_PREDICTING = ("__init__", "svm", "_svm_solver")
 ANSWERS = "_svm_predict"
 ANSWERING = ("svm", "_svm_slow")  # the files beside it
 # Machine code by the bytecode compiler: such a file has an architecture.
@@ -114,10 +114,10 @@ def closure(names=None, sources=(), arch=None):
     """
     layout = merge.layout(arch)
     units, unit_of = layout.units, layout.unit_of
-    if names is None:
-        names = [] if sources else [*units, *unit_of]
-    todo, native, faces, asked = {"__init__"}, set(), set(), set(names)
-    for name in names:
+    if names is None and not sources:
+        names = list(units)
+    todo, native, faces = {"__init__"}, set(), set()
+    for name in names or ():
         if name not in units and name not in unit_of:
             known = [name for name in files() if not name.startswith("_")]
             raise Refused(f"no module {name} in acclimate; there are: {', '.join(known)}")
@@ -137,13 +137,10 @@ def closure(names=None, sources=(), arch=None):
             continue
         done.add(unit)
         for module in units[unit]:
-            extra = module in merge.extras()
-            # In a file of others its native code is for who asks for it.
-            is_guest = extra and module not in asked and not merge.extras() >= set(units[unit])
             found, loaded = references(merge.modules()[module])
-            found = found if extra and not is_guest else found - merge.extras()
+            found = found - merge.extras() if module not in merge.extras() else found
             todo |= {unit_of[other] for other in found if other in unit_of}
-            native |= set() if is_guest else loaded
+            native |= loaded
     return sorted(done | faces), sorted(native)
 
 
