@@ -22,7 +22,7 @@ from acclimate import _face
 
 # A board with an ARMv6-M core has little RAM, and its module no windows.
 _SMALL = (getattr(sys.implementation, "_mpy", 0) >> 10) & 15 == 4
-_NATIVE_ROOM = 16384  # with less free, the 8 KB that the module takes are kept
+_NATIVE_ROOM = 65536  # with less free, the 8 KB that the module takes are kept
 KINDS = ("mean", "dev", "min", "max", "cross")
 _NAMES = {"Frontend": "acclimate._bands"}  # of the extra `frontend`
 __getattr__ = _face("acclimate.features", _NAMES)
