@@ -3,7 +3,7 @@
 
 # RUNTIMES = ("cpython", "desktop")
 
-from capsule_vectors import BASE, KEY, TARGET
+from capsule_vectors import BASE, KEY, TARGET, UPDATE
 from pull_cases import URL, asked, give, manifest, new, reply
 from store_cases import model, raised
 
