@@ -114,8 +114,8 @@ def test_a_32_kb_board_gets_what_loads_there_or_a_refusal(drive, monkeypatch):
         install_drive(drive, ["store"])
 
 
-def test_four_files_of_python_predict_on_a_drive_too(drive):
-    assert len(install_drive(drive, package.PREDICT).copied) == 4
+def test_three_files_of_python_predict_on_a_drive_too(drive):
+    assert len(install_drive(drive, package.PREDICT).copied) == 3
 
 
 # ---- in the real interpreter --------------------------------------------------------------
