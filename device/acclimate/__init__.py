@@ -20,21 +20,21 @@ def _release(version, name):
         )
 
 
-def _face(room, names):
+def _face(path, items):
     """Return the ``__getattr__`` of a room, which loads a public name at its first use.
 
-    :param dict names: public name -> module that defines it
+    :param path: name of the package. :param dict items: public name -> module that defines it
     """
 
     def load(name):
         try:
-            if name in names:
-                return getattr(__import__(names[name], None, None, (name,)), name)
+            if name in items:
+                return getattr(__import__(items[name], None, None, (name,)), name)
             if not name.startswith("_"):  # a file of the room itself
-                return __import__(room + "." + name, None, None, (name,))
+                return __import__(path + "." + name, None, None, (name,))
         except ImportError:
-            if name in names:
+            if name in items:
                 raise
-        raise AttributeError("module '%s' has no attribute '%s'" % (room, name))
+        raise AttributeError("module '%s' has no attribute '%s'" % (path, name))
 
     return load

@@ -11,13 +11,11 @@ any, so that the age of the rows is about capacity x recent inputs on average. A
 stay below 2**30; ``offer`` allocates nothing.
 """
 
-SEEN_MAX = (1 << 30) - 1
 
-
-def _whole(name, value, least, most):
+def _whole(name, value, start, stop):
     """Refuse what is no whole number of the range: boards cut what a byte does not hold."""
-    if not least <= value <= most or value != int(value):
-        raise ValueError("%s: expected %d..%d, got %s" % (name, least, most, value))
+    if not start <= value <= stop or value != int(value):
+        raise ValueError("%s: expected %d..%d, got %s" % (name, start, stop, value))
 
 
 class Draws:
@@ -25,10 +23,7 @@ class Draws:
 
     def __init__(self, seed=1):
         self._x = seed & 0xFFFF
-        self._y = seed >> 16 & 0xFFFF
-        if not self._x and not self._y:
-            self._y = 1
-        self._mask = 1
+        self._y = seed >> 16 & 0xFFFF or int(not self._x)
 
     def word(self):
         """Return the next 16 bits."""
@@ -37,20 +32,17 @@ class Draws:
         self._y = self._y ^ self._y >> 1 ^ t ^ t >> 3
         return self._y
 
-    def below(self, n):
-        """Return 0 to n - 1, each as likely as the others: what is above is drawn again."""
-        mask = self._mask
-        if not mask >> 1 < n - 1 <= mask:  # that of the draw before mostly holds
-            mask = 1
-            while mask < n - 1:
-                mask = mask << 1 | 1
-            self._mask = mask
+    def below(self, count):
+        """Return 0 to count - 1, each as likely as the others: what is above is drawn again."""
+        mask = count - 1 or 1
+        for shift in (1, 2, 4, 8, 16):
+            mask |= mask >> shift
         while True:
             value = self.word()
             if mask > 0xFFFF:
                 value |= (self.word() & 0x3FFF) << 16
             value &= mask
-            if value < n:
+            if value < count:
                 return value
 
 
@@ -66,7 +58,7 @@ class Reservoir:
     def __init__(self, capacity, width, recent=0, seed=1):
         _whole("capacity", capacity, 1, 128)
         _whole("width", width, 1, 65535)
-        _whole("recent", recent, 0, SEEN_MAX)
+        _whole("recent", recent, 0, 0x3FFFFFFF)
         self.capacity = capacity
         self.width = width
         self.recent = recent
@@ -75,7 +67,7 @@ class Reservoir:
         self.rows = bytearray(capacity * width)
         self.predictions = bytearray(capacity)
         self.confidences = bytearray(capacity)
-        self._draws = Draws(seed)
+        self._below = Draws(seed).below
 
     @staticmethod
     def bytes_needed(capacity, width):
@@ -90,31 +82,29 @@ class Reservoir:
         :raises ValueError: a number that no byte holds; nothing has changed then
         """
         self._fits(row)
-        for i in range(self.width):
+        width = self.width
+        for i in range(width):
             _whole("row", row[i], -128, 255)
         _whole("prediction", prediction, 0, 255)
         _whole("confidence", confidence, 0, 255)
-        place = self._place()
-        if place >= 0:
-            self.predictions[place] = int(prediction)
-            self.confidences[place] = int(confidence)
-            start = place * self.width
-            for i in range(self.width):
-                self.rows[start + i] = int(row[i]) & 255
-        return place
-
-    def _place(self):
-        if self.seen < SEEN_MAX:
+        if self.seen < 0x3FFFFFFF:
             self.seen += 1
-        if self.count < self.capacity:
+        place = self.count
+        if place < self.capacity:
             self.count += 1
-            return self.count - 1
-        if self.recent:
-            if self._draws.below(self.recent):
+        elif self.recent:
+            if self._below(self.recent):
                 return -1
-            return self._draws.below(self.capacity)
-        place = self._draws.below(self.seen)
-        return place if place < self.capacity else -1
+            place = self._below(place)
+        else:
+            place = self._below(self.seen)
+            if place >= self.capacity:
+                return -1
+        self.predictions[place] = int(prediction)
+        self.confidences[place] = int(confidence)
+        for i in range(width):
+            self.rows[place * width + i] = int(row[i]) & 255
+        return place
 
     def _fits(self, row):
         if len(row) != self.width:
@@ -137,7 +127,7 @@ class Reservoir:
         """
         if not self.count:
             raise ValueError("reservoir: it holds no row to draw")
-        place = self._draws.below(self.count)
+        place = self._below(self.count)
         self.row(place, out)
         return place
 
@@ -146,7 +136,7 @@ class Reservoir:
         for i in range(self.count):
             self.row(i, out)
             answer = predict(out)
-            _whole("answer", answer, 0, 65535)
+            _whole("predict", answer, 0, 65535)
             self.predictions[i] = answer >> 8
             self.confidences[i] = answer & 255
 

@@ -123,7 +123,7 @@ def test_only_rows_that_are_held_come_out_and_only_answers_of_two_bytes_go_in():
         _is_refused(lambda wrong=wrong: sample.row(0, wrong), "row")
         _is_refused(lambda wrong=wrong: sample.draw(wrong), "row")
     for answer in (-1, 65536, 0.5):
-        _is_refused(lambda answer=answer: sample.refresh(lambda row: answer, out), "answer")
+        _is_refused(lambda answer=answer: sample.refresh(lambda row: answer, out), "predict")
 
 
 def test_offering_allocates_nothing():
