@@ -40,6 +40,12 @@ class _Facts:
         self.again = [space.recompute and node.recomputable for node in nodes]
         self.paged = [pageable(graph, budget, space, i) for i in range(len(nodes))]
         self.readers = [[c for c in uses if self.again[c]] for uses in self.uses]
+        # The same as bits, and who reads a tensor over any number of them.
+        self.reader_bits = [sum(1 << c for c in readers) for readers in self.readers]
+        self.below = list(self.reader_bits)
+        for i in reversed(range(len(nodes))):
+            for c in self.readers[i]:
+                self.below[i] |= self.below[c]
         block = budget.erase_block_bytes if budget.erase_budget is not None else 0
         self.blocks = [-(-size // block) if block else 0 for size in self.size]
         self.weigh(0.0)
@@ -87,6 +93,9 @@ class _Walk:
         self.used, self.limit = facts.graph.resident_bytes, facts.budget.ram_bytes
         self.written = self.erased = 0
         self.steps, self.stage = [], 0
+        self.gone = 0  # bits of the tensors that were freed and are read later
+        self.lost = 0  # bits of all that were freed
+        self.scores = [None] * count  # without the distance, while nothing changes them
 
     def run(self):
         """Steps, or None where a tensor that was freed cannot be had again."""
@@ -96,6 +105,8 @@ class _Walk:
                 return None
             for i in self.facts.reads[t]:
                 self.next[i] += 1
+                if self.next[i] == len(self.facts.uses[i]):
+                    self.gone &= ~(1 << i)
             for i in self.facts.reads[t]:
                 if self.here[i] and self._use(i) is None and not self._wanted(i):
                     self._free(i)
@@ -128,6 +139,8 @@ class _Walk:
     def _enter(self, kind, i):
         self.steps.append((kind, i))
         self.here[i] = 1
+        self.gone &= ~(1 << i)
+        self.lost &= ~(1 << i)
         self.inside[i] = None
         self.used += self.facts.size[i]
         self._spread(i)
@@ -135,6 +148,9 @@ class _Walk:
     def _free(self, i):
         self.steps.append(("free", i))
         self.here[i] = 0
+        self.lost |= 1 << i
+        if self.next[i] < len(self.facts.uses[i]):
+            self.gone |= 1 << i
         del self.inside[i]
         self.used -= self.facts.size[i]
         self._spread(i)
@@ -152,6 +168,7 @@ class _Walk:
                         cost += self._back(j)
                 if cost != self.cost[u]:
                     self.cost[u] = cost
+                    self.scores[u] = None
                     if not self.here[u]:
                         todo.append(u)
 
@@ -184,6 +201,7 @@ class _Walk:
         if budget.erase_budget is not None and erased > budget.erase_budget:
             return False
         self.stored.add(i)
+        self.scores[i] = None
         self.written, self.erased = written, erased
         return True
 
@@ -194,14 +212,20 @@ class _Walk:
 
     def _wanted(self, i):
         """Whether tensor i is an ancestor of something missing that is read later."""
-        seen, todo = {i}, [i]
-        while todo:
-            for u in self.facts.readers[todo.pop()]:
-                if u < self.stage and not self.here[u] and u not in seen:
-                    if self._use(u) is not None:
-                        return True
-                    seen.add(u)
-                    todo.append(u)
+        facts, gone, lost = self.facts, self.gone, self.lost
+        if not facts.below[i] & gone:
+            return False
+        seen, found = 0, facts.reader_bits[i] & lost
+        while found:
+            if found & gone:
+                return True
+            seen |= found
+            new, found = found, 0
+            while new:
+                u = new.bit_length() - 1
+                new ^= 1 << u
+                found |= facts.reader_bits[u]
+            found &= lost & ~seen
         return False
 
     def _room(self, size):
@@ -223,7 +247,7 @@ class _Walk:
         facts, guard, stage = self.facts, self.guard, self.stage
         keep = self.keep[stage] if self.keep is not None else None
         best, least = None, _NEVER
-        a, c, base, log, steps = self.a, self.c, self.base, math.log, facts.log_step
+        c, scores, steps = self.c, self.scores, facts.log_step
         for i in self.inside:
             if guard[i] or not facts.size[i]:
                 continue
@@ -234,15 +258,20 @@ class _Walk:
                 distance = 1
             else:
                 distance = uses[at] - stage + 1
-            cost = self._back(i)
-            if cost == _NEVER:
-                continue
-            score = a * log(cost + _SMALL) - c * steps[distance] + base[i]
+            score = scores[i]
+            if score is None:
+                score = scores[i] = self._score(i)
+            score -= c * steps[distance]
             if keep is not None:
                 score += self.pull * keep.get(i, 0.0)
             if score < least:
                 best, least = i, score
         return best
+
+    def _score(self, i):
+        """The logarithm of a tensor's score, but for the steps until its next use."""
+        cost = self._back(i)
+        return _NEVER if cost == _NEVER else self.a * math.log(cost + _SMALL) + self.base[i]
 
 
 class Search:

@@ -266,8 +266,11 @@ class Search:
     def _score(self, steps):
         """Energy of a walk's plan; that of no plan, and how late it is, where it is refused."""
         plan = tidy(self.graph, steps)
+        energy = greedy.energy_of(self.graph, plan)
+        if self.plan is not None and self.budget.deadline is None and energy >= self._energy():
+            return energy  # no better, valid or not
         if self.offer(plan):
-            return evaluate(self.graph, self.budget, plan).energy
+            return energy
         verdict = evaluate(self.graph, replace(self.budget, deadline=None), plan)
         return 1e30 * (1 + verdict.serial_time)
 
