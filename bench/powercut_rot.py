@@ -176,14 +176,18 @@ class Rot:
         return None
 
     def _refuse(self, case, image, call, how):
-        """The driver raises: then boot on it as it is, and once it works again."""
+        """The driver raises: once more, then boot on it as it is, and once it works again."""
         flash, where = DriverFlash(image, call, how), (call, how)
-        try:
-            case.work(cases.open_store(flash, case.max_boots))
-        except (FlashError, StoreError):
-            pass  # what is documented
-        except Exception as error:
-            return self._fail("driver", "stuck", case, where, repr(error))
+        store = None
+        for _ in range(2):  # as users do it
+            try:
+                store = store or cases.open_store(flash, case.max_boots)
+                case.work(store)
+            except (FlashError, StoreError):
+                continue  # what is documented
+            except Exception as error:
+                return self._fail("driver", "stuck", case, where, repr(error))
+            break
         now = bytes(flash.data)
         wanted = model_of(now, cases.PAGE_BYTES, cases.KEY)
         if flash.broken:

@@ -19,7 +19,7 @@ from acclimate.store.journal import (
 
 PAGE = 128
 HEAD = 40
-PLACES = (PAGE - HEAD) // 12  # records of a page
+PLACES = (PAGE - HEAD) // 12 - 1  # records of a page; the last place is spare
 SLOT_PAGES = 3
 
 
@@ -441,6 +441,53 @@ def test_a_page_that_keeps_no_record_is_an_error():
     else:
         raise AssertionError("expected FlashError")
     assert journal.state == EMPTY and not again(journal).is_loaded
+
+
+class Dead(NorFlash):
+    """The driver raises at every call of these kinds."""
+
+    dead = ""
+
+    def mapped(self, at, n):
+        return None
+
+    def _read(self, at, buffer):
+        if "read" in self.dead:
+            raise OSError(5)
+        super()._read(at, buffer)
+
+    def _program(self, at, buffer):
+        if "program" in self.dead:
+            raise OSError(5)
+        super()._program(at, buffer)
+
+    def _erase(self, at):
+        if "erase" in self.dead:
+            raise OSError(5)
+        super()._erase(at)
+
+
+def test_a_driver_that_fails_for_good_costs_no_record():
+    """Also where the only state of the only page is in its first record."""
+    for dead in ("read", "program", "erase", "program erase"):
+        for floors in (1, PLACES - 1):
+            for is_twice in (True, False):
+                journal = begun(Dead)
+                journal.flash.view = None
+                journal.append(CONFIRMED, 1, True, 0, 5)
+                journal._is_twice = is_twice
+                for count in range(floors):
+                    journal.keep(8, 10 + count, 0)
+                journal.flash.dead = dead
+                for count in range(3):
+                    try:
+                        journal.keep(8, 100 + count, 0)
+                    except FlashError:
+                        pass
+                journal.flash.dead = ""
+                found = again(journal)
+                assert (found.state, found.slot, found.version) == (CONFIRMED, 1, 5), dead
+                assert found.manifest >= 9 + floors
 
 
 # ---- floors of manifests and of key lists ------------------------------------------------------

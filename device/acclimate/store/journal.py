@@ -134,6 +134,10 @@ class Journal:
 
         :raises FlashError: neither page takes it.
         """
+        note = self.note
+        if note and not self.generation:  # not read is not empty: nothing begins anew over it
+            self.load()
+            raise FlashError(note)
         self._count(state, low, high)
         try:
             if not self.generation or not self._write(state, low, high):
@@ -146,7 +150,8 @@ class Journal:
         return self.flash.erase_bytes - self._at
 
     def _places(self):
-        return (self.flash.erase_bytes - len(self._page)) // len(self._record)
+        # The last one is spare: see _compact.
+        return (self.flash.erase_bytes - len(self._page)) // len(self._record) - 1
 
     def _read(self, at, buffer):
         try:
@@ -300,10 +305,13 @@ class Journal:
         try:
             self._begin(at, low, high)
         except FlashError:  # it is worn: only the page in use is left to begin in
-            for i in range(len(self._record)):
-                self._record[i] = 0
-            # Raises, while what counts is still there, where it is the driver that has failed.
-            self.flash.program(self._place(old, 0), self._record)
+            # The spare place tells, before anything is lost, whether the driver has failed.
+            spare = self._place(old, self._places())
+            self.flash.readinto(spare, self._record)
+            if any(self._record):  # not tried before
+                for i in range(len(self._record)):
+                    self._record[i] = 0
+                self.flash.program(spare, self._record)
             self._begin(old, low, high)
         self._copy()
 
