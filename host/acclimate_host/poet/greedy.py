@@ -6,8 +6,9 @@ A walk computes the nodes in order. When room is needed, the tensor of the least
 To have it back it is computed again, with its missing inputs, or written to storage and read
 back, whichever is cheaper. Where a recomputation finds no room, the tensor is read back instead,
 as if it had been written when it was made. So a walk only fails where tensors can neither be
-paged nor computed again. Exponents and factors are drawn anew for each walk, mostly near those
-of the best plan so far. With a deadline the costs hold a share of the time.
+paged nor computed again. Exponents, factors, and what a round trip is taken to cost are drawn
+anew for each walk, mostly near those of the best plan so far, or of one that is hardly worse.
+With a deadline the costs hold a share of the time.
 """
 
 import math
@@ -19,7 +20,10 @@ from .positions import Space, pageable
 _DEEP = 40  # recomputations within each other
 _FRESH = 0.2  # share of the walks that begin anew
 _SMALL = 1e-30
+_ALIKE = 0.3  # share of the changes that all tensors of a kind get
+_LEANS = (1e-6, 0.5, 0.8, 1.25, 2.0, 1e6)  # of a round trip, where it is weighed
 _NEVER = float("inf")
+_HEAT = 1e-4  # mean share by which the draw that later ones begin near may be worse
 
 
 class _Facts:
@@ -48,6 +52,11 @@ class _Facts:
                 self.below[i] |= self.below[c]
         block = budget.erase_block_bytes if budget.erase_budget is not None else 0
         self.blocks = [-(-size // block) if block else 0 for size in self.size]
+        alike = {}
+        for i, node in enumerate(nodes):
+            kind = (node.ram_bytes, node.compute_energy, len(self.reads[i]), len(self.uses[i]))
+            alike.setdefault(kind, []).append(i)
+        self.alike = {i: group for group in alike.values() for i in group}
         self.weigh(0.0)
 
     def weigh(self, share):
@@ -70,10 +79,14 @@ class _Facts:
 
 
 class Draw:
-    """Exponents a, b, c, each tensor's factor (its logarithm), and the share of the time."""
+    """Exponents a, b, c, each tensor's factor (its logarithm), and the share of the time.
 
-    def __init__(self, exponents, factors, share=0.0):
+    leans: {tensor: factor of what a round trip of it costs where it is weighed}.
+    """
+
+    def __init__(self, exponents, factors, share=0.0, leans=None):
         self.exponents, self.factors, self.share = exponents, factors, share
+        self.leans = leans or {}
 
 
 class _Walk:
@@ -87,6 +100,7 @@ class _Walk:
             factor - self.b * size
             for factor, size in zip(draw.factors, facts.log_size, strict=True)
         ]
+        self.leans = draw.leans
         self.here, self.inside = bytearray(count), {}
         self.guard, self.stored = [0] * count, set()
         self.cost, self.next = list(facts.compute), [0] * count
@@ -183,6 +197,7 @@ class _Walk:
         facts = self.facts
         again = self.cost[i] if facts.again[i] and depth < _DEEP else _NEVER
         trip = facts.pagein[i] if i in self.stored else facts.trip[i]
+        trip *= self.leans.get(i, 1.0)
         if again < trip and self._compute(i, depth + 1):
             return True
         if not self._store(i) or not self._room(facts.size[i]):
@@ -237,7 +252,7 @@ class _Walk:
             facts = self.facts
             if victim not in self.stored and self._use(victim) is not None:
                 again = self.cost[victim] if facts.again[victim] else _NEVER
-                if facts.trip[victim] < again:
+                if facts.trip[victim] * self.leans.get(victim, 1.0) < again:
                     self._store(victim)
             self._free(victim)
         return True
@@ -301,7 +316,8 @@ class Search:
 
     def learn(self, score):
         """Say what the last walk is worth (less is better); later ones begin near the best."""
-        if self.score is None or score <= self.score:
+        worse = 1 + _HEAT * self.rng.expovariate(1.0)
+        if self.score is None or score <= self.score * worse:
             self.best, self.score = self.draw, score
 
     def _drawn(self):
@@ -323,10 +339,31 @@ class Search:
         else:  # a few tensors
             factors = list(best.factors)
             for _ in range(1 + int(rng.expovariate(0.2))):
-                factors[rng.randrange(count)] += rng.gauss(0.0, rng.choice((0.3, 1.0)))
+                more = rng.gauss(0.0, rng.choice((0.3, 1.0)))
+                for i in self._some():
+                    factors[i] += more
             exponents = exponents if rng.random() < 0.3 else best.exponents
         share = best.share * math.exp(rng.gauss(0.0, 0.3)) if self.timed else 0.0
-        return Draw(exponents, factors, share)
+        return Draw(exponents, factors, share, self._leans(best.leans))
+
+    def _leans(self, best):
+        """The leans of the best draw, some other ones among them."""
+        rng, leans = self.rng, dict(best)
+        if rng.random() < 0.5:
+            for _ in range(1 + int(rng.expovariate(0.5))):
+                some, lean = self._some(), rng.choice(_LEANS)
+                if some[0] in leans and rng.random() < 0.5:
+                    lean = None
+                for i in some:
+                    leans.pop(i, None)
+                    if lean and self.facts.paged[i]:
+                        leans[i] = lean
+        return leans
+
+    def _some(self):
+        """A tensor, now and then with all that are like it, as those of equal blocks are."""
+        i = self.rng.randrange(len(self.facts.size))
+        return self.facts.alike[i] if self.rng.random() < _ALIKE else [i]
 
     def _factors(self, width):
         count = len(self.facts.size)
