@@ -277,14 +277,38 @@ $(PAGE)/site/index.html: tools/playground.py $(PAGE)/micropython/micropython.mjs
 		$(wildcard host/acclimate_host/teach/*.py host/acclimate_host/teach/sensors/*.py)
 	@$(PYTHON) tools/playground.py $(PAGE)/micropython $(PAGE)/plans.json $(PAGE)/core.wasm $(@D)
 
-# Of the wheel's files none may be left of an earlier one in build/.
-wheel: out/stamps/venv-dev native firmware $(if $(NPM),playground) $(if $(filter samd21,$(FIRMWARE)),out/firmware/samd21-learning/firmware.elf)
-	@rm -rf build emulators/build out/dist
-	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
-	@$(if $(FIRMWARE),$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators)
-	@rm -rf build emulators/build
-	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
+# Each part of out/dist is made again only when something in it changed. Firmware that only tests
+# use is not in it. Of the wheel's files none may be left of an earlier one in build/.
+PACKED := bench boards device docs emulators examples host native_modules playground tests tools .ci
+PACKED_FILES := $(shell find $(PACKED) -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*') \
+	$(wildcard *.md *.py *.toml *.yml *.cff *.in LICENSE licenses/*) Makefile
+EMULATORS := $(filter-out desktop-f32,$(FIRMWARE)) $(if $(filter samd21,$(FIRMWARE)),samd21-learning samd21-capsules \
+	samd21-verdict stm32f103)
+wheel: out/stamps/venv-dev $(if $(NPM),playground)
+	@$(MAKE) -s out/dist/.packages $(if $(EMULATORS),out/dist/.emulators) out/dist/.mip
 	@ls out/dist/*
+
+out/dist/.packages: $(PACKED_FILES) $(ARCHS:%=out/native/%/.done) $(wildcard $(PAGE)/site/*) | out/stamps/venv-dev
+	@rm -rf build out/dist/acclimate-*
+	@mkdir -p $(@D)
+	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
+	@rm -rf build
+	@touch $@
+
+out/dist/.emulators: $(wildcard emulators/* emulators/acclimate_emulators/*) device/acclimate/__init__.py \
+		$(EMULATORS:%=out/firmware/%/firmware.elf) | out/stamps/venv-dev
+	@rm -rf emulators/build out/dist/acclimate_emulators-*
+	@mkdir -p $(@D)
+	@$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators
+	@rm -rf emulators/build
+	@touch $@
+
+out/dist/.mip: tools/mip.py $(wildcard host/acclimate_host/connect/*.py) $(DEVICE_FILES) \
+		$(ARCHS:%=out/native/%/.done) | out/stamps/venv-dev
+	@rm -rf out/dist/mip
+	@mkdir -p $(@D)
+	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
+	@touch $@
 
 arduino: out/stamps/venv
 	@$(PYTHON) tools/arduino_library.py out/arduino
