@@ -217,3 +217,26 @@ def test_the_kernels_are_compiled_when_they_are_first_wanted(tmp_path, monkeypat
         assert [path.suffix for path in (tmp_path / "twin").iterdir()] == [".so"]
     finally:
         compiled.path.cache_clear(), compiled.why_not.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--biases", "2", "--channels", "c3:2", "--channels", "c3:4"], "c3: expected one number"),
+        (["--predict-only", "--biases", "2"], "--predict-only trains nothing"),
+        (["--predict-only", "--channels", "c3:2"], "--predict-only trains nothing"),
+        (["--storage", "-1"], "storage '-1'"),
+        (["--biases", "2", "--channels", "c3:\u0663"], "expected LAYER:COUNT"),
+        (["--biases", "2", "--channels", "c3:9"], "c3: 9 channels; it has 1 to 8"),
+        (["--biases", "2", "--channels", "C3:2"], "no convolution 'C3'"),
+        (["--biases", "-1"], "bias_layers is -1"),
+    ],
+)
+def test_a_scheme_that_cannot_be_is_refused_and_nothing_is_written(folder, capsys, words, said):
+    np.save("x.npy", np.load("d.npz")["x"])
+    Path("out").mkdir()
+    command = ["compile", "net.onnx", "--samples", "x.npy", "--out", "out"]
+    assert main([*command, "--loss", "cross-entropy", *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert not list(Path("out").iterdir())
