@@ -25,7 +25,7 @@ _REFUSALS = ("CapsuleError", "Refused", "HttpError", "OSError", "StoreError", "I
 def check_url(url):
     """Raise Refused unless a text is the address of a repository."""
     try:
-        split(url.rstrip("/") + "/")
+        split(url if url.endswith("/") else url + "/")
     except ValueError as error:
         raise Refused(str(error)) from None
 
