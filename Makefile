@@ -68,7 +68,7 @@ PACKAGES_OF_rv32 := riscv
 DEMO_PACKAGES := base $(if $(BOARD),$(or $(PACKAGES_OF_$(BOARD)),arm)) \
 	$(if $(PORT),arm xtensa riscv)
 demo:
-	@$(MAKE) setup PACKAGES="$(DEMO_PACKAGES)"
+	@$(MAKE) setup PACKAGES="$(DEMO_PACKAGES)" VENV=out/stamps/venv
 	@$(MAKE) demo-parts
 	@$(PYTHON) -m acclimate_host.demo
 
@@ -103,20 +103,20 @@ bench:
 	@$(PYTHON) -m bench.$(NAME)
 BENCHES = papers $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py)))
 
-lint: out/stamps/venv
+lint: out/stamps/venv-dev
 	@out/venv/bin/ruff check .
 	@out/venv/bin/ruff format --check --quiet .
 	@$(PYTHON) -m mypy
 
-house: out/stamps/venv
+house: out/stamps/venv-dev
 	@$(PYTHON) tools/house.py
 
-docs: out/stamps/venv $(if $(NPM),playground)
+docs: out/stamps/venv-dev $(if $(NPM),playground)
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict 2>&1 | { grep -v '^INFO' || true; }
 	@echo "out/site/index.html; to search as well: $(PYTHON) -m http.server -d out/site"
 
 SEED ?= 1
-mutants: out/stamps/venv twin
+mutants: out/stamps/venv-dev twin
 	@mkdir -p out/bench
 	@$(PYTHON) tools/mutants.py $(NAME) --seed $(SEED) $(if $(TESTS),--tests $(TESTS))
 
@@ -126,9 +126,10 @@ clean:
 # ---- set-up -------------------------------------------------------------------------------
 
 PACKAGES ?= base arm xtensa riscv net page
+VENV ?= out/stamps/venv-dev
 setup:
 	@tools/packages.sh $(PACKAGES)
-	@$(MAKE) -s out/stamps/venv
+	@$(MAKE) -s $(VENV)
 	@rm -f out/stamps/no-source
 	@$(MAKE) -s source
 
@@ -141,19 +142,26 @@ else
 	@echo "left out: MicroPython's source, as there is no compiler for it"
 endif
 
+# What the demo and all builds need; tests and the site need everything.
 out/stamps/venv: pyproject.toml tools/venv.sh
-	@echo "installing Python packages in out/venv: some minutes, up to 1.6 GB"
+	@echo "installing Python packages for the demo in out/venv: about a minute, 0.5 GB"
 	@mkdir -p out/stamps
-	@tools/venv.sh out/venv dev
+	@tools/venv.sh out/venv demo,desktop,build
 	@touch $@
 
+out/stamps/venv-dev: pyproject.toml tools/venv.sh
+	@echo "installing Python packages for all tests in out/venv: some minutes, 1.8 GB"
+	@mkdir -p out/stamps
+	@tools/venv.sh out/venv dev
+	@touch out/stamps/venv $@
+
 # What is measured beside ours.
-out/stamps/bench: pyproject.toml out/stamps/venv
+out/stamps/bench: pyproject.toml out/stamps/venv-dev
 	@tools/venv.sh out/venv dev,bench
 	@touch $@
 
 # A second numpy, which one test puts before that of the environment.
-out/stamps/numpy1: | out/stamps/venv
+out/stamps/numpy1: | out/stamps/venv-dev
 	@$(PYTHON) -m pip install -q --only-binary :all: --no-deps --target out/numpy1 'numpy<2' \
 		|| echo "left out: numpy 1, for which this Python has no wheel"
 	@touch $@
@@ -260,7 +268,7 @@ $(PAGE)/core.wasm: tools/playground_core.sh playground/core/core.c \
 		$(wildcard native_modules/svm/*.[ch] native_modules/net/*.[ch] native_modules/common/*.h)
 	@$(if $(WASM_CC),tools/playground_core.sh $@,echo "left out: C cores of the page: no clang-22, lld-22")
 
-$(PAGE)/plans.json: tools/playground_plans.py $(wildcard host/acclimate_host/poet/*.py) | out/stamps/venv
+$(PAGE)/plans.json: tools/playground_plans.py $(wildcard host/acclimate_host/poet/*.py) | out/stamps/venv-dev
 	@$(PYTHON) tools/playground_plans.py $@
 
 $(PAGE)/site/index.html: tools/playground.py $(PAGE)/micropython/micropython.mjs $(PAGE)/core.wasm $(PAGE)/plans.json \
@@ -269,14 +277,38 @@ $(PAGE)/site/index.html: tools/playground.py $(PAGE)/micropython/micropython.mjs
 		$(wildcard host/acclimate_host/teach/*.py host/acclimate_host/teach/sensors/*.py)
 	@$(PYTHON) tools/playground.py $(PAGE)/micropython $(PAGE)/plans.json $(PAGE)/core.wasm $(@D)
 
-# Of the wheel's files none may be left of an earlier one in build/.
-wheel: native firmware $(if $(NPM),playground) $(if $(filter samd21,$(FIRMWARE)),out/firmware/samd21-learning/firmware.elf)
-	@rm -rf build emulators/build out/dist
-	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
-	@$(if $(FIRMWARE),$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators)
-	@rm -rf build emulators/build
-	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
+# Each part of out/dist is made again only when something in it changed. Firmware that only tests
+# use is not in it. Of the wheel's files none may be left of an earlier one in build/.
+PACKED := bench boards device docs emulators examples host native_modules playground tests tools .ci
+PACKED_FILES := $(shell find $(PACKED) -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*') \
+	$(wildcard *.md *.py *.toml *.yml *.cff *.in LICENSE licenses/*) Makefile
+EMULATORS := $(filter-out desktop-f32,$(FIRMWARE)) $(if $(filter samd21,$(FIRMWARE)),samd21-learning samd21-capsules \
+	samd21-verdict stm32f103)
+wheel: out/stamps/venv-dev $(if $(NPM),playground)
+	@$(MAKE) -s out/dist/.packages $(if $(EMULATORS),out/dist/.emulators) out/dist/.mip
 	@ls out/dist/*
+
+out/dist/.packages: $(PACKED_FILES) $(ARCHS:%=out/native/%/.done) $(wildcard $(PAGE)/site/*) | out/stamps/venv-dev
+	@rm -rf build out/dist/acclimate-*
+	@mkdir -p $(@D)
+	@$(PYTHON) -m build -q --no-isolation --outdir out/dist . > out/wheel.log 2>&1 || { tail out/wheel.log; exit 1; }
+	@rm -rf build
+	@touch $@
+
+out/dist/.emulators: $(wildcard emulators/* emulators/acclimate_emulators/*) device/acclimate/__init__.py \
+		$(EMULATORS:%=out/firmware/%/firmware.elf) | out/stamps/venv-dev
+	@rm -rf emulators/build out/dist/acclimate_emulators-*
+	@mkdir -p $(@D)
+	@$(PYTHON) -m pip wheel -q --no-deps --no-build-isolation -w out/dist ./emulators
+	@rm -rf emulators/build
+	@touch $@
+
+out/dist/.mip: tools/mip.py $(wildcard host/acclimate_host/connect/*.py) $(DEVICE_FILES) \
+		$(ARCHS:%=out/native/%/.done) | out/stamps/venv-dev
+	@rm -rf out/dist/mip
+	@mkdir -p $(@D)
+	@$(PYTHON) tools/mip.py out/dist/mip py $(ARCHS)
+	@touch $@
 
 arduino: out/stamps/venv
 	@$(PYTHON) tools/arduino_library.py out/arduino

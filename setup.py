@@ -45,6 +45,11 @@ def _extra_files():
         yield file, Path("native", file.relative_to(folder))
     for file in _page()[1]:
         yield file, Path("data", "playground", file.name)
+    for file in sorted(_ROOT.glob("native_modules/net/*.[ch]")):  # contribute compiles them
+        if not file.stem.endswith("_mod"):
+            yield file, Path("data", "cores", "net", file.name)
+    for file in sorted(_ROOT.glob("native_modules/common/*.h")):
+        yield file, Path("data", "cores", "common", file.name)
 
 
 class BuildWithFiles(build_py):

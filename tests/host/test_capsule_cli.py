@@ -10,6 +10,7 @@ import pytest
 from acclimate.store import CapsuleError
 from acclimate_host.capsules import region
 from acclimate_host.capsules.keys import device_key
+from acclimate_host.capsules.layout import HEADER, UPDATE
 from acclimate_host.cli import main
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.errors import Missing
@@ -119,3 +120,39 @@ def test_a_key_given_to_a_board_is_the_one_its_store_uses(files, name, capsys):
         assert board.get_bytes(region.key_path(board)) == device_key(
             (files / "key").read_bytes(), 17
         )
+
+
+def flipped(data):
+    """Yield the bytes with one bit flipped: where sections are counted, and here and there."""
+    counts = [HEADER.offset("sections"), UPDATE.bytes + HEADER.offset("sections")]
+    for at in sorted({*counts, *range(0, 180, 7), *range(180, len(data), 97)}):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << at % 8
+        yield at, bytes(damaged)
+
+
+def test_a_flipped_bit_is_no_traceback_and_never_verified(files, capsys):
+    key, old, new = files / "key", files / "v1", files / "v2"
+    main(["capsule", "diff", str(old), str(new), "-o", str(files / "update")])
+    damaged = files / "damaged"
+    capsys.readouterr()
+    for name in ("v1", "update"):
+        whole = (files / name).read_bytes()
+        cut = [(at, whole[:at]) for at in range(0, len(whole) - 1, 97)]
+        for at, data in [*flipped(whole), *cut]:
+            damaged.write_bytes(data)
+            main(["capsule", "inspect", str(damaged)])  # says what stands there
+            assert capsys.readouterr().err.count("\n") <= 1, at
+            assert main(["capsule", "verify", str(damaged), "--key", str(key)]) == 6, at
+            assert capsys.readouterr().err.count("\n") == 1, at
+
+
+def test_diff_takes_no_capsule_whose_content_is_damaged(files, capsys):
+    made, signature = files / "made", range(52, 116)  # only who has the key can judge that
+    for at, data in flipped((files / "v1").read_bytes()):
+        (files / "damaged").write_bytes(data)
+        words = ["capsule", "diff", str(files / "damaged"), str(files / "v2"), "-o", str(made)]
+        assert (main(words) == 0) == (at in signature), at
+        assert made.exists() == (at in signature)
+        assert capsys.readouterr().err.count("\n") == (at not in signature)
+        made.unlink(missing_ok=True)

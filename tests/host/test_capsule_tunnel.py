@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Pulls of boards without network over the serial line: whole, broken off, cut off."""
 
+import contextlib
+import itertools
 import os
+import socket
+import threading
 
 import capsule_cases as cases
 import pytest
@@ -140,3 +144,54 @@ def test_the_command_pulls_and_confirms(repository, tmp_path, capsys):
         command = ["pull", server.url, "--board", "desktop", "--model", "7"]
         assert main([*command, "--key", str(tmp_path / "key")]) == 0
         assert capsys.readouterr().out.splitlines()[-1] == "desktop: version 1, confirmed"
+
+
+class SlowServer:
+    """Answers each request with a head, and then with a byte now and then, for ever."""
+
+    def __enter__(self):
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._serve, daemon=True).start()
+        return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def __exit__(self, *_):
+        self._listening.close()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                line, _ = self._listening.accept()
+                with line, contextlib.suppress(OSError):
+                    line.recv(4096)
+                    line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n")
+                    while True:
+                        line.sendall(b"x")
+
+
+def test_a_server_that_sends_a_byte_now_and_then_is_left_and_named():
+    ticks = itertools.count(0, 50)  # each look at the clock is that much later
+    with open_here("desktop") as board, SlowServer() as url:
+        region.give_key(board, cases.KEY)
+        set_up(board)
+        with pytest.raises(Refused, match="bytes in .* s of waiting; expected 64 a second"):
+            pull(board, url, clock=lambda: next(ticks))
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["nonsense", "--model", "7"], "expected http:// or https://"),
+        (["ftp://x", "--model", "7"], "expected http:// or https://"),
+        (["http://", "--model", "7"], "expected host and port"),
+        (["http://h:99999", "--model", "7"], "got 'h:99999'"),
+        (["http://h/a b", "--model", "7"], "expected printable ASCII"),
+        (["http://h", "--model", "-1"], "--model: expected 0 to"),
+        (["http://h", "--model", "99999999999"], "--model: expected 0 to"),
+        (["http://h", "--model", "7", "--device", "-3"], "--device: expected 0 to"),
+        (["http://h", "--model", "7", "--cohort", "../x"], "cohort '../x'"),
+    ],
+)
+def test_wrong_words_of_pull_are_refused_before_a_board_is_opened(words, said, capsys):
+    assert main(["pull", *words, "--port", "/dev/nothing"]) == 6
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: MIT
 """The demo: an honest division of the recordings, and one result on the board and on the host."""
 
+import os
+import pty
+import re
 import runpy
+import subprocess
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from acclimate.svm import SVM
-from acclimate_host.connect import open_board, why_not
+from acclimate_host.cli import main
+from acclimate_host.connect import emulator, open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.demo import deploy, protocol, summary, watch
+from acclimate_host.demo.__main__ import clock_of
 from acclimate_host.demo.runner import Runner
+from acclimate_host.errors import Missing
 from acclimate_host.paths import built, device_package, repository
 from bench.loop import HOUSES
 from harness.clock import HANG_S
@@ -65,6 +74,103 @@ def test_the_board_answers_as_the_host_does_and_becomes_better(session):
     assert after[2] > before[2] + 10
     assert runner.costs.heap_peak > runner.costs.heap_start > 0
     assert any("kept" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["stm32f103", "nano"])
+def test_a_board_that_the_demo_cannot_use_is_named_with_those_it_can(name):
+    with pytest.raises(Missing) as raised:
+        deploy.open_for_demo(name, None)
+    said = str(raised.value)
+    assert name in said and all(board in said for board in deploy.BOARDS)
+
+
+def test_help_and_makefile_name_every_board_of_the_demo(capsys):
+    with pytest.raises(SystemExit):
+        main(["demo", "--help"])
+    offered = capsys.readouterr().out.split("--board BOARD")[-1]
+    makefile = (repository() / "Makefile").read_text()
+    (line,) = re.findall(r"make demo \[BOARD=([a-z0-9|]+)\]", makefile)
+    assert {"desktop", *line.split("|")} == set(deploy.BOARDS)
+    assert all(board in offered for board in deploy.BOARDS)
+
+
+class Asked:
+    """A board of which one asks only how it counts."""
+
+    emulated = True
+
+    def __init__(self, name):
+        options = {"icount": emulator.EXACT_SHIFT} if name in emulator.COUNTED else {}
+        self.emulator = SimpleNamespace(icount=options.get("icount"))
+
+    def exec(self, code):
+        return "25000000"
+
+
+def test_no_emulated_board_is_said_to_take_milliseconds_where_its_instructions_count():
+    for name in emulator.NAMES:
+        unit, remark = clock_of(Asked(name))
+        counts = name != "esp32"
+        assert ("instructions" in unit(1e6)) == counts and ("not measured" in remark) == counts
+
+
+_PRETRAIN = """
+from acclimate_host.commands.showing import progress
+from acclimate_host.demo import __main__ as demo
+demo._pretraining(2, 6)
+progress("")
+"""
+
+
+def test_the_long_phase_of_the_network_says_how_far_it_is_on_a_terminal_only():
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", _PRETRAIN]
+    subprocess.run(command, stdout=theirs, stderr=theirs, check=True, timeout=HANG_S)
+    assert b"training the network" in os.read(ours, 1 << 16)
+    os.close(ours), os.close(theirs)
+    piped = subprocess.run(command, capture_output=True, check=True, timeout=HANG_S)
+    assert not piped.stdout and not piped.stderr
+
+
+_ONLY = r"""
+import importlib.metadata as metadata, re, sys
+wanted, todo = set(), ["acclimate[demo,desktop,build]"]
+while todo:
+    word = todo.pop()
+    name, extras = re.match(r"([\w.-]+)(?:\[(.*?)\])?", word).groups()
+    if (name, extras) in wanted:
+        continue
+    wanted.add((name, extras))
+    try:
+        needs = metadata.requires(name) or []
+    except metadata.PackageNotFoundError:
+        continue
+    for need in needs:
+        marker = re.search(r"extra == \W([\w-]+)", need)
+        if marker is None or marker[1] in (extras or "").split(","):
+            todo.append(need.split(";")[0].strip())
+names = {re.sub(r"[-_.]+", "-", name).lower() for name, _ in wanted}
+owners = metadata.packages_distributions()
+class Rest:
+    def find_spec(self, name, path=None, target=None):
+        found = {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners.get(name, ())}
+        if found and not found & names:
+            raise ModuleNotFoundError(f"{name} is not in the extras of the demo")
+sys.meta_path.insert(0, Rest())
+from acclimate_host.demo import __main__
+from acclimate_host.demo import deploy, network, second, update, update_small, watch
+from acclimate_host.plots import arena, learning, updates
+from acclimate_host.model import import_sklearn
+import sklearn.svm, uvicorn
+"""
+
+
+@needs_data
+def test_the_demo_imports_only_what_its_own_extras_bring():
+    makefile = (repository() / "Makefile").read_text()
+    assert "tools/venv.sh out/venv demo,desktop,build\n" in makefile
+    done = subprocess.run([sys.executable, "-c", _ONLY], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @needs_data

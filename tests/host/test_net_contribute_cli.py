@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from acclimate_host.cli import main
 from acclimate_host.commands.contribute import bar
+from acclimate_host.twin import compiled
 from acclimate_host.twin import net as twin_net
 
 onnx = pytest.importorskip("onnx")
@@ -182,11 +184,59 @@ def test_a_file_that_keeps_something_else_is_named_and_stays(folder, capsys, jun
     assert Path("junk.jsonl").read_bytes() == junk
 
 
-def test_without_the_compiled_kernels_that_is_said_before_anything_else(
+def test_without_a_compiler_pure_python_does_the_same_and_that_is_said(
     folder, monkeypatch, capsys
 ):
-    monkeypatch.setattr(twin_net, "load", lambda *_: None)
-    assert main(COMMAND) == 2
-    said = capsys.readouterr()
-    assert "make twin" in said.err and "job" not in said.err and not said.out
-    assert not Path("net.contributions.jsonl").exists()
+    short = [*COMMAND[:-3], "1", "--epochs", "1"]
+    data = dict(np.load("d.npz"))
+    np.savez("d.npz", **{name: value[:9] for name, value in data.items()})
+    assert main([*short, "--keep", "compiled.jsonl"]) == 0
+    fast = capsys.readouterr()
+    environment = {"ACCLIMATE_OUT": str(folder / "empty"), "CC": "no-such-compiler"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    command = [sys.executable, "-m", "acclimate_host.cli", *short, "--keep", "pure.jsonl"]
+    slow = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
+    assert slow.stdout == fast.out and not fast.err
+    assert "pure Python" in slow.stderr and "no-such-compiler" in slow.stderr
+    assert slow.stderr.count("\n") == 1
+    compiled, pure = (
+        sorted(map(str, lines(folder / name))) for name in ("compiled.jsonl", "pure.jsonl")
+    )
+    assert compiled == pure
+
+
+def test_the_kernels_are_compiled_when_they_are_first_wanted(tmp_path, monkeypatch):
+    if all(shutil.which(name) is None for name in ("cc", "gcc", "clang")):
+        pytest.skip("no C compiler")
+    monkeypatch.setenv("ACCLIMATE_OUT", str(tmp_path))
+    compiled.path.cache_clear(), compiled.why_not.cache_clear()
+    try:
+        assert twin_net.load() is None and compiled.why_not("net") is None
+        assert twin_net.load() is not None
+        assert [path.suffix for path in (tmp_path / "twin").iterdir()] == [".so"]
+    finally:
+        compiled.path.cache_clear(), compiled.why_not.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--biases", "2", "--channels", "c3:2", "--channels", "c3:4"], "c3: expected one number"),
+        (["--predict-only", "--biases", "2"], "--predict-only trains nothing"),
+        (["--predict-only", "--channels", "c3:2"], "--predict-only trains nothing"),
+        (["--storage", "-1"], "storage '-1'"),
+        (["--biases", "2", "--channels", "c3:\u0663"], "expected LAYER:COUNT"),
+        (["--biases", "2", "--channels", "c3:9"], "c3: 9 channels; it has 1 to 8"),
+        (["--biases", "2", "--channels", "C3:2"], "no convolution 'C3'"),
+        (["--biases", "-1"], "bias_layers is -1"),
+    ],
+)
+def test_a_scheme_that_cannot_be_is_refused_and_nothing_is_written(folder, capsys, words, said):
+    np.save("x.npy", np.load("d.npz")["x"])
+    Path("out").mkdir()
+    command = ["compile", "net.onnx", "--samples", "x.npy", "--out", "out"]
+    assert main([*command, "--loss", "cross-entropy", *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert not list(Path("out").iterdir())

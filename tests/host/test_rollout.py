@@ -2,6 +2,8 @@
 """A release in stages: what halts it, how it goes on or back, and what of it is kept."""
 
 import json
+import threading
+import time
 
 import capsule_cases as cases
 import pytest
@@ -11,6 +13,7 @@ from acclimate.pull import reports as report
 from acclimate.pull.manifest import in_rollout
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.history import History
+from acclimate_host.capsules.lock import locked
 from acclimate_host.capsules.manifest import WHOLE
 from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.reports import Reports
@@ -247,3 +250,60 @@ def test_the_command_says_what_it_did_and_ends_with_3_when_halted(fleet, tmp_pat
     assert main(["rollout", folder, "history", *rest]) == 0
     assert "content of version 1 as version 3" in capsys.readouterr().out
     assert main(["rollout", folder, "prune", "--deltas", "0"]) == 0
+
+
+def everything(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_a_verb_that_is_refused_changes_nothing_and_leaves_no_file(fleet, tmp_path, capsys):
+    folder = fleet.repository.folder
+    (tmp_path / "key").write_bytes(cases.KEY)
+    (tmp_path / "old").write_bytes(cases.capsule(1))
+    (tmp_path / "new").write_bytes(cases.capsule(2))
+    before, key = everything(folder), ["--key", str(tmp_path / "key")]
+    for words, said in (
+        (["start", str(tmp_path / "old"), *key], "version 1"),
+        (["start", str(tmp_path / "new"), *key, "--cohort", "../x"], "cohort"),
+        (["start", str(tmp_path / "new")], "key"),
+        (["step", "--model", "7", *key], "no rollout"),
+        (["pause", "--model", "7", *key], "no rollout"),
+        (["back", "--model", "9", *key], "no rollout"),
+        (["step", "--model", "7", "--cohort", "../../x", *key], "cohort"),
+        (["status", "--model", "7", "--cohort", "/x", *key], "cohort"),
+    ):
+        assert main(["rollout", str(folder), *words]) != 0, words
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and said in error, (words, error)
+        assert everything(folder) == before, words
+    assert main(["rollout", str(folder), "start", str(tmp_path / "new"), *key]) == 0
+    assert not list(folder.glob(".lock*"))
+
+
+@pytest.mark.parametrize("verb", [["rollout", "start"], ["publish"]])
+def test_no_repository_is_made_for_a_capsule_that_is_refused(tmp_path, capsys, verb):
+    (tmp_path / "capsule").write_bytes(cases.capsule(1)[:-1])
+    words = [verb[0], str(tmp_path / "new"), *verb[1:], str(tmp_path / "capsule")]
+    assert main(words) != 0
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_who_waits_for_a_lock_that_is_removed_takes_the_next_one(tmp_path):
+    path, inside, most = tmp_path / ".lock", [], []
+
+    def work():
+        for _ in range(50):
+            with locked(path):
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0)
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) == 200 and max(most) == 1
+    assert not path.exists()

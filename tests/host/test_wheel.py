@@ -202,6 +202,18 @@ def test_installed_package_learns_on_cpython(installed):
     assert installed("python", "-c", TEN_LINES) == "0 1\n"
 
 
+def test_installed_package_compiles_what_contribute_needs(installed, monkeypatch):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    monkeypatch.setenv("ACCLIMATE_OUT", str(installed.folder / "compiled"))
+    code = (
+        "from acclimate_host.sparse.finetune import why_slow; print(why_slow())\n"
+        "from acclimate_host.twin import net; print(net.load())"
+    )
+    said = installed("python", "-c", code).splitlines()
+    assert said[0] == "None" and "Twin" in said[1]
+
+
 @pytest.mark.skipif(why_not("desktop") is not None, reason=str(why_not("desktop")))
 def test_installed_command_installs_and_runs_on_the_desktop_binary(installed):
     said = installed("acclimate", "install", "--board", "desktop")

@@ -53,6 +53,9 @@ def describe(container: bytes) -> dict[str, Any]:
     def number(at: int, size: int = 4) -> int:
         return int.from_bytes(container[at : at + size], "little")
 
+    head = head_bytes(container[UPDATE.bytes :])
+    if len(container) < UPDATE.bytes + head:
+        raise Refused(f"update of {len(container)} bytes: its headers have {UPDATE.bytes + head}")
     form = number(UPDATE.offset("form"), 1)
     base, target = UPDATE.offset("base"), UPDATE.bytes
     digest = target + HEADER.offset("digest")

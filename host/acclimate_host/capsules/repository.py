@@ -14,7 +14,6 @@ import contextlib
 import dataclasses
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from acclimate_host.capsules.encryption import seal, unseal
 from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.layout import ENTRIES_MAX, NUMBER_MAX, SIGNATURE_BYTES
+from acclimate_host.capsules.lock import locked
 from acclimate_host.capsules.manifest import (
     WHOLE,
     Entry,
@@ -38,12 +38,24 @@ from acclimate_host.capsules.signing import Key, SigningKey
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
 _COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+_FOLDERS = ("objects", "models", "keys")
+
+
+@contextlib.contextmanager
+def nothing_left(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Remove a repository that was made for something that is then refused."""
+    is_new = not Path(folder).exists()
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):  # somebody else's files may be in it by now
+                for name in _FOLDERS:
+                    Path(folder, name).rmdir()
+                Path(folder).rmdir()
+        raise
 
 
 class Repository:
@@ -69,7 +81,7 @@ class Repository:
         self.key = key
         self.object_key = object_key
         self._fleet_key = key if isinstance(key, bytes) else fleet_key
-        for name in ("objects", "models", "keys"):
+        for name in _FOLDERS:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
     def manifest_path(self, model: int, cohort: str = "all") -> Path:
@@ -110,17 +122,8 @@ class Repository:
 
         :param what: name of something else that one alone may change, such as a rollout.
         """
-        with open(self.folder / f".lock{what}", "a+b") as file:
-            if sys.platform == "win32":
-                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            else:
-                fcntl.flock(file, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                if sys.platform == "win32":
-                    file.seek(0)
-                    msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+        with locked(self.folder / f".lock{what}"):
+            yield
 
     def publish(
         self,

@@ -107,6 +107,7 @@ class Rollout:
         reports: Reports | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        repository.manifest_path(model, cohort)  # refuses what is no cohort
         self.repository = repository
         self.model = model
         self.cohort = cohort

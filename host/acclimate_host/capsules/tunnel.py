@@ -8,24 +8,48 @@ lost serial line or a reset as a board with a network does.
 import base64
 import socket
 import ssl
+import time
 
+from acclimate.pull.http import split
 from acclimate_host.errors import AcclimateError, BoardError, Refused
 
 PIECE_BYTES = 256
 _SMALL_HEAP, _SMALL_PIECE = 12288, 64
 _TIMEOUT_S = 20
+# A server is waited for so long in all, and a second more for so many bytes that came.
+_PATIENCE_S, _LEAST_RATE = 60, 64
 _STEP_S = 120  # the last piece starts the comparison with the SHA-256
 _REFUSALS = ("CapsuleError", "Refused", "HttpError", "OSError", "StoreError", "ImportError")
 
 
-def pull(board, url, cohort="all", device=0, progress=None, context=None, object_key=None):
+def check_url(url):
+    """Raise Refused unless a text is the address of a repository."""
+    try:
+        split(url if url.endswith("/") else url + "/")
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def pull(
+    board,
+    url,
+    cohort="all",
+    device=0,
+    progress=None,
+    context=None,
+    object_key=None,
+    clock=time.monotonic,
+):
     """Let an open board with a Store named ``store`` pull; return "" or why it took nothing.
 
     :param progress: called with the bytes of replies so far.
     :param context: an SSLContext for https; the system's certificates without one.
     :param object_key: path, on the board, of the key that objects are encrypted with.
-    :raises Refused: what came was refused by the board. BoardGone: its power went.
+    :param clock: gives seconds.
+    :raises Refused: what came was refused by the board, or the server is too slow.
+        BoardGone: its power went.
     """
+    check_url(url)
     answer = board.exec(
         "_pull = None\nfrom binascii import a2b_base64 as _from64\n"
         "from acclimate.pull import SerialPull\nimport gc\ngc.collect()\nprint(gc.mem_free())"
@@ -35,16 +59,18 @@ def pull(board, url, cohort="all", device=0, progress=None, context=None, object
     call = f"SerialPull(store, {url!r}, None, {cohort!r}, {device}, {is_small}{options})"
     _refusing(board, f"_pull = {call}")
     piece = _SMALL_PIECE if is_small else PIECE_BYTES
-    return _Carrier(board, progress, context, piece).run()
+    return _Carrier(board, progress, context, piece, clock).run()
 
 
 class _Carrier:
-    def __init__(self, board, progress, context, piece_bytes):
+    def __init__(self, board, progress, context, piece_bytes, clock):
         self._board = board
         self._progress = progress
         self._context = context
         self._piece = piece_bytes
         self._carried = 0
+        self._clock = clock
+        self._waited_s = 0.0
 
     def run(self):
         answer = self._call("_pull.ask()")
@@ -64,7 +90,7 @@ class _Carrier:
                 line = context.wrap_socket(line, server_hostname=host)
             line.sendall(data)
             while True:
-                piece = line.recv(self._piece)
+                piece = self._received(line, host, port)
                 if not piece:
                     return self._call("_pull.end()")
                 text = base64.b64encode(piece).decode()
@@ -74,6 +100,19 @@ class _Carrier:
                     self._progress(self._carried)
                 if answer[0] != "more":
                     return answer
+
+    def _received(self, line, host, port):
+        """Return the next piece of a reply, unless the server has kept us too long by now."""
+        began = self._clock()
+        try:
+            return line.recv(self._piece)
+        finally:
+            self._waited_s += self._clock() - began
+            if self._waited_s > _PATIENCE_S + self._carried / _LEAST_RATE:
+                raise Refused(
+                    f"server {host}:{port}: {self._carried} bytes in {self._waited_s:.0f} s of "
+                    f"waiting; expected {_LEAST_RATE} a second"
+                )
 
     def _call(self, code):
         answer = _refusing(self._board, code).split()

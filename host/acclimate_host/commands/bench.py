@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 from acclimate_host.commands import add_board_arguments, open_chosen, table
+from acclimate_host.connect import emulator
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.paths import repository
 
-_SHIFT = 10  # of the emulators' instruction clock
 _ROWS, _FEATURES = 40, 8
 _ON_BOARD = """
 import gc
@@ -51,8 +51,8 @@ def run(args):
         return _of_the_clone(args.name)
     if not args.port and not args.board:
         args.board = "desktop"
-    counted = args.board in ("nrf52840", "samd21")
-    with open_chosen(args, **({"icount": _SHIFT} if counted else {})) as board:
+    counted = args.board in emulator.COUNTED
+    with open_chosen(args, **({"icount": emulator.EXACT_SHIFT} if counted else {})) as board:
         install(board, ["svm"], yes=True)
         rows = [
             _measured(board, kernel, pure)

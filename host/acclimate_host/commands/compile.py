@@ -83,11 +83,15 @@ def add_arguments(parser):
 def run(args):
     if not args.time_limit > 0:
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
+    if args.predict_only and (args.biases or args.channels):
+        raise AcclimateError("--predict-only trains nothing: leave out --biases and --channels")
     ram = None if args.ram is None else amount(args.ram)
+    if args.storage is not None:
+        amount(args.storage, what="storage")
     cost_table(args.board)
     network, scheme = _stored(imported(args.model), args), None
     if not args.predict_only:
-        scheme = Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
+        scheme = Scheme(args.biases, channels_of(args.channels))
         if scheme.channels:
             network = channels_by_size(network, {layer for layer, _ in scheme.channels})
         network = with_loss(

@@ -29,7 +29,7 @@ from acclimate_host.sparse.contribution import (
     to_json,
     trainable,
 )
-from acclimate_host.sparse.finetune import Setting, need_twin
+from acclimate_host.sparse.finetune import Setting, why_slow
 from acclimate_host.sparse.memory import extra_memory
 from acclimate_host.sparse.permute import channels_by_size
 
@@ -83,7 +83,7 @@ def run(args):
     if min(args.workers, args.epochs, args.seeds) < 1 or not args.rate > 0:
         raise AcclimateError("--workers, --epochs, --seeds: expected 1 or more, --rate above 0")
     if not args.dask:
-        need_twin()
+        _say_if_slow()
     network = imported(args.model)
     parts = labelled(args.data, network)
     network = with_loss(
@@ -107,6 +107,16 @@ def run(args):
             write_text(args.out, to_json(gains) + "\n")
         if args.memory:
             _choose(case, network, gains, parts, memory, executor, args)
+
+
+def _say_if_slow():
+    progress("compiling the board's kernels for this computer, once")
+    reason = why_slow()
+    progress("")
+    if reason:
+        print(
+            f"fine-tunes run in pure Python, hundreds of times slower: {reason}", file=sys.stderr
+        )
 
 
 def _memory(graph, budgets):

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.repository import Repository, nothing_left
 from acclimate_host.capsules.signing import read_private, read_public
 from acclimate_host.errors import AcclimateError
 
@@ -37,13 +37,14 @@ def run(args):
         return
     if not (args.release and args.rollout):
         raise AcclimateError("--release, --rollout: name a key for each; one may have both roles")
-    made = Repository(args.folder).publish_keys(
-        read_private(args.root),
-        [read_public(path) for path in args.release],
-        [read_public(path) for path in args.rollout],
-        args.raise_epoch,
-        read_private(args.new_root) if args.new_root else None,
-    )
+    with nothing_left(args.folder):
+        made = Repository(args.folder).publish_keys(
+            read_private(args.root),
+            [read_public(path) for path in args.release],
+            [read_public(path) for path in args.rollout],
+            args.raise_epoch,
+            read_private(args.new_root) if args.new_root else None,
+        )
     _show(made)
 
 

@@ -115,9 +115,21 @@ def _opened(name, wanted, parts=()):
         raise AcclimateError(f"{name}: expected a {wanted} ({text})") from None
 
 
-def channels_of(text):
-    """Return (layer, count) of LAYER:COUNT."""
+def channels_of(texts):
+    """Return ((layer, count), ...) of texts LAYER:COUNT.
+
+    :raises AcclimateError: another form, or a layer that is named twice
+    """
+    found = [_channels(text) for text in texts]
+    names = [layer for layer, _ in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise AcclimateError(f"--channels {twice}: expected one number of channels, got two")
+    return tuple(found)
+
+
+def _channels(text):
     layer, _, count = text.rpartition(":")
-    if not layer or not count.isdigit():
+    if not layer or not (count.isascii() and count.isdigit()):
         raise AcclimateError(f"--channels {text}: expected LAYER:COUNT, for example c4:8")
     return layer, int(count)

@@ -6,7 +6,7 @@ from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
 from acclimate_host.capsules.manifest import WHOLE, day_in
-from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.repository import Repository, nothing_left
 from acclimate_host.capsules.server import fleet_key, read_key
 from acclimate_host.commands import add_object_key_argument, read_bytes
 from acclimate_host.errors import AcclimateError
@@ -62,9 +62,10 @@ def run(args):
     model = read(files[0]).model
     history = History(args.folder, model, args.cohort, object_key=object_key)
     bases = [*files[1:], *history.capsules(args.deltas)]
-    made = Repository(args.folder, key, fleet_key(args.fleet_key), object_key).publish(
-        files[0], args.cohort, args.percent, bases, day_in(args.expires_days)
-    )
+    with nothing_left(args.folder):
+        made = Repository(args.folder, key, fleet_key(args.fleet_key), object_key).publish(
+            files[0], args.cohort, args.percent, bases, day_in(args.expires_days)
+        )
     args.result = {
         "model": made.model,
         "version": made.version,

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
 """``acclimate pull URL``: a board without network pulls its next model over the serial line."""
 
+import re
 from pathlib import Path
 
 from acclimate_host.capsules import region
+from acclimate_host.capsules.layout import BOUND_MAX, NUMBER_MAX
 from acclimate_host.capsules.server import read_key
-from acclimate_host.capsules.tunnel import pull
+from acclimate_host.capsules.tunnel import check_url, pull
 from acclimate_host.commands import (
     add_board_arguments,
     add_region_arguments,
     open_chosen,
     progress,
 )
+from acclimate_host.errors import Refused
 
 
 def add_arguments(parser):
@@ -33,6 +36,12 @@ def add_arguments(parser):
 
 
 def run(args):
+    check_url(args.url)
+    if not re.fullmatch("[a-z0-9][a-z0-9_-]{0,31}", args.cohort):
+        raise Refused(f"cohort {args.cohort!r}: lower-case letters, digits, - and _, at most 32")
+    for name, most in (("model", NUMBER_MAX), ("device", BOUND_MAX)):
+        if not 0 <= getattr(args, name) <= most:
+            raise Refused(f"--{name}: expected 0 to {most}, got {getattr(args, name)}")
     key = read_key(Path(args.key)) if args.key else None
     with open_chosen(args, **region.open_options(args.board)) as board:
         place = region.region_of(board, args.region, args.start, args.bytes)

@@ -12,7 +12,7 @@ from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
 from acclimate_host.capsules.manifest import day_in
 from acclimate_host.capsules.prune import prune
-from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.repository import Repository, nothing_left
 from acclimate_host.capsules.rollout import HARMS, STAGES, Limits, Rollout
 from acclimate_host.capsules.server import fleet_key, read_key
 from acclimate_host.commands import add_object_key_argument, read_bytes, table, to_seconds
@@ -121,9 +121,10 @@ def _start(args):
         raise AcclimateError(f"--harmed-percent {args.harmed_percent}: expected 0 to 100")
     data = read_bytes(args.capsule)
     limits = Limits(args.harmed_percent, args.least, args.resets, args.score)
-    rollout = _rollout(args, read(data).model)
     expires = day_in(args.expires_days)
-    state = rollout.start(data, args.stages, args.wait_s, limits, args.deltas, expires)
+    with nothing_left(args.folder):
+        rollout = _rollout(args, read(data).model)
+        state = rollout.start(data, args.stages, args.wait_s, limits, args.deltas, expires)
     return _show(args, state)
 
 

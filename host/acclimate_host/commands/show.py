@@ -181,7 +181,7 @@ def _scheme(args, graph):
     if args.full:
         return full(graph)
     if args.biases is not None:
-        return Scheme(args.biases, tuple(channels_of(text) for text in args.channels))
+        return Scheme(args.biases, channels_of(args.channels))
     if args.last is not None:
         if not 0 <= args.last <= len(zoo.convolutions(graph)):
             raise AcclimateError(

@@ -66,6 +66,8 @@ _MACHINES = {
     ],
 }
 NAMES = (*_MACHINES, "esp32")
+# Boards whose instructions are counted, not timed, when they are opened with this shift.
+COUNTED, EXACT_SHIFT = tuple(_MACHINES), 10
 # Boards whose flash is a file while they run.
 PERSISTENT = ("nrf52840", "stm32f103", "stm32f767", "rp2350", "rv32", "esp32")
 # Flash that is in the file only while the emulator does not run: address, size.

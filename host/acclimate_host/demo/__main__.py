@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+from acclimate_host.commands.showing import progress
 from acclimate_host.demo import deploy, network, protocol, second, summary, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.errors import AcclimateError
@@ -16,7 +17,8 @@ def add_arguments(parser):
     parser.add_argument(
         "--board",
         default=os.environ.get("BOARD") or "desktop",
-        help="desktop, nrf52840, samd21 or esp32 (emulated); default: $BOARD, else desktop",
+        help=", ".join(deploy.BOARDS) + " (all but the first emulated); default: $BOARD, "
+        "else desktop",
     )
     parser.add_argument(
         "--port", default=os.environ.get("PORT") or None, help="a real board, e.g. /dev/ttyACM0"
@@ -40,9 +42,18 @@ def main():
 
 def run(args):
     """Show all parts; return the exit code."""
+    try:
+        return _run(args)
+    finally:
+        progress("")
+
+
+def _run(args):
     started = time.monotonic()
     try:
+        progress("reading the recordings")
         recordings = watch.load(built("data", "watch.npz"))
+        progress("starting the board, and installing what it needs")
         opened = deploy.open_for_demo(args.board, args.port)
     except (AcclimateError, FileNotFoundError) as error:
         print(f"demo: {error}", file=sys.stderr)
@@ -51,6 +62,7 @@ def run(args):
         settings = protocol.SMALL if args.small else protocol.FULL
         if board.info().heap_free_bytes < 32 * 1024:
             settings = protocol.TINY
+        progress("cutting the recordings into windows")
         try:
             session = protocol.session(protocol.windows(recordings, settings), settings, args.user)
         except ValueError as error:
@@ -134,6 +146,10 @@ def finish(args, opened, settings, session, runner, outcome, unit, clock):
         print(f"Picture   {os.path.relpath(path)}")
 
 
+def _pretraining(done, total):
+    progress("training the network on the other people", done, total)
+
+
 def network_part(args, recordings):
     """An int8 network learns the same user in an arena of a fixed size; leaves as a delta."""
     print("\nNetwork   an int8 net of 9,300 weights learns the same user's exercises on the board")
@@ -148,7 +164,10 @@ def network_part(args, recordings):
     try:
         opened = deploy.open_for_demo(args.board, args.port, ("net",))
         with opened.board as board:
-            plan = network.prepare(recordings, args.user, cache, network.is_native(board))
+            plan = network.prepare(
+                recordings, args.user, cache, network.is_native(board), _pretraining
+            )
+            progress("")
             print(
                 f"Arena     {plan.program.arena_bytes:,} bytes hold all that changes; the "
                 f"rest, {len(plan.program.code):,} bytes, is only read"

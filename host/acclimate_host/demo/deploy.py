@@ -3,14 +3,15 @@
 
 from dataclasses import dataclass
 
-from acclimate_host.connect import open_board, package
+from acclimate_host.connect import RUNNABLE, emulator, open_board, package
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Missing, Refused
 from acclimate_host.paths import built, firmware
 
-ICOUNT = {"nrf52840": 10, "samd21": 10}
 DESKTOP_HEAP_BYTES = 512 * 1024  # objects are twice as large there as on a 32-bit board
 NEEDED = ("svm", "loop", "features")
+_OTHERS = ("desktop-f32", "stm32f103")  # the desktop binary again; 20 KB, which hold no loop
+BOARDS = tuple(name for name in RUNNABLE if name not in _OTHERS)
 
 
 @dataclass
@@ -40,7 +41,9 @@ def open_for_demo(name, port, needed=NEEDED):
         return _install(open_board(port), f"the board at {port}", needed)
     if name in (None, "", "desktop"):
         return _desktop(needed)
-    options = {"icount": ICOUNT[name]} if name in ICOUNT else {}
+    if name not in BOARDS:
+        raise Missing(f"--board: expected one of {', '.join(BOARDS)}, got {name}")
+    options = {"icount": emulator.EXACT_SHIFT} if name in emulator.COUNTED else {}
     if name == "samd21":
         return _frozen(name, options)
     return _install(open_board(name, **options), f"{name} (emulated)", needed)

@@ -13,6 +13,7 @@ import numpy as np
 
 from acclimate_host.capsules.build import build
 from acclimate_host.capsules.delta import update
+from acclimate_host.commands.showing import progress
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, training_step
 from acclimate_host.demo.network_task import factory_network, user_task
@@ -56,14 +57,15 @@ class Result:
     weights: bytes = b""
 
 
-def prepare(recordings, user, cache=None, native=True):
+def prepare(recordings, user, cache=None, native=True, show=None):
     """Return the Setup of a new user.
 
     :param native: without native kernels fewer samples and passes must do
+    :param show: called with (passes done, of how many) while the network is trained here
     :raises ValueError: for a user who is not in the recordings
     """
     task = user_task(recordings, user)
-    small, _ = quantize(factory_network(task, cache), task.base[0][:CALIBRATION])
+    small, _ = quantize(factory_network(task, cache, show=show), task.base[0][:CALIBRATION])
     network = with_loss(small)
     step = training_step(network.graph, SCHEME, Options(patch_grid=1))
     counts = (LEARN, TEST, EPOCHS) if native else (PURE_LEARN, PURE_TEST, PURE_EPOCHS)
@@ -138,11 +140,14 @@ def run(board, plan, say=print, folder=""):
         result.predict_ticks = ticks / plan.test
         say(f"  after {epoch} passes: {right} of {plan.test} later windows right")
 
+    progress("the board learns", 0, plan.epochs)
     tested(0)
     for epoch, (stride, rate) in enumerate(zip(strides(plan), rates(), strict=False)):
         _, _, ticks = numbers(f"n.epoch({stride}, {rate[0]}, {rate[1]})")
         result.step_ticks = ticks / plan.learn
         tested(epoch + 1)
+        progress("the board learns", epoch + 1, plan.epochs)
+    progress("")
     count = len(plan.program.weights)
     for at in range(0, count, _CHUNK_BYTES):
         text = board.exec(f"n.weights({at}, {min(_CHUNK_BYTES, count - at)})", timeout_s=60)

@@ -65,12 +65,22 @@ def _windows(recordings):
     return np.clip(x / 2, -1, 1).transpose(0, 2, 1)[..., None], np.array(labels)
 
 
-def factory_network(task, cache=None, epochs=6, progress=None):
-    """Return the float network that knows the others; kept in the file `cache` (.npz)."""
+def factory_network(task, cache=None, epochs=6, show=None):
+    """Return the float network that knows the others; kept in the file `cache` (.npz).
+
+    :param show: called with (passes done, of how many)
+    """
     if cache is not None and cache.exists():
         with np.load(cache) as stored:
             return Network(task.graph, {name: stored[name] for name in stored.files})
-    network = pretrain(task.graph, *task.base, epochs=epochs, progress=progress)
+
+    def passed(epoch, _):
+        if show:
+            show(epoch + 1, epochs)
+
+    if show:
+        show(0, epochs)
+    network = pretrain(task.graph, *task.base, epochs=epochs, progress=passed)
     if cache is not None:
         cache.parent.mkdir(parents=True, exist_ok=True)
         part = cache.with_suffix(".part.npz")

@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acclimate_host.commands.showing import progress
 from acclimate_host.demo import watch
 from acclimate_host.demo.protocol import SAMPLES, SessionResult, factory_machine, rows
 from acclimate_host.paths import program
@@ -55,16 +56,20 @@ class Runner:
 
     def run(self, session):
         """Live through the session; returns its `SessionResult`."""
+        progress("the board gets its first samples, and trains")
         self._set_up(session)
         out = SessionResult()
+        progress("the board computes the features of later windows")
         self._keep_unseen(session.unseen)
         out.before, self.margins_before = self._test()
         self._note_share(0, out.before)
         self._stream(session.stream, out)
+        progress("the board is tested")
         out.after, self.margins_after = self._test()
         self.costs.heap_end, self.costs.heap_free, self.costs.heap_peak = self._numbers(
             "d.bytes()"
         )
+        progress("")
         return out
 
     def _set_up(self, session):
@@ -128,6 +133,7 @@ class Runner:
         """The new user's windows, in order; the truth comes some windows later."""
         waiting = []
         for i, w in enumerate(stream):
+            progress("the new user's windows", i, len(stream))
             label, features, predict = map(int, self._raw(w, "d.sense()"))
             out.answers.append((w.truth, label))
             self.costs.features.append(features)

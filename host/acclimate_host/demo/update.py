@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from acclimate.svm import SVM
 from acclimate_host.capsules import region, tunnel
+from acclimate_host.commands.showing import progress
 from acclimate_host.connect.install import install
 from acclimate_host.connect.package import compile_file
 from acclimate_host.demo import protocol, update_board
@@ -46,9 +47,11 @@ def machines(found, settings, user):
     held = chosen(found, settings, others, *HELD)
     made = {}
     for name, part in PEOPLE.items():
+        progress("this computer trains the models that are offered", len(made), len(PEOPLE))
         machine = SVM(storage="int8", **settings.machine)
         machine.fit(*chosen(found, settings, others, *part))
         made[name] = machine.calibrate(*held)
+    progress("")
     return made
 
 
@@ -92,6 +95,7 @@ class UpdateDemo:
     def run(self):
         """Go through all steps; return the Story."""
         with releases(MODEL, self.key) as self._releases:
+            progress("the board gets the package and its key")
             self._prepare()
             self._first()
             half = len(self.session.stream) // 2
@@ -101,6 +105,7 @@ class UpdateDemo:
             self._meet(half, len(self.session.stream))
             self._decide(self._version)
             self._unconfirmed()
+        progress("")
         return self.story
 
     # ---- the steps -------------------------------------------------------------------------
@@ -216,6 +221,7 @@ class UpdateDemo:
             for i, w in enumerate(self.session.stream[first:last], first)
         ]
         for at in range(0, len(calls), _BATCH):
+            progress("the user wears the watch", at, len(calls))
             self.board.exec("\n".join(calls[at : at + _BATCH]), 60)
 
     def _decide(self, version):
@@ -241,6 +247,7 @@ class UpdateDemo:
         rows = [self._rows[id(w)] for w in self.session.unseen]
         answers = []
         for at in range(0, len(rows), _BATCH):
+            progress("the model in use is tested", at, len(rows))
             calls = ", ".join(f"row('{text}')" for text in rows[at : at + _BATCH])
             answers += map(int, self.board.exec(f"judge.test({calls})", 120).split())
         right = sum(w.truth == a for w, a in zip(self.session.unseen, answers, strict=True))

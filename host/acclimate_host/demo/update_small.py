@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from acclimate.svm import SVM
 from acclimate_host.capsules import region, tunnel
+from acclimate_host.commands.showing import progress
 from acclimate_host.connect import open_board
 from acclimate_host.connect.emulator import how_to_get
 from acclimate_host.demo import protocol
@@ -84,6 +85,7 @@ class SmallDemo:
             self.board.exec("store.trial()\nstore.rollback()", 60)
             self._start()
             self._note("after a rollback")
+        progress("")
         return self.story
 
     def _start(self):
@@ -117,6 +119,7 @@ class SmallDemo:
             for number, row in enumerate(protocol.rows(met, SETTINGS))
         ]
         for at in range(0, len(calls), _BATCH):
+            progress("the user wears the watch", at, len(calls))
             self.board.exec("\n".join(calls[at : at + _BATCH]), 60)
         answer = self.board.exec(f"judge.ask({LABELS}, {self.machines[name][1]})", 60)
         count, *asked = map(int, answer.split())
@@ -139,6 +142,7 @@ class SmallDemo:
         texts = [f"row('{_text(row)}')" for row in protocol.rows(unseen, SETTINGS)]
         answers = []
         for at in range(0, len(texts), _BATCH):
+            progress("the model in use is tested", at, len(texts))
             code = f"judge.test({', '.join(texts[at : at + _BATCH])})"
             answers += map(int, self.board.exec(code, 60).split())
         right = sum(w.truth == a for w, a in zip(unseen, answers, strict=True))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .importing import (
+    ModelImportError,
     affine,
     dilate,
     function_of,
@@ -19,6 +20,7 @@ from .importing import (
     with_room,
 )
 from .losses import SOFTMAX_NOTE
+from .onnx_check import reshape_fault
 from .onnx_file import Stored
 
 _FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hard_swish", "Gelu": "gelu"}
@@ -169,7 +171,13 @@ class Layers:
 
     def _normalization(self, op):
         scale, shift, mean, variance = (self.constant(name) for name in op.inputs[1:5])
-        factor = scale / np.sqrt(variance + op.attrs.get("epsilon", 1e-5))
+        variance = variance + op.attrs.get("epsilon", 1e-5)
+        if not np.min(variance) > 0:
+            raise ModelImportError(
+                f"{self.low.source}: {op.name} {op.outputs[0]}: variance and epsilon: expected "
+                f"above 0, got {np.min(variance):g}"
+            )
+        factor = scale / np.sqrt(variance)
         self._scaled(op, factor, shift - mean * factor)
 
     def _affine(self, op):
@@ -361,6 +369,7 @@ class Layers:
         low = self.low
         if op.outputs[0] in low.made:
             return
+        self._check_count(op)
         low.made[op.outputs[0]] = low.made[op.inputs[0]]
         if op.inputs[0] in low.hwc:
             low.hwc.add(op.outputs[0])
@@ -376,6 +385,16 @@ class Layers:
         multi = [edge for edge in low.shape(op.inputs[0]) if edge > 1]
         if bad and len(multi) > 1:
             low.problems.add(f"{op.name} before {bad[0]}", "flatten before a dense layer")
+
+    def _check_count(self, op):
+        """Raise where a Reshape names a shape that its input's values cannot have."""
+        old = self.file.shapes.get(op.inputs[0])
+        wanted = self.file.constants.get(op.inputs[1]) if len(op.inputs) > 1 else None
+        if op.name != "Reshape" or not old or not isinstance(wanted, np.ndarray):
+            return
+        wrong = reshape_fault(old, np.ravel(wanted).tolist())
+        if wrong:
+            raise ModelImportError(f"{self.low.source}: {op.name} {op.outputs[0]}: {wrong}")
 
     def _softmax(self, op):
         if op.outputs[0] not in self.file.outputs:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import onnx_check
 from .importing import ModelImportError, damage_named
 from .onnx_fold import fold
 
@@ -84,6 +85,10 @@ def read_onnx(model, source="model"):
             raise ModelImportError(f"{source}: no ONNX model ({_one_line(error)})") from None
     if not model.graph.node:
         raise ModelImportError(f"{source}: an ONNX model without operators")
+    with damage_named(source):
+        wrong = onnx_check.fault(onnx, model.graph)
+    if wrong:
+        raise ModelImportError(f"{source}: {wrong}")
     _load_weights(onnx, model, folder, source)
     with damage_named(source):
         return _Reader(onnx, numpy_helper, model, source).read()
@@ -128,6 +133,9 @@ class _Reader:
         given = [v for v in graph.input if v.name not in self.constants]
         if not given:
             raise ModelImportError(f"{self.source}: an ONNX model without an input")
+        wrong = onnx_check.input_fault(self.onnx, given[0])
+        if wrong:
+            raise ModelImportError(f"{self.source}: {wrong}")
         shape = tuple(d.dim_value for d in given[0].type.tensor_type.shape.dim)
         outputs = tuple(self.alias.get(v.name, v.name) for v in graph.output)
         return OnnxFile(

@@ -15,6 +15,7 @@ import numpy as np
 from ..compile.encode import encode
 from ..compile.scheduled import plain_step
 from ..compile.step import Options, inference_step
+from ..connect.emulator import EXACT_SHIFT as ICOUNT_SHIFT
 from ..errors import AcclimateError, BoardError, Missing
 from ..model.build import Builder
 from ..model.network import Network, with_scales
@@ -22,7 +23,6 @@ from ..sparse.scheme import full
 from .costs import load
 from .step_graph import step_graph
 
-ICOUNT_SHIFT = 10
 EMULATED_CLOCK_HZ = {"nrf52840": 64e6, "samd21": 48e6}
 PAGE_SIZES = (256, 2048)
 MEDIA = {

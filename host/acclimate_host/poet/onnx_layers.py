@@ -9,6 +9,7 @@ open first dimension is a batch of 1; other open ones must be given by name.
 import math
 from pathlib import Path
 
+from ..model import onnx_check
 from .layers import Layer
 from .problem import PlanError
 
@@ -82,6 +83,9 @@ def onnx_layers(path, dims=None):
     path = Path(path)
     try:
         model = onnx.load_model(path, load_external_data=False)
+        wrong = onnx_check.fault(onnx, model.graph)
+        if wrong:
+            raise PlanError(f"{path.name}: {wrong}")
         _fix_dimensions(model.graph, dims or {}, path.name)
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
     except PlanError:

@@ -9,9 +9,9 @@ from acclimate.net import FloatNet, Net
 
 from ..compile.encode import encode
 from ..compile.step import Options, training_step
-from ..errors import AcclimateError
 from ..model.losses import with_loss
 from ..model.network import as_bytes, in_shape
+from ..twin import compiled
 from ..twin import net as twin_net
 
 # Where a program runs on the host, arena size is no matter: a quick layout will do.
@@ -32,25 +32,27 @@ class Setting:
     last: float = 0.1
 
 
-def need_twin():
-    """Raise AcclimateError where the kernels that fine-tune on this computer are not built."""
-    if twin_net.load() is None:
-        raise AcclimateError(
-            "fine-tuning runs on the board's kernels, compiled for this computer, which are not "
-            "here: run make twin in a clone of the repository (it needs gcc)"
-        )
+def why_slow():
+    """Have the kernels compiled for this computer; return None, or why pure Python must do."""
+    if twin_net.load() is not None:
+        return None
+    reason = compiled.why_not("net")
+    if reason is None:
+        twin_net.register()
+    return reason
 
 
 class Tuner:
     """A network compiled for one scheme, ready to be trained again and again.
 
+    It runs on the board's own C kernels; where they cannot be compiled, in pure Python.
+
     :param network: quantized or float Network; softmax and cross-entropy are added
     :param scheme: acclimate_host.sparse.scheme.Scheme
-    :raises AcclimateError: where the twin was not built (`make twin`)
     """
 
     def __init__(self, network, scheme, optimizer="plain"):
-        need_twin()
+        why_slow()
         twin_net.register()
         self.network, self.scheme = with_loss(network), scheme
         step = training_step(self.network.graph, scheme, Options(patch_grid=1), _QUICK_TRIES)

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acclimate_host.paths import built
+from acclimate_host.twin import compiled
 
 _Twin = TypeVar("_Twin")
 
 
 def load(kind: Callable[[Path], _Twin], name: str, path: str | Path | None = None) -> _Twin | None:
     """Return ``kind(library of NAME, or the one at path)``, or None where it is not built."""
-    path = Path(path or built("twin", f"libacclimate_{name}.so"))
-    return kind(path) if path.exists() else None
+    if path is None:
+        path = built("twin", f"libacclimate_{name}.so")
+        if not path.exists():
+            path = compiled.path(name)
+    return kind(Path(path)) if Path(path).exists() else None
 
 
 def register(name: str, twin: Any) -> None:
