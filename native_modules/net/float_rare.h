@@ -53,4 +53,37 @@ void net_weight_decay_f32(int8_t *w, uint32_t n, net_state *state, uint32_t fact
     state->moved += n;
 }
 
+void net_multiply_f32(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+    uint32_t n, uint32_t m) {
+    (void)rule;
+    for (uint32_t i = 0, j = 0; i < n; i++, j = j + 1 < m ? j + 1 : 0) {
+        F(y)[i] = CF(a)[i] * CF(b)[j];
+    }
+}
+
+int net_product_gradient_f32(const net_product_args *k) {
+    for (uint32_t j = 0; j < k->m; j++) {
+        float sum = 0;
+        for (uint32_t i = j; i < k->n; i += k->m) {
+            sum += CF(k->g)[i] * CF(k->x)[i % k->f];
+        }
+        F(k->y)[j] = sum;
+    }
+    return 0;
+}
+
+int net_gather_gradient_f32(const net_gathered_args *k) {
+    const uint16_t *places = k->starts + k->blocks + 1;
+    for (uint32_t block = 0; block < k->blocks; block++) {
+        for (uint32_t i = 0; i < k->n; i++) {
+            float sum = 0;
+            for (uint32_t at = k->starts[block]; at < k->starts[block + 1]; at++) {
+                sum += CF(k->g)[places[at] * k->n + i];
+            }
+            F(k->y)[block * k->n + i] = sum;
+        }
+    }
+    return 0;
+}
+
 #endif

@@ -77,6 +77,95 @@ static void rare_decay(net_reader *r, const uint32_t *v) {
     }
 }
 
+/* rule a b y n m */
+static void rare_multiply(net_reader *r, const uint32_t *v) {
+    const net_add_rule *rule = net_constant(r, net_times(r, v[0], 4), NET_A_BYTES, 4);
+    uint32_t bytes = net_times(r, v[4], NET_ELEMENT);
+    const int8_t *a = net_input(r, v[1], bytes);
+    const int8_t *b = net_input(r, v[2], net_times(r, v[5], NET_ELEMENT));
+    int8_t *y = (int8_t *)net_arena(r, v[3], bytes, NET_ELEMENT);
+    if (!v[5]) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (!r->fault) {
+        net_multiply(rule, a, b, y, v[4], v[5]);
+    }
+}
+
+/* table x y blocks n */
+static void rare_gather(net_reader *r, const uint32_t *v) {
+    const uint16_t *from = net_constant(r, net_times(r, v[0], 4), net_times(r, v[3], 2), 2);
+    uint32_t n = net_times(r, v[4], NET_ELEMENT);
+    int8_t *y = (int8_t *)net_arena(r, v[2], net_times(r, v[3], n), NET_ELEMENT);
+    for (uint32_t block = 0; block < v[3] && !r->fault; block++) {
+        uint32_t at = net_times(r, from[block], n);
+        const int8_t *x = net_input(r, v[1] + 2 * at, n);
+        for (uint32_t i = 0; i < n && !r->fault; i++) {
+            *y++ = x[i];
+        }
+    }
+}
+
+/* g y n m x f zero table slot slot factor exponent */
+static void rare_product_gradient(net_reader *r, const uint32_t *v) {
+    net_product_args k;
+    k.n = v[2];
+    k.m = v[3];
+    k.f = v[5];
+    k.factor = v[10];
+    k.zero = (int32_t)v[6] - 128;
+    k.g = (int8_t *)net_arena(r, v[0], net_times(r, k.n, NET_ELEMENT), NET_ELEMENT);
+    k.y = (int8_t *)net_arena(r, v[1], net_times(r, k.m, NET_ELEMENT), NET_ELEMENT);
+    k.x = net_input(r, v[4], net_times(r, k.f, NET_ELEMENT));
+    k.table = v[7] ? net_constant(r, net_times(r, v[7], 4), 256, 1) : 0;
+    int16_t *from = net_slot(r, v[8]), *to = net_slot(r, v[9]);
+    if (!k.m || !k.f || (NET_ELEMENT == 1 && (v[6] > 255 || k.factor > 32767))) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (!r->fault) {
+        *to = (int16_t)(*from + (int32_t)v[11] - 128 + net_product_gradient(&k));
+    }
+}
+
+#if !defined(NET_SMALL)
+/* Whether starts rise, and all places lie within the gradient. */
+static int are_sound(const net_gathered_args *k, uint32_t places, uint32_t blocks) {
+    for (uint32_t i = 0; i < k->blocks; i++) {
+        if (k->starts[i] > k->starts[i + 1]) {
+            return 0;
+        }
+    }
+    for (uint32_t i = 0; i < places; i++) {
+        if (k->starts[k->blocks + 1 + i] >= blocks) {
+            return 0;
+        }
+    }
+    return 1;
+}
+#endif
+
+/* table g y blocks n places slot slot */
+static void rare_gather_gradient(net_reader *r, const uint32_t *v) {
+    net_gathered_args k;
+    uint32_t numbers = net_times(r, v[3], 1) + net_times(r, v[5], 1) + 1;
+    k.blocks = v[3];
+    k.n = v[4];
+    k.starts = net_constant(r, net_times(r, v[0], 4), net_times(r, numbers, 2), 2);
+    k.g = (int8_t *)net_arena(r, v[1],
+        net_times(r, net_times(r, v[5], k.n), NET_ELEMENT), NET_ELEMENT);
+    k.y = (int8_t *)net_arena(r, v[2],
+        net_times(r, net_times(r, k.blocks, k.n), NET_ELEMENT), NET_ELEMENT);
+    int16_t *from = net_slot(r, v[6]), *to = net_slot(r, v[7]);
+#if !defined(NET_SMALL)
+    if (!r->fault && (k.starts[k.blocks] > v[5] || !are_sound(&k, k.starts[k.blocks], v[5]))) {
+        r->fault = NET_BAD_PLACE;
+    }
+#endif
+    if (!r->fault) {
+        *to = (int16_t)(*from + net_gather_gradient(&k));
+    }
+}
+
 int net_rare(net_reader *r, uint32_t op) {
     switch (op) {
         case NET_OP_SQUARED_LOSS:
@@ -87,6 +176,18 @@ int net_rare(net_reader *r, uint32_t op) {
             break;
         case NET_OP_WEIGHT_DECAY:
             rare_decay(r, r->v);
+            break;
+        case NET_OP_MULTIPLY:
+            rare_multiply(r, r->v);
+            break;
+        case NET_OP_GATHER:
+            rare_gather(r, r->v);
+            break;
+        case NET_OP_PRODUCT_GRADIENT:
+            rare_product_gradient(r, r->v);
+            break;
+        case NET_OP_GATHER_GRADIENT:
+            rare_gather_gradient(r, r->v);
             break;
         default:
             return 0;

@@ -25,4 +25,30 @@ int net_binary_loss(const net_loss_args *k, const uint16_t *exponentials, int32_
 /* n weights move towards 0 by rate * factor * 2^exponent of themselves. */
 void net_weight_decay(int8_t *w, uint32_t n, net_state *state, uint32_t factor, int32_t exponent);
 
+/* y[i] = (a[i] - zero_a) * (b[i % m] - zero_b), requantized. */
+void net_multiply(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+    uint32_t n, uint32_t m);
+
+/* The gradient y (m) of a factor, from that of the product g (n) and the other factor x (f, again
+ * and again); with a table: of a function of x. */
+typedef struct {
+    const int8_t *g, *x, *table;
+    int8_t *y;
+    uint32_t n, m, f, factor;
+    int32_t zero;
+} net_product_args;
+
+/* The gradient y of blocks of n elements that were copied to the places of `starts`: places from
+ * starts[i] to starts[i + 1], behind all starts, are those of block i. */
+typedef struct {
+    const uint16_t *starts;
+    const int8_t *g;
+    int8_t *y;
+    uint32_t blocks, n;
+} net_gathered_args;
+
+/* Each returns what its exponent is raised by. */
+int net_product_gradient(const net_product_args *k);
+int net_gather_gradient(const net_gathered_args *k);
+
 #endif

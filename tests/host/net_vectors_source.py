@@ -75,6 +75,16 @@ def same():
     return graph, full(graph), "wide", ("mse", "input")
 
 
+def gates():
+    """Products, a function, halves that are joined again, one of them made larger."""
+    net = Builder("gates", (2, 4, 4))
+    y = net.lookup("f", net.conv("c0", net.x, 4, kernel=3, relu=False), "silu")
+    small = net.resize("r", net.conv("c1", y, 2, kernel=3, stride=2, relu=False), (2, 2))
+    y = net.concat("j", [net.conv("c2", small, 2, relu=False), net.conv("c3", y, 3, relu=False)])
+    gate = net.lookup("s", net.conv("c4", net.pool("p", y), 5, relu=False), "sigmoid")
+    return net.classify(net.multiply("m", y, gate), 3), Scheme(5), "plain"
+
+
 def vectors(case):
     """Return what a device test needs of one network."""
     graph, scheme, optimizer, *loss = case()
@@ -182,7 +192,7 @@ def _lines(value, indent):
 
 
 def text(case):
-    whole = (mlp, biases, pools, weights, squared, binary, same)
+    whole = (mlp, biases, pools, weights, squared, binary, same, gates)
     values = vectors(case) if case in whole else case()
     lines = ["# SPDX-License-Identifier: MIT"]
     lines.append('"""Made by tests/host/net_vectors_source.py: a network and its results."""')
@@ -207,6 +217,7 @@ CASES = {
     "squared": squared,
     "binary": binary,
     "same": same,
+    "gates": gates,
     "float_binary": lambda: floating_loss("binary"),
     "float_squared": lambda: floating_loss("mse"),
     "float": lambda: floating(small()),

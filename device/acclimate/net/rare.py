@@ -38,7 +38,9 @@ def rare(run, op, v):
     elif op == _OP_WEIGHT_DECAY:
         _weight_decay(run, v)
     else:
-        raise ValueError("program: no instruction %d" % op)
+        from acclimate.net.gates import gate
+
+        gate(run, op, v)
 
 
 def _store(run, v, distances, factor, exponent):

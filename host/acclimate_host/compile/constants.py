@@ -4,13 +4,16 @@
 import numpy as np
 
 from ..model.graph import GraphError
+from ..model.importing import function_of
 from .blob import (
     Blob,
     add_rule,
     check_sums,
     layer_values,
     matrix,
+    multiply_rule,
     pack_record,
+    slopes,
     target_table,
     training_values,
 )
@@ -99,6 +102,24 @@ class Constants:
     def target_table(self, x, y):
         """Return the offset of the table that makes stored inputs the targets of outputs."""
         return self.blob.add(target_table(x, y))
+
+    def multiply_rule(self, node):
+        """Return the offset of the record of a product."""
+        if self.is_float:
+            return self.blob.add(bytes(20))
+        return multiply_rule(self.network.graph, node, self.blob)
+
+    def slopes(self, node):
+        """Return (offset, scale) of the slopes of a table's function, for its gradient."""
+        graph = self.network.graph
+        forward = next(n for n in graph.nodes if n.attrs.get("layer") == node.attrs["layer"])
+        x, y = graph[forward.inputs[0]], graph[forward.outputs[0]]
+        stored, scale = slopes(function_of(node.attrs["function"]), x, y)
+        return self.blob.add(stored.tobytes()), scale
+
+    def numbers(self, values):
+        """Return the offset of 16-bit numbers."""
+        return self.blob.add(np.asarray(values, "<u2").tobytes())
 
     def rule(self, node, a, b):
         """Return the offset of the record of an addition."""

@@ -61,7 +61,7 @@ _TOGETHER = {
         "net.diagnosis",
         "net.targets",
     ),
-    "_net_python": ("net.interpreter", "net.training", "net.rare"),
+    "_net_python": ("net.interpreter", "net.training", "net.rare", "net.gates"),
     "store": ("store", "store.capsule", "store.journal", "store.slots", "store.core"),
     "_store_update": (
         "store.rangecoder",
@@ -119,7 +119,7 @@ EXTRAS = {
     "float32": (),
     "fixed": (),
     "fast": ("svm.plain",),
-    "rare": (),
+    "rare": ("net.gates",),
     "ed25519": ("_trust",),
     "encrypted": ("pull.encrypted",),
     "frontend": ("_bands", "_bands_plain"),

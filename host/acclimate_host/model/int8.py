@@ -9,6 +9,7 @@ import numpy as np
 
 from .factors import multiplier, multipliers, requantize
 from .graph import GraphError
+from .moves import gathered, joined
 from .network import clamp_limits, in_shape
 from .slide import conv, windows
 
@@ -73,6 +74,20 @@ class Int8Run:
             total = total + requantize(part, *multiplier(tensor.scale / twice))
         stored = requantize(total, *multiplier(twice / (2**20 * y.scale))) + y.zero_point
         return np.clip(stored, *clamp_limits(self.graph, node)).astype(np.int8)
+
+    def _multiply(self, node, made):
+        a, b = (self.graph[name] for name in node.inputs)
+        y = self.graph[node.outputs[0]]
+        left, right = (made[t.name].astype(np.int64) - t.zero_point for t in (a, b))
+        stored = requantize(left * right, *multiplier(a.scale * b.scale / y.scale)) + y.zero_point
+        return np.clip(stored, *clamp_limits(self.graph, node)).astype(np.int8)
+
+    def _concat(self, node, made):
+        parts = [made[name] for name in node.inputs]
+        return joined(parts, node.attrs["axis"], self.graph[node.outputs[0]].shape)
+
+    def _gather(self, node, made):
+        return gathered(made[node.inputs[0]], node, self.graph[node.outputs[0]].shape)
 
     def _pool(self, node, made):
         x = made[node.inputs[0]].astype(np.int64)
