@@ -88,17 +88,22 @@ class Builder:
         self.nodes.append(Node("multiply", (left, right), (y,), attrs={"layer": name}))
         return y
 
-    def concat(self, name, parts, axis="channels"):
+    def concat(self, name, parts, axis="channels", shape=None):
         """Put tensors behind each other.
 
         :param axis: "channels", where all have the same height and width, or "all": the elements
             of each in the order of the memory (height, width, channels) as channels of one pixel
+        :param shape: of the output where axis is "all", in place of that one pixel
         """
         shapes = [self.tensors[part].shape for part in parts]
         if axis == "channels" and len({shape[1:] for shape in shapes}) > 1:
             raise GraphError(f"{name}: parts of {shapes}; heights and widths must be the same")
         total = sum(shape[0] if axis == "channels" else math.prod(shape) for shape in shapes)
-        y = self._tensor(name + ".y", (total, *(shapes[0][1:] if axis == "channels" else (1, 1))))
+        if shape is None or axis == "channels":
+            shape = (total, *(shapes[0][1:] if axis == "channels" else (1, 1)))
+        if math.prod(shape) != sum(map(math.prod, shapes)):
+            raise GraphError(f"{name}: parts of {shapes} do not fill {shape}")
+        y = self._tensor(name + ".y", shape)
         attrs = {"layer": name, "axis": axis}
         self.nodes.append(Node("concat", tuple(parts), (y,), attrs=attrs))
         return y

@@ -43,10 +43,7 @@ _ADVICE = {
         _FOLDED,
     ),
     "CONCAT": "add of two maps",
-    "PRELU": "leaky ReLU, one slope for all channels",
-    "MUL": "a constant per channel within the layer before; no gate of two signals",
     "ERF": "Gelu, of operators 20 on",
-    "DENSIFY": "weights that are stored whole",
     "CUSTOM": "the file from before it was compiled for one chip or library",
 }  # fmt: skip
 

@@ -82,7 +82,9 @@ def _list(length, array):
 def _graph(tflite, model, index):
     graph = model.Subgraphs(index)
     names, kinds = _names(tflite.BuiltinOperator), _names(tflite.TensorType)
-    tensors = tuple(_tensor(model, graph.Tensors(i), kinds) for i in range(graph.TensorsLength()))
+    tensors = tuple(
+        _tensor(tflite, model, graph.Tensors(i), kinds) for i in range(graph.TensorsLength())
+    )
     ops = []
     for i in range(graph.OperatorsLength()):
         op = graph.Operators(i)
@@ -102,7 +104,7 @@ def _graph(tflite, model, index):
     return FileGraph(tensors, tuple(ops), inputs, outputs)
 
 
-def _tensor(model, tensor, kinds):
+def _tensor(tflite, model, tensor, kinds):
     quantization = tensor.Quantization()
     scale = zero_point = data = None
     if quantization is not None and quantization.ScaleLength():
@@ -113,11 +115,56 @@ def _tensor(model, tensor, kinds):
     shape = _list(tensor.ShapeLength, tensor.ShapeAsNumpy)
     kind = kinds[tensor.Type()]
     buffer = model.Buffers(tensor.Buffer())
-    dense = tensor.Sparsity() is None  # sparse weights are refused with their DENSIFY
-    if dense and buffer is not None and buffer.DataLength() and kind in _DTYPES:
-        data = np.frombuffer(buffer.DataAsNumpy().tobytes(), _DTYPES[kind]).reshape(shape)
+    if buffer is not None and buffer.DataLength() and kind in _DTYPES:
+        data = np.frombuffer(buffer.DataAsNumpy().tobytes(), _DTYPES[kind])
+        sparsity = tensor.Sparsity()
+        data = data.reshape(shape) if sparsity is None else _dense(tflite, data, shape, sparsity)
     name = (tensor.Name() or b"").decode("utf-8", "replace")
     return FileTensor(name, shape, kind, scale, zero_point, data)
+
+
+def _dense(tflite, values, shape, sparsity):
+    """Return the whole array of a sparse constant, whose stored values come in order.
+
+    Its dimensions, and those of blocks behind them, are walked in `TraversalOrder`; each is
+    dense, or lists in segments what is there.
+    """
+    order = _list(sparsity.TraversalOrderLength, sparsity.TraversalOrderAsNumpy)
+    blocks = _list(sparsity.BlockMapLength, sparsity.BlockMapAsNumpy)
+    levels = [_level(tflite, sparsity.DimMetadata(i)) for i in range(len(order))]
+    at = [((0,) * len(order), 0)]  # where, and which entry of its level
+    for axis, (size, segments, indices) in zip(order, levels, strict=True):
+        below = []
+        for place, entry in at:
+            ends = (entry * size, (entry + 1) * size) if segments is None else segments[entry:]
+            for i in range(ends[0], ends[1]):
+                found = i - ends[0] if segments is None else indices[i]
+                below.append(((*place[:axis], int(found), *place[axis + 1 :]), i))
+        at = below
+    rank, whole = len(shape), np.zeros(shape, values.dtype)
+    edges = dict(zip(order, (level[0] for level in levels), strict=True))
+    for (place, _), value in zip(at, values, strict=True):
+        real = list(place[:rank])
+        for number, axis in enumerate(blocks):
+            real[axis] = real[axis] * edges[rank + number] + place[rank + number]
+        whole[tuple(real)] = value
+    return whole
+
+
+def _level(tflite, meta):
+    """Return (size, segments, indices) of one dimension; None for both where it is dense."""
+    if meta.Format() == 0:
+        return meta.DenseSize(), None, None
+    kinds = {1: tflite.Int32Vector, 2: tflite.Uint16Vector, 3: tflite.Uint8Vector}
+    found = []
+    for kind, table in (
+        (meta.ArraySegmentsType(), meta.ArraySegments()),
+        (meta.ArrayIndicesType(), meta.ArrayIndices()),
+    ):
+        vector = kinds[kind]()
+        vector.Init(table.Bytes, table.Pos)
+        found.append(vector.ValuesAsNumpy())
+    return 0, *found
 
 
 _OPTIONS = {
@@ -160,6 +207,10 @@ _OPTIONS = {
     "VarHandleOptions": ("SharedName",),
     "CallOnceOptions": ("InitSubgraphIndex",),
     "LeakyReluOptions": ("Alpha",),
+    **dict.fromkeys(("DepthToSpaceOptions", "SpaceToDepthOptions"), ("BlockSize",)),
+    "MirrorPadOptions": ("Mode",),
+    "ResizeBilinearOptions": ("AlignCorners", "HalfPixelCenters"),
+    "ResizeNearestNeighborOptions": ("AlignCorners", "HalfPixelCenters"),
 }
 
 
