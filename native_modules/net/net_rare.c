@@ -2,6 +2,9 @@
  * Rarer instructions, in a module of their own. */
 #include "net_rare.h"
 
+/* Elements of a row whose squares and sums 32 bits hold. */
+#define NET_NORM_MOST 500u
+
 /* x n g slot, as all losses begin; returns the exponent's place. */
 static int16_t *get_loss(net_reader *r, net_loss_args *k) {
     uint32_t bytes = net_times(r, r->v[1], NET_ELEMENT);
@@ -127,6 +130,37 @@ static void rare_product_gradient(net_reader *r, const uint32_t *v) {
     }
 }
 
+/* x y rows n extra factor exponent zero */
+static void rare_norm(net_reader *r, const uint32_t *v) {
+    net_norm_args k = { .rows = v[2], .n = v[3], .extra = v[4], .factor = (int32_t)v[5],
+                        .exponent = (int32_t)v[6] - 128, .zero = (int32_t)v[7] - 128 };
+    uint32_t bytes = net_times(r, net_times(r, k.rows, k.n), NET_ELEMENT);
+    k.x = net_input(r, v[0], bytes);
+    k.y = (int8_t *)net_arena(r, v[1], bytes, NET_ELEMENT);
+    if (!k.n || k.n > NET_NORM_MOST || k.exponent < -31 || k.exponent > 30) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (!r->fault) {
+        net_norm(&k);
+    }
+}
+
+/* g x y rows n extra slot slot factor exponent */
+static void rare_norm_gradient(net_reader *r, const uint32_t *v) {
+    net_norm_args k = { .rows = v[3], .n = v[4], .extra = v[5], .factor = (int32_t)v[8] };
+    uint32_t bytes = net_times(r, net_times(r, k.rows, k.n), NET_ELEMENT);
+    k.g = (int8_t *)net_arena(r, v[0], bytes, NET_ELEMENT);
+    k.x = net_input(r, v[1], bytes);
+    k.y = (int8_t *)net_arena(r, v[2], bytes, NET_ELEMENT);
+    int16_t *from = net_slot(r, v[6]), *to = net_slot(r, v[7]);
+    if (!k.n || k.n > NET_NORM_MOST || (NET_ELEMENT == 1 && v[8] > 32767)) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (!r->fault) {
+        *to = (int16_t)(*from + (int32_t)v[9] - 128 + net_norm_gradient(&k));
+    }
+}
+
 #if !defined(NET_SMALL)
 /* Whether starts rise, and all places lie within the gradient. */
 static int are_sound(const net_gathered_args *k, uint32_t places, uint32_t blocks) {
@@ -185,6 +219,12 @@ int net_rare(net_reader *r, uint32_t op) {
             break;
         case NET_OP_PRODUCT_GRADIENT:
             rare_product_gradient(r, r->v);
+            break;
+        case NET_OP_NORM:
+            rare_norm(r, r->v);
+            break;
+        case NET_OP_NORM_GRADIENT:
+            rare_norm_gradient(r, r->v);
             break;
         case NET_OP_GATHER_GRADIENT:
             rare_gather_gradient(r, r->v);

@@ -47,7 +47,19 @@ typedef struct {
     uint32_t blocks, n;
 } net_gathered_args;
 
+/* y: rows of n elements less their mean, by their deviation; n^2 * variance is raised by `extra`.
+ * Of the gradient y of x: g is that of the result; factor and exponent are of 1 / scale of x. */
+typedef struct {
+    const int8_t *x, *g;
+    int8_t *y;
+    uint32_t rows, n, extra;
+    int32_t factor, exponent, zero;
+} net_norm_args;
+
+void net_norm(const net_norm_args *k);
+
 /* Each returns what its exponent is raised by. */
+int net_norm_gradient(const net_norm_args *k);
 int net_product_gradient(const net_product_args *k);
 int net_gather_gradient(const net_gathered_args *k);
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from acclimate_host.model.graph import geometry
 from acclimate_host.model.importing import function_of
-from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.int8 import Int8Run, norm_extra, normal
 
 INT32 = (1 << 31) - 1
 
@@ -214,6 +214,25 @@ class Step:
         table = np.rint(slope / scale).astype(int)
         g, seen = self._row(self.g[node.inputs[0]]), self._row(self.made[x.name])
         self._folded(node, g * table[seen + 128], scale)
+
+    @staticmethod
+    def _high(a, b):
+        return (a * b + 2**30) >> 31
+
+    def _norm_gradient(self, node):
+        source, name = node.inputs[0], node.outputs[0]
+        x = self.network.graph[node.inputs[1]]
+        found, root, twice = normal(self.made[x.name][None], norm_extra(x, node.attrs["eps"]))
+        g, n = self.g[source][None], x.shape[0]
+        part = self._high((g * found).sum(axis=1, keepdims=True), np.abs(found) << 16)
+        sums = 32 * (n * g - g.sum(axis=1, keepdims=True)) - np.sign(found) * part
+        m, e = scaled(1 / x.scale)
+        values = self._high(128 * sums, (((2**31 - 1) // root * m) >> 15) << 14)[0]
+        twice = np.broadcast_to(twice[0], values.shape)
+        pairs = list(zip(values.ravel(), twice.ravel(), strict=True))
+        s = max(stored([np.array([v])])[1] + t for v, t in pairs)
+        self.g[name] = np.array([int(even(v, s - t)) for v, t in pairs]).reshape(values.shape)
+        self.exponents[name] = self.exponents[source] + e + 15 - 26 + s
 
     def _gather_gradient(self, node):
         name, shape = node.outputs[0], self.graph[node.outputs[0]].shape

@@ -76,11 +76,12 @@ def same():
 
 
 def gates():
-    """Products, a function, halves that are joined again, one of them made larger."""
+    """Products, a function, halves that are joined again and normalized, one made larger."""
     net = Builder("gates", (2, 4, 4))
     y = net.lookup("f", net.conv("c0", net.x, 4, kernel=3, relu=False), "silu")
     small = net.resize("r", net.conv("c1", y, 2, kernel=3, stride=2, relu=False), (2, 2))
     y = net.concat("j", [net.conv("c2", small, 2, relu=False), net.conv("c3", y, 3, relu=False)])
+    y = net.norm("n", y)
     gate = net.lookup("s", net.conv("c4", net.pool("p", y), 5, relu=False), "sigmoid")
     return net.classify(net.multiply("m", y, gate), 3), Scheme(5), "plain"
 

@@ -11,6 +11,7 @@ from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.quantize import quantize
+from acclimate_host.model.tflite_file import FileGraph, FileOp, FileTensor, _with_branches
 from harness.errors import naming
 
 runtime = pytest.importorskip("tflite_micro.python.tflite_micro.runtime")
@@ -115,7 +116,29 @@ def in_memory(network, outputs):
     return outputs.reshape(-1, *edges).transpose(0, 2, 3, 1).reshape(len(outputs), -1)
 
 
+def normalized():
+    """Layer normalization as Keras writes it, and one of two signals by a third."""
+    net = FloatWriter((1, 24), "float32")
+    net.layer("FULLY_CONNECTED", (16, 24), (1, 16), 0, "FullyConnectedOptions")
+    x, keep = net.last, {"keepDims": True}
+    mean = net.op("MEAN", (x, net.constant([1])), (1, 1), "ReducerOptions", **keep)
+    less = net.op("SUB", (x, mean), (1, 16), "SubOptions", **PLAIN)
+    square = net.op("MUL", (less, less), (1, 16), "MulOptions", **PLAIN)
+    variance = net.op("MEAN", (square, net.constant([1])), (1, 1), "ReducerOptions", **keep)
+    raised = net.op("ADD", (variance, net.number(1e-3)), (1, 1), "AddOptions", **PLAIN)
+    root = net.op("RSQRT", (raised,), (1, 1))
+    y = net.op("MUL", (less, root), (1, 16), "MulOptions", **PLAIN)
+    gamma = net.number(np.linspace(0.5, 2, 16))
+    net.op("MUL", (y, gamma), (1, 16), "MulOptions", **PLAIN)
+    net.op("ADD", (net.last, gamma), (1, 16), "AddOptions", fusedActivationFunction=1)
+    sure = net.op("GREATER_EQUAL", (y, net.number(0.3)), (1, 16))
+    net.graph.tensors[sure].type = 6  # bool
+    net.op("SELECT_V2", (sure, x, y), (1, 16))
+    return net, ()
+
+
 FLOAT = {
+    "normalized": normalized,
     "sloped": sloped,
     "gated": gated,
     "linear in the middle": linear(True, (3, 2)),
@@ -176,6 +199,21 @@ def test_an_int8_model_gives_the_bytes_of_tflite_micro(make):
     network, wanted = theirs(net, more, rows)
     got = in_memory(network, Int8Run(network).predict(arrays(network, rows)))
     assert np.array_equal(got, wanted)
+
+
+def test_both_branches_of_an_if_stand_in_the_main_graph():
+    tensors = tuple(FileTensor(str(i), (1, 2), "FLOAT32", None, None, None) for i in range(3))
+    inner = (FileOp("TANH", (0,), (1,)), FileOp("ADD", (1, 0), (2,)))
+    branch = FileGraph(tensors, inner, (0,), (2,))
+    same = FileGraph(tensors[:1], (), (0,), (0,))
+    options = {"ThenSubgraphIndex": 1, "ElseSubgraphIndex": 2}
+    main = FileGraph(tensors, (FileOp("IF", (0, 1), (2,), options),), (0, 1), (2,))
+    found = _with_branches([main, branch, same])
+    assert [(op.name, op.inputs, op.outputs) for op in found.ops] == [
+        ("TANH", (1,), (3,)),
+        ("ADD", (3, 1), (4,)),
+        ("SELECT", (0, 4, 1), (2,)),
+    ]
 
 
 def test_inputs_of_two_scales_are_refused():

@@ -17,6 +17,8 @@ _OP_MULTIPLY = const(31)
 _OP_GATHER = const(32)
 _OP_PRODUCT_GRADIENT = const(33)
 _OP_GATHER_GRADIENT = const(34)
+_OP_NORM = const(35)
+_OP_NORM_GRADIENT = const(36)
 # program: end
 
 
@@ -30,6 +32,10 @@ def gate(run, op, v):
         _product_gradient(run, v)
     elif op == _OP_GATHER_GRADIENT:
         _gather_gradient(run, v)
+    elif op == _OP_NORM:
+        _norm(run, v)
+    elif op == _OP_NORM_GRADIENT:
+        _norm_gradient(run, v)
     else:
         raise ValueError("program: no instruction %d" % op)
 
@@ -96,3 +102,56 @@ def _gather_gradient(run, v):
     for i, value in enumerate(sums):
         run.arena[v[2] + i] = even(value, s) & 255
     _raise(run, v[6:8], s)
+
+
+def _row(data, at, n, extra):
+    """Return (elements in 1/1024 of the deviation, root, twice): section 3."""
+    row = [signed(data[at + i]) for i in range(n)]
+    total, twice, root, bit = sum(row), 0, 0, 32768
+    rest = max(1, n * sum([x * x for x in row]) - total * total + extra)
+    while rest < 1 << 30:
+        rest, twice = rest << 2, twice + 1
+    while bit:
+        if (root + bit) * (root + bit) <= rest:
+            root += bit
+        bit >>= 1
+    found = []
+    for x in row:
+        d = n * x - total
+        size = ((abs(d) << 10 + twice) + root // 2) // root
+        found.append(size if d >= 0 else -size)
+    return found, root, twice
+
+
+def _norm(run, v):
+    data, base = run.source(v[0])
+    for at in range(0, v[2] * v[3], v[3]):
+        found, _, _ = _row(data, base + at, v[3], v[4])
+        for i, x in enumerate(found):
+            y = run.requantize(x, v[5], v[6] - 128) + v[7] - 128
+            run.arena[v[1] + at + i] = clamp(y, -128, 127) & 255
+
+
+def _high(a, b):
+    return a * b + 0x40000000 >> 31
+
+
+def _norm_gradient(run, v):
+    data, base = run.source(v[1])
+    rows, n, most, found = v[3], v[4], 0, []
+    for at in range(0, rows * n, n):
+        row, root, twice = _row(data, base + at, n, v[5])
+        g = [signed(run.arena[v[0] + at + i]) for i in range(n)]
+        total, along = sum(g), sum([a * b for a, b in zip(g, row)])  # noqa: B905
+        inverse = (0x7FFFFFFF // root * v[8] >> 15) << 14
+        for slope, x in zip(g, row):  # noqa: B905
+            part = _high(along, abs(x) << 16)
+            value = _high(((n * slope - total) * 32 - (part if x >= 0 else -part)) * 128, inverse)
+            s = 0
+            while even(abs(value), s) > 127:
+                s += 1
+            most = max(most, s + twice)
+            found.append((value, twice))
+    for i, (value, twice) in enumerate(found):
+        run.arena[v[2] + i] = even(value, most - twice) & 255
+    _raise(run, v[6:8], v[9] - 128 + most)

@@ -4,7 +4,9 @@
 import math
 from dataclasses import dataclass
 
+from ..model.factors import multiplier
 from ..model.graph import GraphError
+from ..model.int8 import norm_extra
 from ..model.losses import huber_limit
 from ..model.moves import blocks_of, is_in_order, sources
 from ..model.network import clamp_limits
@@ -309,6 +311,30 @@ class _Emitter:
         places = (self.at(g), self.at(y), n, m, self.place(x), f, zero + 128, table)
         slots = (self.slot(g), self.slot(y))
         self.write("PRODUCT_GRADIENT", *places, *slots, *self._factor(factor))
+
+    def _norm(self, node):
+        x, y = self.forward[node.inputs[0]], self.forward[node.outputs[0]]
+        rows, n = x.shape[1] * x.shape[2], x.shape[0]
+        numbers = (float_bits(node.attrs["eps"]), 0, 128, 128)
+        if not self.placement.is_float:
+            m, shift = multiplier(1 / (1024 * y.scale))
+            extra = norm_extra(x, node.attrs["eps"])
+            numbers = (extra, m, shift + 128, y.zero_point + 128)
+        self.write("NORM", self.place(x.name), self.at(y.name), rows, n, *numbers)
+
+    def _norm_gradient(self, node):
+        (g, name), y = node.inputs, node.outputs[0]
+        x = self.forward[name]
+        rows, n = x.shape[1] * x.shape[2], x.shape[0]
+        extra, factors = float_bits(node.attrs["eps"]), (0, 128)
+        if not self.placement.is_float:
+            extra = norm_extra(x, node.attrs["eps"])
+            m, e = mantissa(1 / x.scale)
+            # A sum stands for itself times 2^-26, and an inverse for itself times 2^-15.
+            factors = (m, e + 15 - 26 + 128)
+        slots = (self.slot(g), self.slot(y))
+        places = (self.at(g), self.place(name), self.at(y))
+        self.write("NORM_GRADIENT", *places, rows, n, extra, *slots, *factors)
 
     def _pooled(self, op, node, limits):
         x, y = node.inputs[0], node.outputs[0]

@@ -169,6 +169,8 @@ OPS = (
         "section 5, of a product or a function",
     ),
     Op("GATHER_GRADIENT", 34, "table g y blocks n places slot slot", "section 5"),
+    Op("NORM", 35, "x y rows n extra factor exponent zero", "section 3"),
+    Op("NORM_GRADIENT", 36, "g x y rows n extra slot slot factor exponent", "section 5"),
 )
 FIRST_RARE = 28
 NEEDS = {"ALL": 1, "RARE": 2, "TARGET": 4}

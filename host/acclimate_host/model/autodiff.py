@@ -129,6 +129,9 @@ class _Step:
     def lookup(self, node, gradient):
         self._through("table_gradient", node, gradient, 0, node.inputs[:1])
 
+    def norm(self, node, gradient):
+        self._through("norm_gradient", node, gradient, 0, node.inputs)
+
     def gather(self, node, gradient):
         self._through("gather_gradient", node, gradient, 0, ())
 

@@ -130,6 +130,15 @@ class Builder:
         at = at.repeat(factor[0], axis=1).repeat(factor[1], axis=2)
         return self.gather(name, x, at.transpose(1, 2, 0).ravel(), shape)
 
+    def norm(self, name, x, eps=1e-5):
+        """Take the mean over the channels off each pixel, and divide by their deviation.
+
+        :param eps: is added to the variance, in real units
+        """
+        y = self._tensor(name + ".y", self.tensors[x].shape)
+        self.nodes.append(Node("norm", (x,), (y,), attrs={"layer": name, "eps": float(eps)}))
+        return y
+
     def pool(self, name, x):
         """Add the average over each channel."""
         y = self._tensor(name + ".y", (self.tensors[x].shape[0], 1, 1))

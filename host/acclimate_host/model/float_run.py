@@ -60,6 +60,10 @@ class FloatRun:
     def _gather(self, node, x):
         return gathered(x, node, self.graph[node.outputs[0]].shape)
 
+    def _norm(self, node, x):
+        mean = x.mean(axis=1, keepdims=True)
+        return (x - mean) / np.sqrt(x.var(axis=1, keepdims=True) + node.attrs["eps"])
+
     def _pool(self, node, x):
         return x.mean(axis=(2, 3), keepdims=True)
 

@@ -126,6 +126,11 @@ def gated(low, x, gate):
     return low.build.multiply(low.new("m"), x, gate)
 
 
+def selected(low, condition, left, right):
+    """Return `left` where a condition is 1, `right` where it is 0, in a float model."""
+    return low.build.add(low.new("a"), right, gated(low, difference(low, left, right), condition))
+
+
 def difference(low, left, right):
     """Return left - right of two signals of one shape in a float model."""
     channels = low.build.tensors[right].shape[0]

@@ -19,6 +19,7 @@ from .import_moves import (
     gated,
     in_order,
     joined,
+    selected,
     shaped,
     sloped,
     with_zeros,
@@ -139,6 +140,9 @@ class _Lowering:
             "RESIZE_NEAREST_NEIGHBOR": self._resize,
             "DENSIFY": self._densify,
             **dict.fromkeys(MOVES, self._moved),
+            "GREATER_EQUAL": self._at_least,
+            "SELECT": self._select,
+            "SELECT_V2": self._select,
             "TRANSPOSE": self._transpose,
             "MAXIMUM": self._bounded,
             "MINIMUM": self._bounded,
@@ -147,14 +151,17 @@ class _Lowering:
             **dict.fromkeys(_LOOKUPS, self._lookup),
             **dict.fromkeys(_RESHAPES, self._reshape),
         }
+        normal = [part for op in self.file.ops for part in self._normal_parts(op)]
         for op in self.file.ops:
-            if op.name not in handlers:
+            if op.name not in handlers and op not in normal:
                 self.problems.add_unknown(op.name)
         self._start()
         self.problems.check()
         for op in self.file.ops:
-            if all(self._known(i) for i in op.inputs):
+            if op not in normal and all(self._known(i) for i in op.inputs):
                 handlers[op.name](op)
+            elif op in normal and op.name == "MEAN":
+                self._norm(op)
         self.problems.check()
         return self._finished()
 
@@ -469,6 +476,73 @@ class _Lowering:
 
     def _densify(self, op):
         self.constants[op.outputs[0]] = self.real(op.inputs[0])
+
+    def _normal_parts(self, mean):
+        """Return the operators of a layer normalization that begins with a mean, or none.
+
+        As Keras writes it: x less its mean, by the square root of the mean of squares and eps.
+        """
+        x, found = mean.inputs[0], [mean]
+
+        def read_by(name, *inputs):
+            for op in self.file.ops:
+                if op.name == name and sorted(op.inputs) == sorted(inputs):
+                    found.append(op)
+                    return op.outputs[0]
+            return None
+
+        def mean_of(index):
+            for op in self.file.ops:
+                if op.name == "MEAN" and op.inputs[0] == index:
+                    found.append(op)
+                    return op.outputs[0]
+            return None
+
+        if mean.name != "MEAN" or self.real(mean.inputs[1]) is None:
+            return []
+        rank = len(self.tensor(x).shape)
+        axes = [int(axis) % rank for axis in np.ravel(self.real(mean.inputs[1]))]
+        less = read_by("SUB", x, mean.outputs[0])
+        if less is None or axes != [rank - 1]:
+            return []
+        variance = mean_of(read_by("MUL", less, less))
+        eps = next((o for o in self.file.ops if o.name == "ADD" and variance in o.inputs), None)
+        if variance is None or eps is None:
+            return []
+        found.append(eps)
+        root = read_by("RSQRT", eps.outputs[0])
+        done = None if root is None else read_by("MUL", less, root)
+        return [] if done is None else found
+
+    def _norm(self, mean):
+        """Add a layer normalization where its first operator stands."""
+        parts = self._normal_parts(mean)
+        if not parts or mean.inputs[0] not in self.made:
+            return
+        eps, done = parts[-3], parts[-1]
+        given = next(self.real(i) for i in eps.inputs if self.real(i) is not None)
+        if self.quantized or np.size(given) != 1:
+            self.problems.add("layer normalization in int8", "in a float model")
+            return
+        y = self.build.norm(self.new("n"), self._shaped(mean.inputs[0]), float(np.ravel(given)[0]))
+        self.place(done.outputs[0], y)
+
+    def _at_least(self, op):
+        least = self.real(op.inputs[1])
+        if self.quantized or op.inputs[0] not in self.made or np.size(least) != 1 or least is None:
+            self.problems.add("GREATER_EQUAL", "of a signal and a number, in a float model")
+            return
+        function = with_numbers("at_least", *np.ravel(least))
+        y = self.build.lookup(self.new("t"), self.made[op.inputs[0]], function)
+        self.place(op.outputs[0], y)
+
+    def _select(self, op):
+        parts = [self.made.get(i) for i in op.inputs]
+        shapes = [self.build.tensors[part].shape for part in parts if part]
+        if self.quantized or len(shapes) != 3 or len(set(shapes)) != 1:
+            self.problems.add(f"{op.name}", "of three signals of one shape, in a float model")
+            return
+        self.place(op.outputs[0], selected(self, *parts))
 
     def _prelu(self, op):
         x, slope = self.made[op.inputs[0]], self.real(op.inputs[1])

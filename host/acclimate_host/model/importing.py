@@ -158,6 +158,7 @@ _WITH_NUMBERS = {
     "leaky_relu": lambda x, slope: np.where(x < 0, slope * x, x),
     "elu": lambda x, size: np.where(x < 0, size * np.expm1(np.minimum(x, 0)), x),
     "hard_sigmoid": lambda x, slope, middle: np.clip(slope * x + middle, 0, 1),
+    "at_least": lambda x, least: np.where(x >= least, 1.0, 0.0),
     "maximum": np.maximum,
     "minimum": np.minimum,
 }

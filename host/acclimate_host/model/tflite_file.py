@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A .tflite file as plain records; the flatbuffer is read by the `tflite` package."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,7 +64,8 @@ def read_tflite(data, source="model"):
         raise ModelImportError(f"{source}: no TFLite file (its bytes 4..7 are not TFL3)")
     try:
         model = tflite.Model.GetRootAs(data, 0)
-        return tuple(_graph(tflite, model, i) for i in range(model.SubgraphsLength()))
+        graphs = [_graph(tflite, model, i) for i in range(model.SubgraphsLength())]
+        return (_with_branches(graphs), *graphs[1:])
     except ModelImportError:
         raise
     except Exception as error:  # the reader raises whatever a broken offset leads to
@@ -104,6 +105,31 @@ def _graph(tflite, model, index):
     return FileGraph(tensors, tuple(ops), inputs, outputs)
 
 
+def _with_branches(graphs):
+    """Return the main graph with both branches of each IF within it, and a SELECT behind them."""
+    tensors, ops = list(graphs[0].tensors), []
+    for op in graphs[0].ops:
+        if op.name != "IF":
+            ops.append(op)
+            continue
+        ends = []
+        for key in ("ThenSubgraphIndex", "ElseSubgraphIndex"):
+            branch = graphs[op.options[key]]
+            names = dict(zip(branch.inputs, op.inputs[1:], strict=True))
+            for i, tensor in enumerate(branch.tensors):
+                if i not in names:
+                    names[i] = len(tensors)
+                    tensors.append(tensor)
+            for inner in branch.ops:
+                inputs, outputs = (tuple(names.get(i, i) for i in part)
+                                   for part in (inner.inputs, inner.outputs))  # fmt: skip
+                ops.append(replace(inner, inputs=inputs, outputs=outputs))
+            ends.append([names[i] for i in branch.outputs])
+        for output, *sides in zip(op.outputs, *ends, strict=True):
+            ops.append(FileOp("SELECT", (op.inputs[0], *sides), (output,)))
+    return replace(graphs[0], tensors=tuple(tensors), ops=tuple(ops))
+
+
 def _tensor(tflite, model, tensor, kinds):
     quantization = tensor.Quantization()
     scale = zero_point = data = None
@@ -119,6 +145,8 @@ def _tensor(tflite, model, tensor, kinds):
         data = np.frombuffer(buffer.DataAsNumpy().tobytes(), _DTYPES[kind])
         sparsity = tensor.Sparsity()
         data = data.reshape(shape) if sparsity is None else _dense(tflite, data, shape, sparsity)
+    elif 0 in shape and kind in _DTYPES:
+        data = np.zeros(shape, _DTYPES[kind])  # as the shape of a single number
     name = (tensor.Name() or b"").decode("utf-8", "replace")
     return FileTensor(name, shape, kind, scale, zero_point, data)
 
@@ -209,6 +237,7 @@ _OPTIONS = {
     "LeakyReluOptions": ("Alpha",),
     **dict.fromkeys(("DepthToSpaceOptions", "SpaceToDepthOptions"), ("BlockSize",)),
     "MirrorPadOptions": ("Mode",),
+    "IfOptions": ("ThenSubgraphIndex", "ElseSubgraphIndex"),
     "ResizeBilinearOptions": ("AlignCorners", "HalfPixelCenters"),
     "ResizeNearestNeighborOptions": ("AlignCorners", "HalfPixelCenters"),
 }

@@ -93,7 +93,7 @@ class _Spaces:
             if node.op in _SAME:
                 for name in node.inputs[: 2 if node.op in ("add", "multiply") else 1]:
                     self._join(name, y)
-            elif node.op in ("concat", "gather"):
+            elif node.op in ("concat", "gather", "norm"):
                 fixed += [*node.inputs, y]
             elif node.op == "conv" and node.attrs["groups"] > 1:
                 if node.attrs["groups"] == graph[x].shape[0] == graph[y].shape[0]:

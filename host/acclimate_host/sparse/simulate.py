@@ -129,6 +129,13 @@ class Simulation:
         x, function = self._real(made, node.inputs[0]), function_of(node.attrs["function"])
         _add(pending, node.inputs[0], g * (function(x) - function(x - 1e-6)) / 1e-6)
 
+    def _norm(self, node, made, g, pending, found, deeper):
+        x = self._real(made, node.inputs[0])
+        inverse = 1 / np.sqrt(x.var(axis=1, keepdims=True) + node.attrs["eps"])
+        y = (x - x.mean(axis=1, keepdims=True)) * inverse
+        rest = g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)
+        _add(pending, node.inputs[0], rest * inverse)
+
     def _gather(self, node, made, g, pending, found, deeper):
         shape = made[node.inputs[0]].shape
         rows = np.zeros(flat(made[node.inputs[0]]).shape)
