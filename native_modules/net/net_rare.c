@@ -132,8 +132,13 @@ static void rare_product_gradient(net_reader *r, const uint32_t *v) {
 
 /* x y rows n extra factor exponent zero */
 static void rare_norm(net_reader *r, const uint32_t *v) {
-    net_norm_args k = { .rows = v[2], .n = v[3], .extra = v[4], .factor = (int32_t)v[5],
-                        .exponent = (int32_t)v[6] - 128, .zero = (int32_t)v[7] - 128 };
+    net_norm_args k;
+    k.rows = v[2];
+    k.n = v[3];
+    k.extra = v[4];
+    k.factor = (int32_t)v[5];
+    k.exponent = (int32_t)v[6] - 128;
+    k.zero = (int32_t)v[7] - 128;
     uint32_t bytes = net_times(r, net_times(r, k.rows, k.n), NET_ELEMENT);
     k.x = net_input(r, v[0], bytes);
     k.y = (int8_t *)net_arena(r, v[1], bytes, NET_ELEMENT);
@@ -147,7 +152,11 @@ static void rare_norm(net_reader *r, const uint32_t *v) {
 
 /* g x y rows n extra slot slot factor exponent */
 static void rare_norm_gradient(net_reader *r, const uint32_t *v) {
-    net_norm_args k = { .rows = v[3], .n = v[4], .extra = v[5], .factor = (int32_t)v[8] };
+    net_norm_args k;
+    k.rows = v[3];
+    k.n = v[4];
+    k.extra = v[5];
+    k.factor = (int32_t)v[8];
     uint32_t bytes = net_times(r, net_times(r, k.rows, k.n), NET_ELEMENT);
     k.g = (int8_t *)net_arena(r, v[0], bytes, NET_ELEMENT);
     k.x = net_input(r, v[1], bytes);

@@ -10,22 +10,22 @@ typedef struct {
     int twice;
 } row_of;
 
-static row_of look(const net_norm_args *k, const int8_t *x) {
-    row_of row = { 0, 0, 0 };
-    uint32_t squares = 0;
+static void look(const net_norm_args *k, const int8_t *x, row_of *row) {
+    uint32_t squares = 0, root = 0;
+    row->sum = row->twice = 0;
     for (uint32_t i = 0; i < k->n; i++) {
-        row.sum += x[i];
+        row->sum += x[i];
         squares += (uint32_t)(x[i] * x[i]);
     }
-    uint32_t size = net_magnitude(row.sum), rest = squares * k->n - size * size + k->extra;
+    uint32_t size = net_magnitude(row->sum), rest = squares * k->n - size * size + k->extra;
     for (rest += !rest; rest < 1u << 30; rest <<= 2) {
-        row.twice++;
+        row->twice++;
     }
     for (uint32_t bit = 1u << 15; bit; bit >>= 1) {
-        uint32_t larger = row.root + bit;
-        row.root = larger * larger <= rest ? larger : row.root;
+        uint32_t larger = root + bit;
+        root = larger * larger <= rest ? larger : root;
     }
-    return row;
+    row->root = root;
 }
 
 /* Element i in 1/1024 of the deviation. */
@@ -40,7 +40,8 @@ void net_norm(const net_norm_args *k) {
     const int8_t *x = k->x;
     int8_t *y = k->y;
     for (uint32_t r = 0; r < k->rows; r++, x += k->n) {
-        row_of row = look(k, x);
+        row_of row;
+        look(k, x, &row);
         for (uint32_t i = 0; i < k->n; i++) {
             int32_t found = net_requantize(normal(k, &row, x[i]), k->factor, k->exponent);
             *y++ = (int8_t)net_clamp(found + k->zero, -128, 127);
@@ -54,15 +55,15 @@ typedef struct {
     int32_t sum, along, inverse;
 } slope_of;
 
-static slope_of look_back(const net_norm_args *k, uint32_t r) {
+static void look_back(const net_norm_args *k, uint32_t r, slope_of *s) {
     const int8_t *x = k->x + r * k->n, *g = k->g + r * k->n;
-    slope_of s = { look(k, x), 0, 0, 0 };
+    look(k, x, &s->row);
+    s->sum = s->along = 0;
     for (uint32_t i = 0; i < k->n; i++) {
-        s.sum += g[i];
-        s.along += g[i] * normal(k, &s.row, x[i]);
+        s->sum += g[i];
+        s->along += g[i] * normal(k, &s->row, x[i]);
     }
-    s.inverse = (int32_t)((0x7FFFFFFFu / s.row.root * (uint32_t)k->factor) >> 15);
-    return s;
+    s->inverse = (int32_t)((0x7FFFFFFFu / s->row.root * (uint32_t)k->factor) >> 15);
 }
 
 static int32_t slope(const net_norm_args *k, const slope_of *s, uint32_t at) {
@@ -76,7 +77,8 @@ int net_norm_gradient(const net_norm_args *k) {
     int most = 0;
     for (int stores = 0; stores < 2; stores++) {
         for (uint32_t r = 0; r < k->rows; r++) {
-            slope_of s = look_back(k, r);
+            slope_of s;
+            look_back(k, r, &s);
             for (uint32_t at = r * k->n; at < (r + 1) * k->n; at++) {
                 int32_t found = slope(k, &s, at);
                 int shift = most - s.row.twice;

@@ -482,6 +482,8 @@ class _Lowering:
 
         As Keras writes it: x less its mean, by the square root of the mean of squares and eps.
         """
+        if mean.name != "MEAN" or self.real(mean.inputs[1]) is None:
+            return []
         x, found = mean.inputs[0], [mean]
 
         def read_by(name, *inputs):
@@ -498,8 +500,6 @@ class _Lowering:
                     return op.outputs[0]
             return None
 
-        if mean.name != "MEAN" or self.real(mean.inputs[1]) is None:
-            return []
         rank = len(self.tensor(x).shape)
         axes = [int(axis) % rank for axis in np.ravel(self.real(mean.inputs[1]))]
         less = read_by("SUB", x, mean.outputs[0])
