@@ -18,6 +18,7 @@ from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.losses import with_loss
 from acclimate_host.model.network import Network
+from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme, full
 
 FOLDER = Path(__file__).resolve().parents[1] / "device"
@@ -86,10 +87,27 @@ def gates():
     return net.classify(net.multiply("m", y, gate), 3), Scheme(5), "plain"
 
 
+def kinds():
+    """A convolution as classifier, and in front of it a channel that is its bias alone."""
+    net = Builder("kinds", (2, 4, 4))
+    y = net.conv("c1", net.conv("c0", net.x, 5, kernel=3), 3, relu=False)
+    graph, random = net.finish(net.pool("p", y)), np.random.default_rng(SEED)
+    values = {
+        name: random.normal(0, 0.4, tensor.shape).astype(np.float32)
+        for name, tensor in graph.tensors.items()
+        if tensor.kind == "frozen"
+    }
+    values["c0.w"][1] *= 1e-6 / np.abs(values["c0.w"][1]).max()
+    values["c0.b"][1] = 5
+    samples = random.normal(0, 1, (40, *graph["x"].shape))
+    network = with_loss(quantize(Network(graph, values), samples)[0])
+    return network.graph, Scheme(0), "plain", network
+
+
 def vectors(case):
     """Return what a device test needs of one network."""
     graph, scheme, optimizer, *loss = case()
-    network = values_for(graph, SEED)
+    network = loss.pop() if loss and isinstance(loss[0], Network) else values_for(graph, SEED)
     if loss:
         network = with_loss(network, *loss[0])
         graph = network.graph
@@ -193,7 +211,7 @@ def _lines(value, indent):
 
 
 def text(case):
-    whole = (mlp, biases, pools, weights, squared, binary, same, gates)
+    whole = (mlp, biases, pools, weights, squared, binary, same, gates, kinds)
     values = vectors(case) if case in whole else case()
     lines = ["# SPDX-License-Identifier: MIT"]
     lines.append('"""Made by tests/host/net_vectors_source.py: a network and its results."""')
@@ -219,6 +237,7 @@ CASES = {
     "binary": binary,
     "same": same,
     "gates": gates,
+    "kinds": kinds,
     "float_binary": lambda: floating_loss("binary"),
     "float_squared": lambda: floating_loss("mse"),
     "float": lambda: floating(small()),
