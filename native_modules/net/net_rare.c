@@ -170,6 +170,35 @@ static void rare_norm_gradient(net_reader *r, const uint32_t *v) {
     }
 }
 
+#if !defined(NET_FLOAT)
+/* table x y h c rows cin n */
+static void rare_lstm(net_reader *r, const uint32_t *v) {
+    net_lstm_args k;
+    k.rows = v[5];
+    k.cin = v[6];
+    k.n = v[7];
+    k.record = net_constant(r, net_times(r, v[0], 4), sizeof(net_lstm_record), 4);
+    k.x = net_input(r, v[1], net_times(r, k.rows, k.cin));
+    k.y = (int8_t *)net_arena(r, v[2], net_times(r, k.rows, k.n), 1);
+    k.h = (int8_t *)net_arena(r, v[3], k.n, 1);
+    k.c = (int16_t *)net_arena(r, v[4], net_times(r, k.n, 2), 2);
+    if (r->fault) {
+        return;
+    }
+    uint32_t gates = net_times(r, k.n, 4);
+    k.wi = net_constant(r, k.record->wi, net_times(r, gates, k.cin), 1);
+    k.wr = net_constant(r, k.record->wr, net_times(r, gates, k.n), 1);
+    k.bias = net_constant(r, k.record->bias, net_times(r, gates, 4), 4);
+    k.table = net_constant(r, k.record->table, 512, 2);
+    if ((uint32_t)k.record->tangent_shift > 15) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (!r->fault) {
+        net_lstm(&k);
+    }
+}
+#endif
+
 #if !defined(NET_SMALL)
 /* Whether starts rise, and all places lie within the gradient. */
 static int are_sound(const net_gathered_args *k, uint32_t places, uint32_t blocks) {
@@ -229,6 +258,11 @@ int net_rare(net_reader *r, uint32_t op) {
         case NET_OP_PRODUCT_GRADIENT:
             rare_product_gradient(r, r->v);
             break;
+#if !defined(NET_FLOAT)
+        case NET_OP_LSTM:
+            rare_lstm(r, r->v);
+            break;
+#endif
         case NET_OP_NORM:
             rare_norm(r, r->v);
             break;

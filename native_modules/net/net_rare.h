@@ -63,4 +63,26 @@ int net_norm_gradient(const net_norm_args *k);
 int net_product_gradient(const net_product_args *k);
 int net_gather_gradient(const net_gathered_args *k);
 
+/* Offsets are of the constants; gates: input, forget, cell, output. */
+typedef struct {
+    uint32_t wi, wr, bias, table;
+    int32_t zero_x, zero_y;
+    int32_t in_multiplier[4], in_shift[4], again_multiplier[4], again_shift[4];
+    int32_t multiplier[3], shift[3]; /* forget * cell, input * new, output * tanh */
+    int32_t clip, tangent_factor, tangent_shift;
+} net_lstm_record;
+
+/* x: rows of cin, y: rows of n; h and c stay from call to call. */
+typedef struct {
+    const net_lstm_record *record;
+    const int8_t *x, *wi, *wr;
+    const int32_t *bias;
+    const uint16_t *table;
+    int8_t *y, *h;
+    int16_t *c;
+    uint32_t rows, cin, n;
+} net_lstm_args;
+
+void net_lstm(const net_lstm_args *k);
+
 #endif

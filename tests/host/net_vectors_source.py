@@ -13,11 +13,12 @@ from net_cases import RATE, sample, step_of, stored, values_for
 from net_integers import Step
 
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step
 from acclimate_host.model.build import Builder
 from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.losses import with_loss
-from acclimate_host.model.network import Network
+from acclimate_host.model.network import Network, with_scales
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme, full
 
@@ -137,6 +138,32 @@ def vectors(case):
     }
 
 
+def recurrent():
+    """A recurrent layer whose state goes on from input to input."""
+    net, random = Builder("lstm", (3, 1, 4)), np.random.default_rng(SEED)
+    scales = {"scales": (0.011, 0.009, 0.008, 0.012), "again_scales": (0.007, 0.009, 0.01, 0.006)}
+    y = net.lstm("r", net.x, 5, cell_power=-11, clip=20480, **scales)
+    graph = net.finish(net.dense("fc", y, 3))
+    known = {"x": (0.04, 5), "r.y": (0.0078, -2), "fc.y": (0.03, 4), "r.h": (0.0078, -2)}
+    known.update({"fc.w": ((0.01,) * 3, 0), "fc.b": ((0.01 * 0.0078,) * 3, 0)})
+    values = {
+        name: random.integers(-127, 128, t.shape).astype(t.dtype)
+        for name, t in graph.tensors.items()
+        if t.kind == "frozen"
+    }
+    values["r.h"], values["r.c"] = np.full((5, 1, 1), -2, np.int8), np.zeros((5, 1, 1), np.int16)
+    network = Network(with_scales(graph, known), values)
+    program = encode(inference_step(graph), network)
+    inputs, run = [sample(graph, random) for _ in range(STEPS)], Int8Run(network)
+    outputs = [run(x[None])[network.output].astype(np.int8).tobytes() for x in inputs]
+    return {
+        "PROGRAM": program.code,
+        "WEIGHTS": program.weights,
+        "INPUTS": [bytes(stored(x)) for x in inputs],
+        "OUTPUTS": outputs,
+    }
+
+
 def label_of(loss, random):
     if loss is None:
         return int(random.integers(3))
@@ -238,6 +265,7 @@ CASES = {
     "same": same,
     "gates": gates,
     "kinds": kinds,
+    "recurrent": recurrent,
     "float_binary": lambda: floating_loss("binary"),
     "float_squared": lambda: floating_loss("mse"),
     "float": lambda: floating(small()),

@@ -6,7 +6,7 @@ import numpy as np
 from tflite_micro.python.tflite_micro import runtime
 
 schema = runtime.schema_fb
-_TYPES = {"int8": 9, "int32": 2, "float32": 0, "float16": 1}
+_TYPES = {"int8": 9, "int16": 7, "int32": 2, "float32": 0, "float16": 1}
 
 
 class Writer:

@@ -435,6 +435,7 @@ _FEATURES = {
     "GATHER": _each("copy.byte", lambda v: v["blocks"] * (v["n"] + 2)),
     "PRODUCT_GRADIENT": _each("gradient.pool.output", lambda v: 2 * v["n"]),
     "GATHER_GRADIENT": _each("gradient.pool.output", lambda v: 2 * v["places"] * v["n"]),
+    "LSTM": _each("row.byte", lambda v: 4 * v["rows"] * v["n"] * (v["cin"] + v["n"])),
     "NORM": _each("add", lambda v: v["rows"] * v["n"]),
     "NORM_GRADIENT": _each("gradient.pool.output", lambda v: 4 * v["rows"] * v["n"]),
     "CLAMP_GRADIENT": _each("clamp", lambda v: v["n"]),

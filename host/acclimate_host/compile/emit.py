@@ -118,6 +118,9 @@ class _NoValues:
     def numbers(self, values):
         return 4
 
+    def lstm(self, node):
+        return 4
+
     def target_table(self, x, y):
         return 4
 
@@ -311,6 +314,12 @@ class _Emitter:
         places = (self.at(g), self.at(y), n, m, self.place(x), f, zero + 128, table)
         slots = (self.slot(g), self.slot(y))
         self.write("PRODUCT_GRADIENT", *places, *slots, *self._factor(factor))
+
+    def _lstm(self, node):
+        x, (y, h, c) = self.graph[node.inputs[0]], node.outputs
+        record = self.constants.lstm(node) // 4
+        counts = (x.shape[1] * x.shape[2], x.shape[0], self.graph[y].shape[0])
+        self.write("LSTM", record, self.place(x.name), self.at(y), self.at(h), self.at(c), *counts)
 
     def _norm(self, node):
         x, y = self.forward[node.inputs[0]], self.forward[node.outputs[0]]

@@ -170,6 +170,7 @@ OPS = (
     ),
     Op("GATHER_GRADIENT", 34, "table g y blocks n places slot slot", "section 5"),
     Op("NORM", 35, "x y rows n extra factor exponent zero", "section 3"),
+    Op("LSTM", 37, "table x y h c rows cin n", "section 3; h and c stay from call to call"),
     Op("NORM_GRADIENT", 36, "g x y rows n extra slot slot factor exponent", "section 5"),
 )
 FIRST_RARE = 28

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from .graph import GraphError, Node, Tensor
 
-# Forward operators that end the backward pass: rows of a stream from calls before.
-WITHOUT_GRADIENT = ("window",)
+# Forward operators that end the backward pass: they have state from calls before.
+WITHOUT_GRADIENT = ("window", "lstm")
 
 
 def differentiate(graph, gradient_dtype="int8"):

@@ -130,6 +130,27 @@ class Builder:
         at = at.repeat(factor[0], axis=1).repeat(factor[1], axis=2)
         return self.gather(name, x, at.transpose(1, 2, 0).ravel(), shape)
 
+    def lstm(self, name, x, units, **attrs):
+        """Add an int8 recurrent layer over the rows of `x`, whose state stays from call to call.
+
+        :param attrs: "scales" and "again_scales" of the four gates' weights, "cell_power",
+            "clip": see `lstm.lstm_factors`
+        """
+        channels, height, width = self.tensors[x].shape
+        inputs = (
+            x,
+            self._tensor(name + ".wi", (4 * units, channels, 1, 1), kind="frozen"),
+            self._tensor(name + ".wr", (4 * units, units, 1, 1), kind="frozen"),
+            self._tensor(name + ".b", (4 * units,), "int32", "frozen"),
+        )
+        outputs = (
+            self._tensor(name + ".y", (units, height, width)),
+            self._tensor(name + ".h", (units, 1, 1), kind="state"),
+            self._tensor(name + ".c", (units, 1, 1), "int16", "state"),
+        )
+        self.nodes.append(Node("lstm", inputs, outputs, attrs={"layer": name, **attrs}))
+        return outputs[0]
+
     def norm(self, name, x, eps=1e-5):
         """Take the mean over the channels off each pixel, and divide by their deviation.
 

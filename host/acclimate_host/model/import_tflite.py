@@ -40,6 +40,7 @@ from .importing import (
     with_numbers,
 )
 from .losses import SOFTMAX_NOTE
+from .lstm import check_lstm
 from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
@@ -84,6 +85,7 @@ MOVES = {
     "MIRROR_PAD": _mirrored,
 }
 _AFFINE = {"MUL": "Mul", "SUB": "Sub", "DIV": "Div"}
+_TANH = 4  # the number of a fused activation
 _RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 # Fused activation by number: (relu, limit).
 _ACTIVATIONS = {0: (False, None), 1: (True, math.inf), 3: (True, None)}
@@ -120,6 +122,8 @@ class _Lowering:
         self.notes = []
         self.build, self.quantized = None, True
         self.constants = {}  # real numbers by tensor, where a DEQUANTIZE makes them
+        recurrent = [op for op in self.file.ops if op.name == "UNIDIRECTIONAL_SEQUENCE_LSTM"]
+        self.states = {index for op in recurrent for index in op.inputs[18:20]}
         self.streams = Streams(self)
 
     def run(self):
@@ -140,6 +144,7 @@ class _Lowering:
             "RESIZE_NEAREST_NEIGHBOR": self._resize,
             "DENSIFY": self._densify,
             **dict.fromkeys(MOVES, self._moved),
+            "UNIDIRECTIONAL_SEQUENCE_LSTM": self._lstm,
             "GREATER_EQUAL": self._at_least,
             "SELECT": self._select,
             "SELECT_V2": self._select,
@@ -176,6 +181,7 @@ class _Lowering:
             index < 0
             or index in self.made
             or index in self.constants
+            or index in self.states
             or self.tensor(index).data is not None
             or self.streams.knows(index)
         )
@@ -476,6 +482,40 @@ class _Lowering:
 
     def _densify(self, op):
         self.constants[op.outputs[0]] = self.real(op.inputs[0])
+
+    def _lstm(self, op):
+        """A recurrent layer in int8; its state stays from call to call."""
+        plain = all(op.inputs[i] < 0 for i in (9, 10, 11, 16, 17, *range(20, len(op.inputs))))
+        stored = [self.tensor(i) for i in (*op.inputs[1:9], *op.inputs[12:16])]
+        kinds = [t.dtype for t in stored if t.data is not None]
+        options, ends = op.options, [self.tensor(i) for i in op.inputs[18:20]]
+        if (
+            not plain
+            or kinds != ["INT8"] * 8 + ["INT32"] * 4
+            or options["FusedActivationFunction"] != _TANH
+            or options["TimeMajor"]
+            or ends[1].dtype != "INT16"
+        ):
+            self.problems.add(op.name, "in int8, with tanh, no peepholes and no projection")
+            return
+        x, scale = self._shaped(op.inputs[0]), float(ends[1].scale[0])
+        units, clip = stored[0].shape[0], options["CellClip"]
+        attrs = {
+            "scales": tuple(float(t.scale[0]) for t in stored[:4]),
+            "again_scales": tuple(float(t.scale[0]) for t in stored[4:8]),
+            "cell_power": check_lstm(scale),
+            "clip": min(32767, int(clip / scale)) if clip > 0 else 32767,
+        }
+        name = self.new("lstm")
+        y = self.build.lstm(name, x, units, **attrs)
+        for end, part in (("wi", stored[:4]), ("wr", stored[4:8]), ("b", stored[8:])):
+            whole = np.concatenate([t.data for t in part])
+            self.values[f"{name}.{end}"] = whole if end == "b" else whole[:, :, None, None]
+        self.place(op.outputs[0], y)
+        first = np.full((units, 1, 1), self.scales[y][1])
+        self.values[name + ".h"] = first.astype(np.int8)
+        self.values[name + ".c"] = np.zeros((units, 1, 1), np.int16)
+        self.notes.append(f"{name} keeps its state from call to call")
 
     def _normal_parts(self, mean):
         """Return the operators of a layer normalization that begins with a mean, or none.

@@ -9,7 +9,8 @@ import numpy as np
 
 from .factors import multiplier, multipliers, requantize
 from .graph import GraphError
-from .moves import gathered, joined
+from .lstm import run_lstm
+from .moves import flat, gathered, joined, unflat
 from .network import clamp_limits, in_shape
 from .slide import conv, windows
 
@@ -90,6 +91,21 @@ class Int8Run:
 
     def _gather(self, node, made):
         return gathered(made[node.inputs[0]], node, self.graph[node.outputs[0]].shape)
+
+    def _lstm(self, node, made):
+        y, h, c = node.outputs
+        n, count = self.graph[y].shape[0], len(made[node.inputs[0]])
+        old = []
+        for name in (h, c):
+            first = self.network.values[name].astype(np.int64).reshape(1, n)
+            old.append(self.state.get(name, np.broadcast_to(first, (count, n))))
+        if len(old[0]) != count:
+            raise GraphError(f"{h}: a stream of {len(old[0])} at once goes on with {count}")
+        x = self.graph[node.inputs[0]]
+        rows = flat(made[x.name]).reshape(count, -1, x.shape[0])
+        found, *new = run_lstm(node, self.graph, self.network.values, rows, *old)
+        self.state.update(zip((h, c), new, strict=True))
+        return unflat(found.astype(np.int8).reshape(count, -1), self.graph[y].shape)
 
     def _norm(self, node, made):
         x, y = (self.graph[name] for name in (node.inputs[0], node.outputs[0]))

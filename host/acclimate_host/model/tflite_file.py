@@ -236,6 +236,7 @@ _OPTIONS = {
     "CallOnceOptions": ("InitSubgraphIndex",),
     "LeakyReluOptions": ("Alpha",),
     **dict.fromkeys(("DepthToSpaceOptions", "SpaceToDepthOptions"), ("BlockSize",)),
+    "UnidirectionalSequenceLSTMOptions": ("FusedActivationFunction", "CellClip", "TimeMajor"),
     "MirrorPadOptions": ("Mode",),
     "IfOptions": ("ThenSubgraphIndex", "ElseSubgraphIndex"),
     "ResizeBilinearOptions": ("AlignCorners", "HalfPixelCenters"),
