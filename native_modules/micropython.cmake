@@ -50,6 +50,9 @@ target_sources(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/net/sums.c
     ${CMAKE_CURRENT_LIST_DIR}/net/net_rare.c
     ${CMAKE_CURRENT_LIST_DIR}/net/loss.c
+    ${CMAKE_CURRENT_LIST_DIR}/net/gates.c
+    ${CMAKE_CURRENT_LIST_DIR}/net/norm.c
+    ${CMAKE_CURRENT_LIST_DIR}/net/lstm.c
     ${CMAKE_CURRENT_LIST_DIR}/net/decay.c
     ${CMAKE_CURRENT_LIST_DIR}/net/random_step.c
     ${CMAKE_CURRENT_LIST_DIR}/net/net_dot_m0.S

@@ -53,4 +53,83 @@ void net_weight_decay_f32(int8_t *w, uint32_t n, net_state *state, uint32_t fact
     state->moved += n;
 }
 
+void net_multiply_f32(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+    uint32_t n, uint32_t m) {
+    (void)rule;
+    for (uint32_t i = 0, j = 0; i < n; i++, j = j + 1 < m ? j + 1 : 0) {
+        F(y)[i] = CF(a)[i] * CF(b)[j];
+    }
+}
+
+int net_product_gradient_f32(const net_product_args *k) {
+    for (uint32_t j = 0; j < k->m; j++) {
+        float sum = 0;
+        for (uint32_t i = j; i < k->n; i += k->m) {
+            sum += CF(k->g)[i] * CF(k->x)[i % k->f];
+        }
+        F(k->y)[j] = sum;
+    }
+    return 0;
+}
+
+int net_gather_gradient_f32(const net_gathered_args *k) {
+    const uint16_t *places = k->starts + k->blocks + 1;
+    for (uint32_t block = 0; block < k->blocks; block++) {
+        for (uint32_t i = 0; i < k->n; i++) {
+            float sum = 0;
+            for (uint32_t at = k->starts[block]; at < k->starts[block + 1]; at++) {
+                sum += CF(k->g)[places[at] * k->n + i];
+            }
+            F(k->y)[block * k->n + i] = sum;
+        }
+    }
+    return 0;
+}
+
+/* The mean of a row, and 1 / its deviation; `extra` holds the bits of eps. */
+static inline float look_f32(const net_norm_args *k, const float *x, float *inverse) {
+    net_bits_f32 eps = { .bits = (int32_t)k->extra }, root;
+    float part = inverse_f32((float)k->n), mean = 0, square = eps.real;
+    for (uint32_t i = 0; i < k->n; i++) {
+        mean += part * x[i];
+    }
+    for (uint32_t i = 0; i < k->n; i++) {
+        square += part * (x[i] - mean) * (x[i] - mean);
+    }
+    root.real = square > 1e-30f ? square : 1e-30f;
+    float half = 0.5f * root.real;
+    root.bits = 0x5F3759DF - (root.bits >> 1);
+    for (int i = 0; i < 4; i++) {
+        root.real *= 1.5f - half * root.real * root.real;
+    }
+    *inverse = root.real;
+    return mean;
+}
+
+void net_norm_f32(const net_norm_args *k) {
+    for (uint32_t r = 0; r < k->rows; r++) {
+        const float *x = CF(k->x) + r * k->n;
+        float inverse, mean = look_f32(k, x, &inverse);
+        for (uint32_t i = 0; i < k->n; i++) {
+            F(k->y)[r * k->n + i] = (x[i] - mean) * inverse;
+        }
+    }
+}
+
+int net_norm_gradient_f32(const net_norm_args *k) {
+    for (uint32_t r = 0; r < k->rows; r++) {
+        const float *x = CF(k->x) + r * k->n, *g = CF(k->g) + r * k->n;
+        float inverse, mean = look_f32(k, x, &inverse), part = inverse_f32((float)k->n);
+        float sum = 0, along = 0;
+        for (uint32_t i = 0; i < k->n; i++) {
+            sum += part * g[i];
+            along += part * g[i] * (x[i] - mean) * inverse;
+        }
+        for (uint32_t i = 0; i < k->n; i++) {
+            F(k->y)[r * k->n + i] = inverse * (g[i] - sum - along * (x[i] - mean) * inverse);
+        }
+    }
+    return 0;
+}
+
 #endif

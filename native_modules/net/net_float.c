@@ -20,6 +20,11 @@
 #define net_squared_loss net_squared_loss_f32
 #define net_binary_loss net_binary_loss_f32
 #define net_weight_decay net_weight_decay_f32
+#define net_multiply net_multiply_f32
+#define net_product_gradient net_product_gradient_f32
+#define net_norm net_norm_f32
+#define net_norm_gradient net_norm_gradient_f32
+#define net_gather_gradient net_gather_gradient_f32
 #define net_conv net_conv_f32
 #define net_depthwise net_depthwise_f32
 #define net_add net_add_f32

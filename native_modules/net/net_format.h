@@ -3,7 +3,7 @@
 #ifndef NET_FORMAT_H
 #define NET_FORMAT_H
 
-#define NET_FORMAT 5
+#define NET_FORMAT 6
 #define NET_P_MAGIC 0
 #define NET_P_FORMAT 4
 #define NET_P_DTYPE 5
@@ -106,6 +106,13 @@
 #define NET_OP_SQUARED_LOSS 28
 #define NET_OP_BINARY_LOSS 29
 #define NET_OP_WEIGHT_DECAY 30
+#define NET_OP_MULTIPLY 31
+#define NET_OP_GATHER 32
+#define NET_OP_PRODUCT_GRADIENT 33
+#define NET_OP_GATHER_GRADIENT 34
+#define NET_OP_NORM 35
+#define NET_OP_LSTM 37
+#define NET_OP_NORM_GRADIENT 36
 #define NET_OP_RARE 28
 #define NET_OPT_PLAIN 0
 #define NET_OPT_MOMENTUM16 1
@@ -125,6 +132,6 @@
 
 /* How many operands each opcode has. */
 #define NET_OPERANDS_MOST 22
-#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 6, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3, 10, 9, 4 }
+#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 6, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3, 10, 9, 4, 6, 5, 12, 8, 8, 10, 8 }
 
 #endif

@@ -25,4 +25,64 @@ int net_binary_loss(const net_loss_args *k, const uint16_t *exponentials, int32_
 /* n weights move towards 0 by rate * factor * 2^exponent of themselves. */
 void net_weight_decay(int8_t *w, uint32_t n, net_state *state, uint32_t factor, int32_t exponent);
 
+/* y[i] = (a[i] - zero_a) * (b[i % m] - zero_b), requantized. */
+void net_multiply(const net_add_rule *rule, const int8_t *a, const int8_t *b, int8_t *y,
+    uint32_t n, uint32_t m);
+
+/* The gradient y (m) of a factor, from that of the product g (n) and the other factor x (f, again
+ * and again); with a table: of a function of x. */
+typedef struct {
+    const int8_t *g, *x, *table;
+    int8_t *y;
+    uint32_t n, m, f, factor;
+    int32_t zero;
+} net_product_args;
+
+/* The gradient y of blocks of n elements that were copied to the places of `starts`: places from
+ * starts[i] to starts[i + 1], behind all starts, are those of block i. */
+typedef struct {
+    const uint16_t *starts;
+    const int8_t *g;
+    int8_t *y;
+    uint32_t blocks, n;
+} net_gathered_args;
+
+/* y: rows of n elements less their mean, by their deviation; n^2 * variance is raised by `extra`.
+ * Of the gradient y of x: g is that of the result; factor and exponent are of 1 / scale of x. */
+typedef struct {
+    const int8_t *x, *g;
+    int8_t *y;
+    uint32_t rows, n, extra;
+    int32_t factor, exponent, zero;
+} net_norm_args;
+
+void net_norm(const net_norm_args *k);
+
+/* Each returns what its exponent is raised by. */
+int net_norm_gradient(const net_norm_args *k);
+int net_product_gradient(const net_product_args *k);
+int net_gather_gradient(const net_gathered_args *k);
+
+/* Offsets are of the constants; gates: input, forget, cell, output. */
+typedef struct {
+    uint32_t wi, wr, bias, table;
+    int32_t zero_x, zero_y;
+    int32_t in_multiplier[4], in_shift[4], again_multiplier[4], again_shift[4];
+    int32_t multiplier[3], shift[3]; /* forget * cell, input * new, output * tanh */
+    int32_t clip, tangent_factor, tangent_shift;
+} net_lstm_record;
+
+/* x: rows of cin, y: rows of n; h and c stay from call to call. */
+typedef struct {
+    const net_lstm_record *record;
+    const int8_t *x, *wi, *wr;
+    const int32_t *bias;
+    const uint16_t *table;
+    int8_t *y, *h;
+    int16_t *c;
+    uint32_t rows, cin, n;
+} net_lstm_args;
+
+void net_lstm(const net_lstm_args *k);
+
 #endif

@@ -5,6 +5,7 @@ import numpy as np
 
 from acclimate_host.compile.step import training_step
 from acclimate_host.model.build import Builder
+from acclimate_host.model.importing import function_of, table
 from acclimate_host.model.network import Network, with_scales
 from acclimate_host.sparse.scheme import Scheme, full
 
@@ -20,6 +21,9 @@ def values_for(graph, seed):
         if tensor.kind in ("input", "activation", "state"):
             scales[name] = (float(random.uniform(0.02, 0.06)), int(random.integers(-30, 30)))
     for node in graph.nodes:
+        if node.op == "concat":  # parts that keep no scale of another tensor
+            scales.update(dict.fromkeys(node.inputs, scales[node.outputs[0]]))
+    for node in graph.nodes:
         y, x = node.outputs[0], node.inputs[0]
         if node.op in ("conv", "dense"):
             if node.attrs.get("relu"):
@@ -34,10 +38,13 @@ def values_for(graph, seed):
             scales[weight] = scales[bias] = (per_channel, 0)
             values[weight] = random.integers(-127, 128, shape).astype(np.int8)
             values[bias] = random.integers(-3000, 3000, shape[0]).astype(np.int32)
-        elif node.op in ("pool", "average_pool", "max_pool", "pad", "window"):
+        elif node.op in ("pool", "average_pool", "max_pool", "pad", "window", "gather"):
             scales[y] = scales[x]
         elif node.op == "lookup":
             values[node.inputs[1]] = random.integers(-128, 128, 256).astype(np.int8)
+            if node.attrs["function"] != "table":
+                function = function_of(node.attrs["function"])
+                values[node.inputs[1]] = table(function, scales[x], scales[y])
             scales[node.inputs[1]] = scales[y]
         if node.op == "window":
             values[y] = random.integers(-128, 128, graph[y].shape).astype(np.int8)

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from acclimate_host.model.graph import geometry
-from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.importing import function_of
+from acclimate_host.model.int8 import Int8Run, norm_extra, normal
 
 INT32 = (1 << 31) - 1
 
@@ -178,6 +179,77 @@ class Step:
             return
         e = min(ea, eb)
         self._store(name, [(self.g[a] << (ea - e)) + (self.g[b] << (eb - e))], e)
+
+    @staticmethod
+    def _row(x):
+        return x.transpose(1, 2, 0).ravel()
+
+    def _folded(self, node, sums, factor):
+        """Sums times a real factor as one block, in two roundings."""
+        name, shape = node.outputs[0], self.graph[node.outputs[0]].shape
+        m, e = scaled(factor)
+        first = 0
+        while np.abs(even(sums, first)).max() > 32767:
+            first += 1
+        block = (even(sums, first) * m).reshape(*shape[1:], shape[0]).transpose(2, 0, 1)
+        self._store(name, [block], self.exponents[node.inputs[0]] + e + first)
+
+    def _product_gradient(self, node):
+        other = self.network.graph[node.inputs[1]]
+        g, x = self._row(self.g[node.inputs[0]]), self._row(self.made[other.name])
+        x = np.resize(x - other.zero_point, g.size)
+        count = self.graph[node.outputs[0]].elements
+        self._folded(node, (g * x).reshape(-1, count).sum(axis=0), other.scale)
+
+    def _table_gradient(self, node):
+        layer = node.attrs["layer"]
+        forward = next(n for n in self.network.graph.nodes if n.attrs.get("layer") == layer)
+        x, y = (self.network.graph[n] for n in (forward.inputs[0], forward.outputs[0]))
+        function = function_of(node.attrs["function"])
+        real = (np.arange(-128, 128) - x.zero_point) * x.scale
+        slope = (function(real) - function(real - 1e-6 * x.scale)) / (1e-6 * x.scale)
+        stored_ = function(real) / y.scale + y.zero_point
+        slope[(stored_ < -128.5) | (stored_ > 127.5)] = 0
+        scale = np.abs(slope).max() / 127 or 1.0
+        table = np.rint(slope / scale).astype(int)
+        g, seen = self._row(self.g[node.inputs[0]]), self._row(self.made[x.name])
+        self._folded(node, g * table[seen + 128], scale)
+
+    @staticmethod
+    def _high(a, b):
+        return (a * b + 2**30) >> 31
+
+    def _norm_gradient(self, node):
+        source, name = node.inputs[0], node.outputs[0]
+        x = self.network.graph[node.inputs[1]]
+        found, root, twice = normal(self.made[x.name][None], norm_extra(x, node.attrs["eps"]))
+        g, n = self.g[source][None], x.shape[0]
+        part = self._high((g * found).sum(axis=1, keepdims=True), np.abs(found) << 16)
+        sums = 32 * (n * g - g.sum(axis=1, keepdims=True)) - np.sign(found) * part
+        m, e = scaled(1 / x.scale)
+        values = self._high(128 * sums, (((2**31 - 1) // root * m) >> 15) << 14)[0]
+        twice = np.broadcast_to(twice[0], values.shape)
+        pairs = list(zip(values.ravel(), twice.ravel(), strict=True))
+        s = max(stored([np.array([v])])[1] + t for v, t in pairs)
+        self.g[name] = np.array([int(even(v, s - t)) for v, t in pairs]).reshape(values.shape)
+        self.exponents[name] = self.exponents[source] + e + 15 - 26 + s
+
+    def _gather_gradient(self, node):
+        name, shape = node.outputs[0], self.graph[node.outputs[0]].shape
+        sums = np.zeros(math.prod(shape), np.int64)
+        np.add.at(sums, list(node.attrs["index"]), self._row(self.g[node.inputs[0]]))
+        block = sums.reshape(*shape[1:], shape[0]).transpose(2, 0, 1)
+        self._store(name, [block], self.exponents[node.inputs[0]])
+
+    def _part_gradient(self, node):
+        source, name, first = node.inputs[0], node.outputs[0], node.attrs["first"]
+        shape = self.graph[name].shape
+        if node.attrs["axis"] == "channels":
+            self.g[name] = self.g[source][first : first + shape[0]]
+        else:
+            part = self._row(self.g[source])[first : first + math.prod(shape)]
+            self.g[name] = part.reshape(*shape[1:], shape[0]).transpose(2, 0, 1)
+        self.exponents[name] = self.exponents[source]
 
     def _pooled(self, node, share, k):
         """Spread gradients over windows of flags, one for each output; `share` makes them."""

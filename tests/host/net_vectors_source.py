@@ -13,11 +13,13 @@ from net_cases import RATE, sample, step_of, stored, values_for
 from net_integers import Step
 
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step
 from acclimate_host.model.build import Builder
 from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.losses import with_loss
-from acclimate_host.model.network import Network
+from acclimate_host.model.network import Network, with_scales
+from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme, full
 
 FOLDER = Path(__file__).resolve().parents[1] / "device"
@@ -75,10 +77,38 @@ def same():
     return graph, full(graph), "wide", ("mse", "input")
 
 
+def gates():
+    """Products, a function, halves that are joined again and normalized, one made larger."""
+    net = Builder("gates", (2, 4, 4))
+    y = net.lookup("f", net.conv("c0", net.x, 4, kernel=3, relu=False), "silu")
+    small = net.resize("r", net.conv("c1", y, 2, kernel=3, stride=2, relu=False), (2, 2))
+    y = net.concat("j", [net.conv("c2", small, 2, relu=False), net.conv("c3", y, 3, relu=False)])
+    y = net.norm("n", y)
+    gate = net.lookup("s", net.conv("c4", net.pool("p", y), 5, relu=False), "sigmoid")
+    return net.classify(net.multiply("m", y, gate), 3), Scheme(5), "plain"
+
+
+def kinds():
+    """A convolution as classifier, and in front of it a channel that is its bias alone."""
+    net = Builder("kinds", (2, 4, 4))
+    y = net.conv("c1", net.conv("c0", net.x, 5, kernel=3), 3, relu=False)
+    graph, random = net.finish(net.pool("p", y)), np.random.default_rng(SEED)
+    values = {
+        name: random.normal(0, 0.4, tensor.shape).astype(np.float32)
+        for name, tensor in graph.tensors.items()
+        if tensor.kind == "frozen"
+    }
+    values["c0.w"][1] *= 1e-6 / np.abs(values["c0.w"][1]).max()
+    values["c0.b"][1] = 5
+    samples = random.normal(0, 1, (40, *graph["x"].shape))
+    network = with_loss(quantize(Network(graph, values), samples)[0])
+    return network.graph, Scheme(0), "plain", network
+
+
 def vectors(case):
     """Return what a device test needs of one network."""
     graph, scheme, optimizer, *loss = case()
-    network = values_for(graph, SEED)
+    network = loss.pop() if loss and isinstance(loss[0], Network) else values_for(graph, SEED)
     if loss:
         network = with_loss(network, *loss[0])
         graph = network.graph
@@ -105,6 +135,32 @@ def vectors(case):
         "TRAINED": encode(step, replace(network, values=values), optimizer).weights,
         "MOVED": reference.moved,
         "RAILS": reference.rails,
+    }
+
+
+def recurrent():
+    """A recurrent layer whose state goes on from input to input."""
+    net, random = Builder("lstm", (3, 1, 4)), np.random.default_rng(SEED)
+    scales = {"scales": (0.011, 0.009, 0.008, 0.012), "again_scales": (0.007, 0.009, 0.01, 0.006)}
+    y = net.lstm("r", net.x, 5, cell_power=-11, clip=20480, **scales)
+    graph = net.finish(net.dense("fc", y, 3))
+    known = {"x": (0.04, 5), "r.y": (0.0078, -2), "fc.y": (0.03, 4), "r.h": (0.0078, -2)}
+    known.update({"fc.w": ((0.01,) * 3, 0), "fc.b": ((0.01 * 0.0078,) * 3, 0)})
+    values = {
+        name: random.integers(-127, 128, t.shape).astype(t.dtype)
+        for name, t in graph.tensors.items()
+        if t.kind == "frozen"
+    }
+    values["r.h"], values["r.c"] = np.full((5, 1, 1), -2, np.int8), np.zeros((5, 1, 1), np.int16)
+    network = Network(with_scales(graph, known), values)
+    program = encode(inference_step(graph), network)
+    inputs, run = [sample(graph, random) for _ in range(STEPS)], Int8Run(network)
+    outputs = [run(x[None])[network.output].astype(np.int8).tobytes() for x in inputs]
+    return {
+        "PROGRAM": program.code,
+        "WEIGHTS": program.weights,
+        "INPUTS": [bytes(stored(x)) for x in inputs],
+        "OUTPUTS": outputs,
     }
 
 
@@ -182,7 +238,7 @@ def _lines(value, indent):
 
 
 def text(case):
-    whole = (mlp, biases, pools, weights, squared, binary, same)
+    whole = (mlp, biases, pools, weights, squared, binary, same, gates, kinds)
     values = vectors(case) if case in whole else case()
     lines = ["# SPDX-License-Identifier: MIT"]
     lines.append('"""Made by tests/host/net_vectors_source.py: a network and its results."""')
@@ -207,6 +263,9 @@ CASES = {
     "squared": squared,
     "binary": binary,
     "same": same,
+    "gates": gates,
+    "kinds": kinds,
+    "recurrent": recurrent,
     "float_binary": lambda: floating_loss("binary"),
     "float_squared": lambda: floating_loss("mse"),
     "float": lambda: floating(small()),

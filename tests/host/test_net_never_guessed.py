@@ -78,6 +78,7 @@ def head(form):
     return net.finish(net.conv("c2", net.pool("p", y), 4, relu=False))
 
 
+@pytest.mark.case("F17")
 @pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built: make twin")
 @pytest.mark.parametrize("form", ["plain", "pooled", "relu"])
 @pytest.mark.parametrize("biases", [0, 2])
@@ -102,6 +103,7 @@ def test_a_network_without_weights_trains_nothing_and_says_so():
         training_step(network.graph, Scheme(0))
 
 
+@pytest.mark.case("F14")
 @pytest.mark.parametrize("tiny, bias", [(1e-6, 5.0), (1e-8, -3.0), (3e-5, 40.0)])
 def test_a_channel_of_tiny_weights_keeps_its_bias(tiny, bias, tmp_path):
     """onnxruntime#22020: the bias is beyond int32 in steps of the channel's own scale."""

@@ -62,6 +62,7 @@ def samples(network, count, seed=1):
     ]
 
 
+@pytest.mark.case("F8")
 def test_a_rate_that_was_not_set_is_told_and_not_0():
     network, program = trained()
     net, (x, label) = Net(program.code, program.weights), samples(network, 1)[0]
@@ -376,6 +377,7 @@ def test_an_empty_store_changes_nothing_and_a_wrong_one_is_refused():
         Reservoir(4, 3).draw(bytearray(3))
 
 
+@pytest.mark.case("F15")
 @pytest.mark.parametrize("is_float", [False, True])
 def test_values_and_buffers_of_another_length_are_refused(is_float):
     _, program = trained(is_float=is_float)

@@ -59,7 +59,7 @@ def core_with(tmp_path, old, new):
 @pytest.mark.parametrize(
     "old, new, where",
     [
-        ("#define NET_FORMAT 5\n", "#define NET_FORMAT 1\n", "open"),
+        ("#define NET_FORMAT 6\n", "#define NET_FORMAT 1\n", "open"),
         ("#define NET_OP_CONV 1\n", "#define NET_OP_CONV 30\n", "predict"),
     ],
 )

@@ -90,17 +90,17 @@ def test_a_float_model_becomes_int8():
     [
         (lambda n: n.op("QUANTIZE", (n.last,), SHAPE), ("QUANTIZE in a float", "throughout")),
         (
-            lambda n: n.op("TRANSPOSE", (n.op("RELU", (n.last,), SHAPE), n.constant([0, 2, 1, 3])),
-                           (1, 8, 9, 3)),
-            ("TRANSPOSE within the network", "channels first"),
+            lambda n: n.op("TRANSPOSE", (n.op("RELU", (n.last,), SHAPE), n.last), (1, 8, 9, 3)),
+            ("TRANSPOSE to", "constant places"),
         ),
         (
             lambda n: n.op("MAXIMUM", (n.last, n.op("TANH", (n.last,), SHAPE)), SHAPE),
             ("MAXIMUM of two signals", "one number"),
         ),
         (
-            lambda n: n.op("MUL", (n.last, n.op("TANH", (n.last,), SHAPE)), SHAPE),
-            ("MUL: a constant per channel", "no gate of two signals"),
+            lambda n: n.op("DIV", (n.last, n.op("TANH", (n.last,), SHAPE)), SHAPE, "DivOptions",
+                           fusedActivationFunction=0),
+            ("DIV of two signals", "of the same shape"),
         ),
         (
             lambda n: n.op("DIV", (n.number(2), n.last), SHAPE),

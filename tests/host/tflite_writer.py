@@ -6,7 +6,7 @@ import numpy as np
 from tflite_micro.python.tflite_micro import runtime
 
 schema = runtime.schema_fb
-_TYPES = {"int8": 9, "int32": 2, "float32": 0, "float16": 1}
+_TYPES = {"int8": 9, "int16": 7, "int32": 2, "float32": 0, "float16": 1}
 
 
 class Writer:
@@ -19,6 +19,7 @@ class Writer:
         self.model.buffers = [schema.BufferT()]
         self.graph.tensors, self.graph.operators = [], []
         self.first = self.last = self.activation(shape, scale, zero_point)
+        self.more = []
 
     def _tensor(self, shape, kind, scales, zero_points, data=None, axis=0):
         tensor = schema.TensorT()
@@ -97,9 +98,15 @@ class Writer:
         self.graph.operators[-1].outputs = [last]
         self.last = last
 
-    def finish(self):
-        """Return the bytes of the model."""
-        self.graph.inputs, self.graph.outputs = [self.first], [self.last]
+    def another_input(self, shape, scale=0.05, zero_point=3):
+        """Add an input behind those so far; return its tensor."""
+        self.more.append(self.activation(shape, scale, zero_point))
+        return self.more[-1]
+
+    def finish(self, *outputs):
+        """Return the bytes of the model; `outputs`: others in front of the last tensor."""
+        self.graph.inputs = [self.first, *self.more]
+        self.graph.outputs = [*outputs, self.last]
         self.model.subgraphs = [self.graph]
         builder = flatbuffers.Builder(4096)
         builder.Finish(self.model.Pack(builder), b"TFL3")

@@ -42,7 +42,9 @@ _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
-_COUNTS = bytes.fromhex("000c0e160c02050f0f0f04060600000006060d1307050d13030302030a0904")
+_COUNTS = bytes.fromhex(
+    "000c0e160c02050f0f0f04060600000006060d1307050d13030302030a090406050c08080a08"
+)
 # program: end
 
 
@@ -61,6 +63,8 @@ def requantize(x, m, shift):
 
 class Run:
     """One call of `run`: the program, its operands, and what instructions share."""
+
+    requantize = staticmethod(requantize)
 
     def __init__(self, program, arena, x, par):
         self.program, self.arena, self.x, self.par = program, arena, x, par

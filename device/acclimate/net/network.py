@@ -31,7 +31,7 @@ except ImportError:
 
 
 # program: begin
-_FORMAT = const(5)
+_FORMAT = const(6)
 _P_FORMAT = const(4)
 _P_DTYPE = const(5)
 _P_OPTIMIZER = const(6)

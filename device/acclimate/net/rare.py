@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rarer instructions of `interpreter`: as the native module `_net_rare`, byte for byte."""
 
-from acclimate.net.layer import clamp, even, number, number_signed, put_number, signed
+from acclimate.net.layer import NetError, clamp, even, number, number_signed, put_number, signed
 from acclimate.net.training import bounded, random_step
 
 try:
@@ -25,6 +25,7 @@ _P_OPTIMIZER = const(6)
 _OPT_ACCUMULATE = const(3)
 _OP_BINARY_LOSS = const(29)
 _OP_WEIGHT_DECAY = const(30)
+_OP_LSTM = const(37)
 # program: end
 _MOST = 0x7FFFFFFF
 
@@ -37,8 +38,20 @@ def rare(run, op, v):
         _binary_loss(run, v)
     elif op == _OP_WEIGHT_DECAY:
         _weight_decay(run, v)
+    elif op == _OP_LSTM:
+        _recurrent()(run, v)
     else:
-        raise ValueError("program: no instruction %d" % op)
+        from acclimate.net.gates import gate
+
+        gate(run, op, v)
+
+
+def _recurrent():
+    try:
+        from acclimate.net.recurrent import lstm
+    except ImportError:
+        raise NetError("program: a recurrent layer; acclimate install --with rare") from None
+    return lstm
 
 
 def _store(run, v, distances, factor, exponent):

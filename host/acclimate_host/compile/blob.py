@@ -126,6 +126,31 @@ def add_rule(graph, node, a, b, blob):
     return blob.add(pack_record(ADD, values))
 
 
+def multiply_rule(graph, node, blob):
+    """Return the offset of the record of a product: that of an addition, with one factor."""
+    a, b = (graph[name] for name in node.inputs)
+    y = graph[node.outputs[0]]
+    values = dict.fromkeys(("multiplier_a", "multiplier_b", "shift_a", "shift_b"), 0)
+    values["multiplier_y"], values["shift_y"] = multiplier(a.scale * b.scale / y.scale)
+    values.update(zero_a=a.zero_point, zero_b=b.zero_point, zero_y=y.zero_point)
+    values["low"], values["high"] = clamp_limits(graph, node)
+    return blob.add(pack_record(ADD, values))
+
+
+def slopes(function, x, y):
+    """Return (256 stored slopes of a function, their scale) between two tensors.
+
+    The slope from below stands for all, and 0 where the function leaves the range of `y`.
+    """
+    real = (np.arange(-128, 128) - x.zero_point) * np.float64(x.scale)
+    tiny = 1e-6 * x.scale
+    slope = (function(real) - function(real - tiny)) / tiny
+    stored = function(real) / y.scale + y.zero_point
+    slope = np.where((stored < -128.5) | (stored > 127.5), 0.0, slope)
+    scale = float(np.abs(slope).max()) / 127 or 1.0
+    return np.rint(slope / scale).astype(np.int8), scale
+
+
 def target_table(x, y):
     """Return the table by which stored inputs are targets of outputs, in 1/16 of their steps."""
     steps = (np.arange(-128, 128) - x.zero_point) * (x.scale / y.scale) + y.zero_point

@@ -4,13 +4,17 @@
 import numpy as np
 
 from ..model.graph import GraphError
+from ..model.importing import function_of
+from ..model.lstm import lstm_factors, sigmoid_table
 from .blob import (
     Blob,
     add_rule,
     check_sums,
     layer_values,
     matrix,
+    multiply_rule,
     pack_record,
+    slopes,
     target_table,
     training_values,
 )
@@ -89,16 +93,47 @@ class Constants:
             if node.op == "lookup":
                 value = self.network.values[node.inputs[1]]
                 self.tables[node.inputs[1]] = self.blob.add(value.astype(np.int8).tobytes())
-            elif node.op == "window":
-                name = node.outputs[0]
-                value = np.broadcast_to(self.network.values[name], self.graph[name].shape)
-                kind = "<f4" if self.is_float else "i1"
-                data = np.ascontiguousarray(value.transpose(1, 2, 0)).astype(kind).tobytes()
-                self.windows.append((self.placement.at(name), self.blob.add(data), len(data)))
+            for name in node.outputs:
+                if self.graph[name].kind == "state":
+                    self._first(name)
+
+    def _first(self, name):
+        """Add what a tensor that stays from call to call holds at first."""
+        value = np.broadcast_to(self.network.values[name], self.graph[name].shape)
+        small = {"int8": "i1", "int16": "<i2"}
+        kind = "<f4" if self.is_float else small[self.graph[name].dtype]
+        data = np.ascontiguousarray(value.transpose(1, 2, 0)).astype(kind).tobytes()
+        self.windows.append((self.placement.at(name), self.blob.add(data), len(data)))
 
     def target_table(self, x, y):
         """Return the offset of the table that makes stored inputs the targets of outputs."""
         return self.blob.add(target_table(x, y))
+
+    def multiply_rule(self, node):
+        """Return the offset of the record of a product."""
+        if self.is_float:
+            return self.blob.add(bytes(20))
+        return multiply_rule(self.network.graph, node, self.blob)
+
+    def slopes(self, node):
+        """Return (offset, scale) of the slopes of a table's function, for its gradient."""
+        graph = self.network.graph
+        forward = next(n for n in graph.nodes if n.attrs.get("layer") == node.attrs["layer"])
+        x, y = graph[forward.inputs[0]], graph[forward.outputs[0]]
+        stored, scale = slopes(function_of(node.attrs["function"]), x, y)
+        return self.blob.add(stored.tobytes()), scale
+
+    def lstm(self, node):
+        """Return the offset of the record of a recurrent layer."""
+        parts = [self.network.values[name] for name in node.inputs[1:]]
+        data = [p.astype("<i4" if p.dtype == np.int32 else "i1").tobytes() for p in parts]
+        data.append(sigmoid_table().astype("<u2").tobytes())
+        numbers = [*map(self.blob.add, data), *lstm_factors(node, self.network.graph)]
+        return self.blob.add(np.array(numbers, "<i4").tobytes())
+
+    def numbers(self, values):
+        """Return the offset of 16-bit numbers."""
+        return self.blob.add(np.asarray(values, "<u2").tobytes())
 
     def rule(self, node, a, b):
         """Return the offset of the record of an addition."""

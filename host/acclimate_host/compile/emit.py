@@ -4,8 +4,11 @@
 import math
 from dataclasses import dataclass
 
+from ..model.factors import multiplier
 from ..model.graph import GraphError
+from ..model.int8 import norm_extra
 from ..model.losses import huber_limit
+from ..model.moves import blocks_of, is_in_order, sources
 from ..model.network import clamp_limits
 from .blob import float_bits, mantissa
 from .patches import convs_of, patch_regions
@@ -16,6 +19,8 @@ from .storage import aligned
 # Steps of an output that rate times gradient is at most: a step of an ordinary rate.
 BOUND_STEPS = 0.25
 SQUARED_BOUND_STEPS = 2
+MOST_BLOCKS = 65535  # 16-bit numbers
+MOST_SUMMED = 66000  # products of two bytes that int32 holds
 
 
 def number(value):
@@ -51,7 +56,8 @@ def write_nodes(placement, constants):
             forward = len(emitter.code)
         emitter.node(position, node)
     code = bytes(emitter.code)
-    return Code(code, len(code) if forward is None else forward, len(emitter.slots))
+    slots = len(set(emitter.slots.values()))
+    return Code(code, len(code) if forward is None else forward, slots)
 
 
 def code_of_nodes(placement, nodes=None):
@@ -103,6 +109,18 @@ class _NoValues:
     def rule(self, node, a, b):
         return 0
 
+    def multiply_rule(self, node):
+        return 0
+
+    def slopes(self, node):
+        return 4, 1.0
+
+    def numbers(self, values):
+        return 4
+
+    def lstm(self, node):
+        return 4
+
     def target_table(self, x, y):
         return 4
 
@@ -142,7 +160,11 @@ class _Emitter:
         return self.at(name) + 1
 
     def slot(self, name):
-        return self.slots.setdefault(name, len(self.slots))
+        return self.slots.setdefault(name, len(set(self.slots.values())))
+
+    def share_slot(self, name, other):
+        """Let a gradient have the exponent of another one, of which it is a part."""
+        self.slots[name] = self.slot(other)
 
     def work(self, name="work"):
         """Offset + 1 and bytes of a work area of this node, 0 and 0 for none."""
@@ -209,6 +231,119 @@ class _Emitter:
         self.write(
             "ADD", rule // 4, self.place(a), self.place(b), self.at(node.outputs[0]), elements
         )
+
+    # ---- products, and what changes places ---------------------------------------------------
+
+    def _multiply(self, node):
+        a, b = node.inputs
+        rule, y = self.constants.multiply_rule(node) // 4, node.outputs[0]
+        counts = (self.graph[a].elements, self.graph[b].elements)
+        self.write("MULTIPLY", rule, self.place(a), self.place(b), self.at(y), *counts)
+
+    def _concat(self, node):
+        y = self.graph[node.outputs[0]]
+        at, row = self.at(y.name), self._row_of(node, y)
+        for name in node.inputs:
+            x = self.graph[name]
+            n = self._row_of(node, x)
+            self.write("COPY", self.place(name), at, x.elements // n, n, n, row)
+            at += n * self.placement.element_bytes
+
+    @staticmethod
+    def _row_of(node, tensor):
+        """Elements of a tensor that stay together in a concat."""
+        return tensor.shape[0] if node.attrs["axis"] == "channels" else tensor.elements
+
+    def _part_gradient(self, node):
+        """A part of the gradient is copied out, and has its exponent."""
+        g, y = self.graph[node.inputs[0]], self.graph[node.outputs[0]]
+        n, row = self._row_of(node, y), self._row_of(node, g)
+        start = self.at(g.name) + node.attrs["first"] * self.placement.element_bytes
+        self.write("COPY", 2 * start, self.at(y.name), y.elements // n, n, row, n)
+        self.share_slot(y.name, g.name)
+
+    def _gather(self, node):
+        x, y = self.graph[node.inputs[0]], self.graph[node.outputs[0]]
+        if is_in_order(node.attrs["index"], x.elements):
+            n = x.elements
+            self.write("COPY", self.place(x.name), self.at(y.name), 1, n, n, n)
+            return
+        n, blocks = self._blocks(node, x)
+        table = self.constants.numbers(blocks) // 4
+        self.write("GATHER", table, self.place(x.name), self.at(y.name), len(blocks), n)
+
+    def _gather_gradient(self, node):
+        g, y = self.graph[node.inputs[0]], self.graph[node.outputs[0]]
+        if is_in_order(node.attrs["index"], y.elements):
+            n = y.elements
+            self.write("COPY", 2 * self.at(g.name), self.at(y.name), 1, n, n, n)
+            self.share_slot(y.name, g.name)
+            return
+        n, blocks = self._blocks(node, y)
+        starts, places = sources(blocks, y.elements // n)
+        table = self.constants.numbers([*starts, *places]) // 4
+        slots = (self.slot(g.name), self.slot(y.name))
+        counts = (y.elements // n, n, len(places))
+        self.write("GATHER_GRADIENT", table, self.at(g.name), self.at(y.name), *counts, *slots)
+
+    @staticmethod
+    def _blocks(node, x):
+        n, blocks = blocks_of(node.attrs["index"], x.elements)
+        if max(len(blocks), x.elements // n) > MOST_BLOCKS:
+            raise GraphError(
+                f"{node.attrs['layer']}: moves {len(blocks)} parts of {n}; most is {MOST_BLOCKS}"
+            )
+        return n, blocks
+
+    def _product_gradient(self, node):
+        x = self.forward[node.inputs[1]]
+        factor = 1.0 if self.placement.is_float else x.scale
+        self._gradient_of_factor(node, x.zero_point, 0, factor)
+
+    def _table_gradient(self, node):
+        if self.placement.is_float:
+            raise GraphError(f"{node.attrs['layer']}: float32 programs have no tables; quantize")
+        table, factor = self.constants.slopes(node)
+        self._gradient_of_factor(node, 0, table // 4, factor)
+
+    def _gradient_of_factor(self, node, zero, table, factor):
+        (g, x), y = node.inputs, node.outputs[0]
+        n, m, f = (self.graph[name].elements for name in (g, y, x))
+        if n // m > MOST_SUMMED:
+            raise GraphError(f"{node.attrs['layer']}: a sum over {n // m} products leaves int32")
+        places = (self.at(g), self.at(y), n, m, self.place(x), f, zero + 128, table)
+        slots = (self.slot(g), self.slot(y))
+        self.write("PRODUCT_GRADIENT", *places, *slots, *self._factor(factor))
+
+    def _lstm(self, node):
+        x, (y, h, c) = self.graph[node.inputs[0]], node.outputs
+        record = self.constants.lstm(node) // 4
+        counts = (x.shape[1] * x.shape[2], x.shape[0], self.graph[y].shape[0])
+        self.write("LSTM", record, self.place(x.name), self.at(y), self.at(h), self.at(c), *counts)
+
+    def _norm(self, node):
+        x, y = self.forward[node.inputs[0]], self.forward[node.outputs[0]]
+        rows, n = x.shape[1] * x.shape[2], x.shape[0]
+        numbers = (float_bits(node.attrs["eps"]), 0, 128, 128)
+        if not self.placement.is_float:
+            m, shift = multiplier(1 / (1024 * y.scale))
+            extra = norm_extra(x, node.attrs["eps"])
+            numbers = (extra, m, shift + 128, y.zero_point + 128)
+        self.write("NORM", self.place(x.name), self.at(y.name), rows, n, *numbers)
+
+    def _norm_gradient(self, node):
+        (g, name), y = node.inputs, node.outputs[0]
+        x = self.forward[name]
+        rows, n = x.shape[1] * x.shape[2], x.shape[0]
+        extra, factors = float_bits(node.attrs["eps"]), (0, 128)
+        if not self.placement.is_float:
+            extra = norm_extra(x, node.attrs["eps"])
+            m, e = mantissa(1 / x.scale)
+            # A sum stands for itself times 2^-26, and an inverse for itself times 2^-15.
+            factors = (m, e + 15 - 26 + 128)
+        slots = (self.slot(g), self.slot(y))
+        places = (self.at(g), self.place(name), self.at(y))
+        self.write("NORM_GRADIENT", *places, rows, n, extra, *slots, *factors)
 
     def _pooled(self, op, node, limits):
         x, y = node.inputs[0], node.outputs[0]

@@ -19,7 +19,7 @@ HEADER = Record(
     "P",
     (
         Field("magic", 4, "`ANET`"),
-        Field("format", 1, "version of this table: 5"),
+        Field("format", 1, "version of this table: 6"),
         Field("dtype", 1, "0 int8, 1 float32"),
         Field("optimizer", 1, "see Optimizers"),
         Field("input_zero", 1, "zero point of the input (int8)"),
@@ -160,6 +160,18 @@ OPS = (
     Op("SQUARED_LOSS", 28, "x n g slot target table limit factor exponent most", "section 4"),
     Op("BINARY_LOSS", 29, "x n g slot target zero factor exponent most", "section 4"),
     Op("WEIGHT_DECAY", 30, "at n factor exponent", "section 6"),
+    Op("MULTIPLY", 31, "rule a b y n m", "section 3: `b` again and again"),
+    Op("GATHER", 32, "table x y blocks n", "blocks of n elements, from the table's places"),
+    Op(
+        "PRODUCT_GRADIENT",
+        33,
+        "g y n m x f zero table slot slot factor exponent",
+        "section 5, of a product or a function",
+    ),
+    Op("GATHER_GRADIENT", 34, "table g y blocks n places slot slot", "section 5"),
+    Op("NORM", 35, "x y rows n extra factor exponent zero", "section 3"),
+    Op("LSTM", 37, "table x y h c rows cin n", "section 3; h and c stay from call to call"),
+    Op("NORM_GRADIENT", 36, "g x y rows n extra slot slot factor exponent", "section 5"),
 )
 FIRST_RARE = 28
 NEEDS = {"ALL": 1, "RARE": 2, "TARGET": 4}
@@ -173,12 +185,13 @@ STATUS = {
     "BAD_PLACE": -2,
     "NOT_FINITE": -3,
 }
-FORMAT = 5
+FORMAT = 6
 
 
 def is_rare(node_op):
     """Say whether the instruction of a node's operator is in the module of the rare ones."""
-    return any(op.name == node_op.upper() and op.code >= FIRST_RARE for op in OPS)
+    name = {"table_gradient": "product_gradient"}.get(node_op, node_op).upper()
+    return any(op.name == name and op.code >= FIRST_RARE for op in OPS)
 
 
 def code(name):

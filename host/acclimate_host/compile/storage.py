@@ -54,6 +54,8 @@ def _candidates(graph, node):
         return (0,)
     if node.op in ("add", "sum_gradients"):
         return (0, 1)
+    if node.op in ("multiply", "table_gradient", "product_gradient"):
+        return (0,)
     if node.op == "max_pool_gradient":
         return (1,)  # channel by channel
     if node.op == "conv_add":

@@ -61,7 +61,8 @@ _TOGETHER = {
         "net.diagnosis",
         "net.targets",
     ),
-    "_net_python": ("net.interpreter", "net.training", "net.rare"),
+    "_net_python": ("net.interpreter", "net.training", "net.rare", "net.gates"),
+    "_net_recurrent": ("net.recurrent",),
     "store": ("store", "store.capsule", "store.journal", "store.slots", "store.core"),
     "_store_update": (
         "store.rangecoder",
@@ -119,7 +120,7 @@ EXTRAS = {
     "float32": (),
     "fixed": (),
     "fast": ("svm.plain",),
-    "rare": (),
+    "rare": ("net.gates", "net.recurrent"),
     "ed25519": ("_trust",),
     "encrypted": ("pull.encrypted",),
     "frontend": ("_bands", "_bands_plain"),

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from .graph import GraphError, Node, Tensor
 
-# Forward operators that end the backward pass: tables, and rows of a stream from calls before.
-WITHOUT_GRADIENT = ("lookup", "window")
+# Forward operators that end the backward pass: they have state from calls before.
+WITHOUT_GRADIENT = ("window", "lstm")
 
 
 def differentiate(graph, gradient_dtype="int8"):
@@ -111,6 +111,36 @@ class _Step:
         for name in node.inputs:
             if self.graph[name].kind != "input":
                 self._arrived(name, gradient)
+
+    def _through(self, op, node, gradient, which, inputs, **attrs):
+        """Hand a gradient on to the input number `which` by one node."""
+        x = node.inputs[which]
+        if self.graph[x].kind in ("input", "state"):
+            return
+        name = f"{node.attrs['layer']}.g{which}"
+        attrs = {**node.attrs, **attrs}
+        shape = self.graph[x].shape
+        self._arrived(x, self._run(op, (gradient, *inputs), name, shape, self.dtype, attrs))
+
+    def multiply(self, node, gradient):
+        for which in (0, 1):
+            self._through("product_gradient", node, gradient, which, (node.inputs[1 - which],))
+
+    def lookup(self, node, gradient):
+        self._through("table_gradient", node, gradient, 0, node.inputs[:1])
+
+    def norm(self, node, gradient):
+        self._through("norm_gradient", node, gradient, 0, node.inputs)
+
+    def gather(self, node, gradient):
+        self._through("gather_gradient", node, gradient, 0, ())
+
+    def concat(self, node, gradient):
+        first = 0
+        for which, name in enumerate(node.inputs):
+            self._through("part_gradient", node, gradient, which, (), first=first)
+            is_whole = node.attrs["axis"] == "all"
+            first += self.graph[name].elements if is_whole else self.graph[name].shape[0]
 
     def pool(self, node, gradient):
         x = node.inputs[0]

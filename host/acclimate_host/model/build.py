@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 from .graph import Graph, GraphError, Node, Tensor, geometry, plain
+from .moves import places
 
 
 class Builder:
@@ -76,6 +77,87 @@ class Builder:
             raise GraphError(f"{name}: {left} and {right} differ in shape; add needs the same")
         y = self._tensor(name + ".y", self.tensors[left].shape)
         self.nodes.append(Node("add", (left, right), (y,), attrs={"layer": name}))
+        return y
+
+    def multiply(self, name, left, right):
+        """Multiply two tensors of one shape, or all of `left` with one number for each channel."""
+        a, b = self.tensors[left].shape, self.tensors[right].shape
+        if b not in (a, (a[0], 1, 1)):
+            raise GraphError(f"{name}: {a} times {b}; the second has the same shape or one pixel")
+        y = self._tensor(name + ".y", a)
+        self.nodes.append(Node("multiply", (left, right), (y,), attrs={"layer": name}))
+        return y
+
+    def concat(self, name, parts, axis="channels", shape=None):
+        """Put tensors behind each other.
+
+        :param axis: "channels", where all have the same height and width, or "all": the elements
+            of each in the order of the memory (height, width, channels) as channels of one pixel
+        :param shape: of the output where axis is "all", in place of that one pixel
+        """
+        shapes = [self.tensors[part].shape for part in parts]
+        if axis == "channels" and len({shape[1:] for shape in shapes}) > 1:
+            raise GraphError(f"{name}: parts of {shapes}; heights and widths must be the same")
+        total = sum(shape[0] if axis == "channels" else math.prod(shape) for shape in shapes)
+        if shape is None or axis == "channels":
+            shape = (total, *(shapes[0][1:] if axis == "channels" else (1, 1)))
+        if math.prod(shape) != sum(map(math.prod, shapes)):
+            raise GraphError(f"{name}: parts of {shapes} do not fill {shape}")
+        y = self._tensor(name + ".y", shape)
+        attrs = {"layer": name, "axis": axis}
+        self.nodes.append(Node("concat", tuple(parts), (y,), attrs=attrs))
+        return y
+
+    def gather(self, name, x, index, shape):
+        """Take elements of `x` in another order, some perhaps often and some never.
+
+        :param index: for each element of the output in the order of the memory (height, width,
+            channels), which of `x` it is, in the same order. :param shape: of the output
+        """
+        index, elements = tuple(map(int, index)), math.prod(self.tensors[x].shape)
+        if len(index) != math.prod(shape) or not 0 <= min(index) <= max(index) < elements:
+            raise GraphError(f"{name}: {len(index)} places of {elements} for a shape of {shape}")
+        y = self._tensor(name + ".y", shape)
+        attrs = {"layer": name, "index": index}
+        self.nodes.append(Node("gather", (x,), (y,), attrs=attrs))
+        return y
+
+    def resize(self, name, x, factor):
+        """Repeat each row and column `factor` (rows, columns) times: the nearest neighbour."""
+        channels, height, width = self.tensors[x].shape
+        shape = (channels, height * factor[0], width * factor[1])
+        at = places((channels, height, width))
+        at = at.repeat(factor[0], axis=1).repeat(factor[1], axis=2)
+        return self.gather(name, x, at.transpose(1, 2, 0).ravel(), shape)
+
+    def lstm(self, name, x, units, **attrs):
+        """Add an int8 recurrent layer over the rows of `x`, whose state stays from call to call.
+
+        :param attrs: "scales" and "again_scales" of the four gates' weights, "cell_power",
+            "clip": see `lstm.lstm_factors`
+        """
+        channels, height, width = self.tensors[x].shape
+        inputs = (
+            x,
+            self._tensor(name + ".wi", (4 * units, channels, 1, 1), kind="frozen"),
+            self._tensor(name + ".wr", (4 * units, units, 1, 1), kind="frozen"),
+            self._tensor(name + ".b", (4 * units,), "int32", "frozen"),
+        )
+        outputs = (
+            self._tensor(name + ".y", (units, height, width)),
+            self._tensor(name + ".h", (units, 1, 1), kind="state"),
+            self._tensor(name + ".c", (units, 1, 1), "int16", "state"),
+        )
+        self.nodes.append(Node("lstm", inputs, outputs, attrs={"layer": name, **attrs}))
+        return outputs[0]
+
+    def norm(self, name, x, eps=1e-5):
+        """Take the mean over the channels off each pixel, and divide by their deviation.
+
+        :param eps: is added to the variance, in real units
+        """
+        y = self._tensor(name + ".y", self.tensors[x].shape)
+        self.nodes.append(Node("norm", (x,), (y,), attrs={"layer": name, "eps": float(eps)}))
         return y
 
     def pool(self, name, x):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from .importing import function_of
+from .moves import gathered, joined
 from .network import in_shape
 from .slide import conv, windows
 
@@ -49,6 +50,19 @@ class FloatRun:
 
     def _add(self, node, left, right):
         return left + right
+
+    def _multiply(self, node, left, right):
+        return left * right
+
+    def _concat(self, node, *parts):
+        return joined(parts, node.attrs["axis"], self.graph[node.outputs[0]].shape)
+
+    def _gather(self, node, x):
+        return gathered(x, node, self.graph[node.outputs[0]].shape)
+
+    def _norm(self, node, x):
+        mean = x.mean(axis=1, keepdims=True)
+        return (x - mean) / np.sqrt(x.var(axis=1, keepdims=True) + node.attrs["eps"])
 
     def _pool(self, node, x):
         return x.mean(axis=(2, 3), keepdims=True)

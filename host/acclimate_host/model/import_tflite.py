@@ -13,6 +13,17 @@ from pathlib import Path
 import numpy as np
 
 from .build import Builder
+from .import_moves import (
+    difference,
+    enlarged,
+    gated,
+    in_order,
+    joined,
+    selected,
+    shaped,
+    sloped,
+    with_zeros,
+)
 from .import_tflite_streams import Streams
 from .importing import (
     Problems,
@@ -29,6 +40,7 @@ from .importing import (
     with_numbers,
 )
 from .losses import SOFTMAX_NOTE
+from .lstm import check_lstm
 from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
@@ -40,7 +52,40 @@ _LOOKUPS = {
     "HARD_SWISH": "hard_swish",
     "QUANTIZE": "identity",
 }
+
+
+def _depth_to_space(order, options):
+    n, (_, height, width, depth) = options["BlockSize"], order.shape
+    parts = order.reshape(1, height, width, n, n, depth // n**2)
+    return parts.transpose(0, 1, 3, 2, 4, 5).reshape(1, height * n, width * n, -1)
+
+
+def _space_to_depth(order, options):
+    n, (_, height, width, depth) = options["BlockSize"], order.shape
+    parts = order.reshape(1, height // n, n, width // n, n, depth)
+    return parts.transpose(0, 1, 3, 2, 4, 5).reshape(1, height // n, width // n, -1)
+
+
+def _slice(order, options, begin, size):
+    spans = zip(np.ravel(begin).astype(int), np.ravel(size).astype(int), strict=True)
+    return order[tuple(slice(a, None if n < 0 else a + n) for a, n in spans)]
+
+
+def _mirrored(order, options, amounts):
+    amounts = np.asarray(amounts, int).tolist()
+    return np.pad(order, amounts, "symmetric" if options["Mode"] else "reflect")
+
+
+# What a signal's places become, given those before, the operator's options and its constants.
+MOVES = {
+    "TRANSPOSE": lambda order, options, axes: order.transpose(np.ravel(axes).astype(int)),
+    "DEPTH_TO_SPACE": _depth_to_space,
+    "SPACE_TO_DEPTH": _space_to_depth,
+    "SLICE": _slice,
+    "MIRROR_PAD": _mirrored,
+}
 _AFFINE = {"MUL": "Mul", "SUB": "Sub", "DIV": "Div"}
+_TANH = 4  # the number of a fused activation
 _RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 # Fused activation by number: (relu, limit).
 _ACTIVATIONS = {0: (False, None), 1: (True, math.inf), 3: (True, None)}
@@ -77,6 +122,8 @@ class _Lowering:
         self.notes = []
         self.build, self.quantized = None, True
         self.constants = {}  # real numbers by tensor, where a DEQUANTIZE makes them
+        recurrent = [op for op in self.file.ops if op.name == "UNIDIRECTIONAL_SEQUENCE_LSTM"]
+        self.states = {index for op in recurrent for index in op.inputs[18:20]}
         self.streams = Streams(self)
 
     def run(self):
@@ -91,8 +138,17 @@ class _Lowering:
             "PAD": self._pad,
             "SOFTMAX": self._softmax,
             "DEQUANTIZE": self._dequantize,
-            "TRANSPOSE": self._transpose,
             "LEAKY_RELU": self._leaky,
+            "PRELU": self._prelu,
+            "RESIZE_BILINEAR": self._resize,
+            "RESIZE_NEAREST_NEIGHBOR": self._resize,
+            "DENSIFY": self._densify,
+            **dict.fromkeys(MOVES, self._moved),
+            "UNIDIRECTIONAL_SEQUENCE_LSTM": self._lstm,
+            "GREATER_EQUAL": self._at_least,
+            "SELECT": self._select,
+            "SELECT_V2": self._select,
+            "TRANSPOSE": self._transpose,
             "MAXIMUM": self._bounded,
             "MINIMUM": self._bounded,
             **dict.fromkeys(_AFFINE, self._affine),
@@ -100,14 +156,17 @@ class _Lowering:
             **dict.fromkeys(_LOOKUPS, self._lookup),
             **dict.fromkeys(_RESHAPES, self._reshape),
         }
+        normal = [part for op in self.file.ops for part in self._normal_parts(op)]
         for op in self.file.ops:
-            if op.name not in handlers or self._is_gate(op):
+            if op.name not in handlers and op not in normal:
                 self.problems.add_unknown(op.name)
         self._start()
         self.problems.check()
         for op in self.file.ops:
-            if all(self._known(i) for i in op.inputs):
+            if op not in normal and all(self._known(i) for i in op.inputs):
                 handlers[op.name](op)
+            elif op in normal and op.name == "MEAN":
+                self._norm(op)
         self.problems.check()
         return self._finished()
 
@@ -122,16 +181,15 @@ class _Lowering:
             index < 0
             or index in self.made
             or index in self.constants
+            or index in self.states
             or self.tensor(index).data is not None
             or self.streams.knows(index)
         )
 
     def _start(self):
         if len(self.file.inputs) != 1:
-            self.problems.add(f"{len(self.file.inputs)} inputs", "one input")
+            self._start_with_several()
             return
-        if len(self.file.outputs) != 1:
-            self.problems.add(f"{len(self.file.outputs)} outputs", "one output")
         index = self.file.inputs[0]
         index = self._stored(index)
         given = self.tensor(index)
@@ -148,6 +206,32 @@ class _Lowering:
             if reshaped:
                 self.place(reshaped[0].outputs[0], self.build.x)
 
+    def _start_with_several(self):
+        """Take several inputs as one row, behind each other in the file's order."""
+        given = [self.tensor(index) for index in self.file.inputs]
+        kinds = {(t.dtype, *(np.ravel(v)[0] for v in (t.scale, t.zero_point) if v is not None))
+                 for t in given}  # fmt: skip
+        self.quantized = given[0].dtype != "FLOAT32"
+        is_known = given[0].dtype == "FLOAT32" or given[0].scale is not None
+        if len(kinds) != 1 or given[0].dtype not in ("FLOAT32", "INT8") or not is_known:
+            what = ", ".join(t.dtype for t in given)
+            self.problems.add(f"{len(given)} inputs ({what})", "float32, or int8 of one scale")
+            return
+        if any(not 2 <= len(t.shape) <= 4 or t.shape[0] != 1 for t in given):
+            self.problems.add(f"{len(given)} inputs", "each (1, height, width, channels)")
+            return
+        counts = [math.prod(t.shape) for t in given]
+        self.build = Builder(self.source.rsplit(".", 1)[0], (sum(counts), 1, 1))
+        self.notes.append(f"{len(given)} inputs behind each other, of {counts} numbers")
+        if self.quantized:
+            scale = float(given[0].scale[0]), self.zero_point(self.file.inputs[0])
+            self.scales[self.build.x] = scale
+        start = 0
+        for index, tensor, count in zip(self.file.inputs, given, counts, strict=True):
+            places = range(start, start + count)
+            self.place(index, in_order(self, self.build.x, places, chw(tensor.shape)))
+            start += count
+
     def _renames(self, op):
         """Tell whether an operator moves no value of the file's input, seen from here."""
         if op.name == "TRANSPOSE":  # channels lead in a network here
@@ -156,7 +240,20 @@ class _Lowering:
 
     def _transpose(self, op):
         if op.outputs[0] not in self.made:  # not the input's own
-            self.problems.add("TRANSPOSE within the network", "of the input, from channels first")
+            self._moved(op)
+
+    def _moved(self, op):
+        """Put the elements of a signal in other places."""
+        constants = [self.real(i) for i in op.inputs[1:]]
+        order = None
+        if all(constant is not None for constant in constants):
+            order = MOVES[op.name](self._order(op.inputs[0]), op.options, *constants)
+        shape = self.tensor(op.outputs[0]).shape
+        if order is None or order.shape != tuple(shape) or len(shape) > 4:
+            self.problems.add(f"{op.name} to {shape}", "constant places, at most four axes")
+            return
+        x = self._shaped(op.inputs[0])
+        self.place(op.outputs[0], in_order(self, x, order.ravel(), chw(shape)))
 
     def _stored(self, index):
         """Return the int8 tensor that stands for the file's input: behind its QUANTIZE."""
@@ -167,10 +264,10 @@ class _Lowering:
         return readers[0].outputs[0]
 
     def _dequantize(self, op):
-        if self.tensor(op.inputs[0]).data is not None:
+        if self.real(op.inputs[0]) is not None:
             self.constants[op.outputs[0]] = self.real(op.inputs[0])
             return
-        if op.outputs[0] != self.file.outputs[0]:
+        if op.outputs[0] not in self.file.outputs:
             self.problems.add("DEQUANTIZE within the network", "int8 from input to output")
             return
         self.notes.append("the file's output is float32, here int8: net.real_outputs reads it")
@@ -180,7 +277,7 @@ class _Lowering:
         """Tell whether a tensor is the output, or stands behind no more than its DEQUANTIZE."""
         readers = [op for op in self.file.ops if index in op.inputs]
         ends = [op.outputs[0] for op in readers if op.name == "DEQUANTIZE"]
-        return self.file.outputs[0] in (index, *ends)
+        return any(end in self.file.outputs for end in (index, *ends))
 
     def place(self, index, name):
         """Say that the graph's tensor `name` is the file's tensor `index`."""
@@ -331,15 +428,193 @@ class _Lowering:
                 self.build.clamp(y, activation[1] or 6.0)
             self.place(op.outputs[0], y)
 
-    def _is_gate(self, op):
-        """Tell whether an operator that may have a constant has none."""
-        made = {o.outputs[0] for o in self.file.ops if o.name == "DEQUANTIZE"}
-        return op.name in _AFFINE and not any(
-            i in made or self.tensor(i).data is not None for i in op.inputs
-        )
+    def _of_two(self, op):
+        """A product, or a difference, of two signals."""
+        left, right = (self.made[i] for i in op.inputs)
+        activation = self.activation(op)
+        if op.name == "MUL":
+            y = gated(self, left, right)
+        elif op.name == "SUB" and not self.quantized:
+            same = self.build.tensors[left].shape == self.build.tensors[right].shape
+            y = difference(self, left, right) if same else None
+        else:
+            self.problems.add(f"{op.name} of two signals", "in a float model, of the same shape")
+            return
+        if y is None:
+            self.problems.add(f"{op.name} of two shapes", "the same, or one number per channel")
+        elif activation is not None:
+            self.place(op.outputs[0], y)
+            if activation[0] and self.quantized:
+                self.build.nodes[-1].attrs.update(relu=True, limit=activation[1] or 6.0)
+            elif activation[0]:
+                function = "relu6" if activation[1] is None else "relu"
+                self.place(op.outputs[0], looked_up(self, y, function))
+
+    def _shaped(self, index):
+        """Return a signal as a tensor of the file's own shape."""
+        return shaped(self, self.made[index], chw(self.tensor(index).shape))
+
+    def _order(self, index):
+        """Return where each element of a signal lies in memory, in the file's shape."""
+        shape = self.tensor(index).shape
+        return np.arange(math.prod(shape)).reshape(shape)
+
+    def join(self, op):
+        """Put signals behind each other along any axis; tell whether that can be."""
+        parts = [self._shaped(i) for i in op.inputs]
+        given = self.tensor(op.outputs[0])
+        if self.quantized:
+            target = (float(given.scale[0]), self.zero_point(op.outputs[0]))
+            parts = [self._of_scale(part, target) for part in parts]
+        axis = op.options["Axis"] % len(given.shape)
+        orders = [self._order(i) for i in op.inputs]
+        self.place(op.outputs[0], joined(self, parts, orders, axis, chw(given.shape)))
+
+    def _of_scale(self, x, target):
+        """Return a tensor in another (scale, zero point), by a table where it differs."""
+        if self.scales[x] == target:
+            return x
+        name = self.new("t")
+        self.values[name + ".table"] = table(function_of("identity"), self.scales[x], target)
+        y = self.build.lookup(name, x, "identity")
+        self.scales[name + ".table"] = self.scales[y] = target
+        return y
+
+    def _densify(self, op):
+        self.constants[op.outputs[0]] = self.real(op.inputs[0])
+
+    def _lstm(self, op):
+        """A recurrent layer in int8; its state stays from call to call."""
+        plain = all(op.inputs[i] < 0 for i in (9, 10, 11, 16, 17, *range(20, len(op.inputs))))
+        stored = [self.tensor(i) for i in (*op.inputs[1:9], *op.inputs[12:16])]
+        kinds = [t.dtype for t in stored if t.data is not None]
+        options, ends = op.options, [self.tensor(i) for i in op.inputs[18:20]]
+        if (
+            not plain
+            or kinds != ["INT8"] * 8 + ["INT32"] * 4
+            or options["FusedActivationFunction"] != _TANH
+            or options["TimeMajor"]
+            or ends[1].dtype != "INT16"
+        ):
+            self.problems.add(op.name, "in int8, with tanh, no peepholes and no projection")
+            return
+        x, scale = self._shaped(op.inputs[0]), float(ends[1].scale[0])
+        units, clip = stored[0].shape[0], options["CellClip"]
+        attrs = {
+            "scales": tuple(float(t.scale[0]) for t in stored[:4]),
+            "again_scales": tuple(float(t.scale[0]) for t in stored[4:8]),
+            "cell_power": check_lstm(scale),
+            "clip": min(32767, int(clip / scale)) if clip > 0 else 32767,
+        }
+        name = self.new("lstm")
+        y = self.build.lstm(name, x, units, **attrs)
+        for end, part in (("wi", stored[:4]), ("wr", stored[4:8]), ("b", stored[8:])):
+            whole = np.concatenate([t.data for t in part])
+            self.values[f"{name}.{end}"] = whole if end == "b" else whole[:, :, None, None]
+        self.place(op.outputs[0], y)
+        first = np.full((units, 1, 1), self.scales[y][1])
+        self.values[name + ".h"] = first.astype(np.int8)
+        self.values[name + ".c"] = np.zeros((units, 1, 1), np.int16)
+        self.notes.append(f"{name} keeps its state from call to call")
+
+    def _normal_parts(self, mean):
+        """Return the operators of a layer normalization that begins with a mean, or none.
+
+        As Keras writes it: x less its mean, by the square root of the mean of squares and eps.
+        """
+        if mean.name != "MEAN" or self.real(mean.inputs[1]) is None:
+            return []
+        x, found = mean.inputs[0], [mean]
+
+        def read_by(name, *inputs):
+            for op in self.file.ops:
+                if op.name == name and sorted(op.inputs) == sorted(inputs):
+                    found.append(op)
+                    return op.outputs[0]
+            return None
+
+        def mean_of(index):
+            for op in self.file.ops:
+                if op.name == "MEAN" and op.inputs[0] == index:
+                    found.append(op)
+                    return op.outputs[0]
+            return None
+
+        rank = len(self.tensor(x).shape)
+        axes = [int(axis) % rank for axis in np.ravel(self.real(mean.inputs[1]))]
+        less = read_by("SUB", x, mean.outputs[0])
+        if less is None or axes != [rank - 1]:
+            return []
+        variance = mean_of(read_by("MUL", less, less))
+        eps = next((o for o in self.file.ops if o.name == "ADD" and variance in o.inputs), None)
+        if variance is None or eps is None:
+            return []
+        found.append(eps)
+        root = read_by("RSQRT", eps.outputs[0])
+        done = None if root is None else read_by("MUL", less, root)
+        return [] if done is None else found
+
+    def _norm(self, mean):
+        """Add a layer normalization where its first operator stands."""
+        parts = self._normal_parts(mean)
+        if not parts or mean.inputs[0] not in self.made:
+            return
+        eps, done = parts[-3], parts[-1]
+        given = next(self.real(i) for i in eps.inputs if self.real(i) is not None)
+        if self.quantized or np.size(given) != 1:
+            self.problems.add("layer normalization in int8", "in a float model")
+            return
+        y = self.build.norm(self.new("n"), self._shaped(mean.inputs[0]), float(np.ravel(given)[0]))
+        self.place(done.outputs[0], y)
+
+    def _at_least(self, op):
+        least = self.real(op.inputs[1])
+        if self.quantized or op.inputs[0] not in self.made or np.size(least) != 1 or least is None:
+            self.problems.add("GREATER_EQUAL", "of a signal and a number, in a float model")
+            return
+        function = with_numbers("at_least", *np.ravel(least))
+        y = self.build.lookup(self.new("t"), self.made[op.inputs[0]], function)
+        self.place(op.outputs[0], y)
+
+    def _select(self, op):
+        parts = [self.made.get(i) for i in op.inputs]
+        shapes = [self.build.tensors[part].shape for part in parts if part]
+        if self.quantized or len(shapes) != 3 or len(set(shapes)) != 1:
+            self.problems.add(f"{op.name}", "of three signals of one shape, in a float model")
+            return
+        self.place(op.outputs[0], selected(self, *parts))
+
+    def _prelu(self, op):
+        x, slope = self.made[op.inputs[0]], self.real(op.inputs[1])
+        channels = self.build.tensors[x].shape[0]
+        if self.quantized or slope is None or np.size(slope) not in (1, channels):
+            self.problems.add("PRELU", "in a float model, a slope for each channel")
+            return
+        slope = np.broadcast_to(np.ravel(slope), (channels,))
+        self.place(op.outputs[0], sloped(self, x, slope))
+
+    def _resize(self, op):
+        x = self._shaped(op.inputs[0])
+        old, new = (self.tensor(i).shape for i in (op.inputs[0], op.outputs[0]))
+        is_linear = op.name == "RESIZE_BILINEAR"
+        factor = tuple(b // a for a, b in zip(old[1:3], new[1:3], strict=True))
+        if op.options.get("AlignCorners") or tuple(
+            a * f for a, f in zip(old[1:3], factor, strict=True)
+        ) != tuple(new[1:3]):
+            self.problems.add(
+                f"{op.name} of {old} to {new}", "by whole factors, no aligned corners"
+            )
+        elif is_linear and self.quantized:
+            self.problems.add(f"{op.name} in int8", "the nearest neighbour, or a float model")
+        else:
+            centers = bool(op.options.get("HalfPixelCenters")) if is_linear else None
+            self.place(op.outputs[0], enlarged(self, x, factor, centers))
 
     def _affine(self, op):
         """Add, subtract, multiply with or divide by one number for each channel."""
+        if all(i in self.made for i in op.inputs):
+            self._of_two(op)
+            return
         activation = self.activation(op)
         is_left = op.inputs[0] in self.made
         source, constant = op.inputs if is_left else op.inputs[::-1]
@@ -394,12 +669,17 @@ class _Lowering:
 
     def _pad(self, op):
         amounts = self.tensor(op.inputs[1]).data
-        if amounts is None or amounts.shape != (4, 2) or amounts[[0, 3]].any():
-            self.problems.add("PAD of batch or channels", "pad of height and width")
+        if amounts is None or amounts.shape != (4, 2) or amounts[0].any():
+            self.problems.add("PAD of batch", "pad of height and width")
             return
-        (top, bottom), (left, right) = amounts[1:3].tolist()
+        (top, bottom), (left, right), channels = amounts[1:].tolist()
+        if any(channels) and self.quantized:
+            self.problems.add("PAD of channels in int8", "in a float model")
+            return
         x = self.made[op.inputs[0]]
-        y = self.build.pad(self.new("pad"), x, (top, left, bottom, right))
+        y = with_zeros(self, x, *channels) if any(channels) else x
+        if any((top, left, bottom, right)):
+            y = self.build.pad(self.new("pad"), y, (top, left, bottom, right))
         self.place(op.outputs[0], y)
 
     def _softmax(self, op):
@@ -465,13 +745,30 @@ class _Lowering:
         old, shape = self.build.tensors[x].shape, self.tensor(op.outputs[0]).shape
         size = math.prod(old)
         flat = [edge for edge in shape if edge != 1] in ([size], [-1], [])
-        if not flat and chw(shape) != old:
-            self.problems.add(f"{op.name} to {shape}", "flatten before a dense layer")
+        if not flat and (len(shape) > 4 or math.prod(shape) != size):
+            self.problems.add(f"{op.name} to {shape}", "at most four axes")
             return
-        self.made[op.outputs[0]] = x
+        # A flattened tensor stays as it is: a dense layer sees all values in memory's order.
+        y = x if flat else shaped(self, x, chw(shape))
+        self.made[op.outputs[0]] = y
+
+    def _output(self):
+        """Return the output; several stand behind each other, each in the file's order."""
+        ends = [self.made[index] for index in self.file.outputs]
+        if len(ends) == 1:
+            return ends[0]
+        counts = [math.prod(self.build.tensors[end].shape) for end in ends]
+        self.notes.append(f"{len(ends)} outputs behind each other, of {counts} numbers")
+        if self.quantized:
+            widest = max((self.scales[end] for end in ends), key=lambda scale: scale[0])
+            ends = [self._of_scale(end, widest) for end in ends]
+        y = self.build.concat(self.new("j"), ends, "all")
+        if self.quantized:
+            self.scales[y] = self.scales[ends[0]]
+        return y
 
     def _finished(self):
-        y = self.made[self.file.outputs[0]]
+        y = self._output()
         graph = with_scales(self.build.finish(y), self.scales)
         values = self.values
         if not self.quantized:

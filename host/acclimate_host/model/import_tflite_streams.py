@@ -89,6 +89,9 @@ class Streams:
         pending = [self.pending.get(i) for i in op.inputs]
         if all(pending) and axis in (3, -1) and self._joined(op, pending):
             return
+        if all(i in low.made for i in op.inputs):
+            low.join(op)
+            return
         low.problems.add("CONCATENATION", f"{_STATE_FORM}, or {_SPLIT_FORM}")
 
     def _window(self, op):

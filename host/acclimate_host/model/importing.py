@@ -43,10 +43,7 @@ _ADVICE = {
         _FOLDED,
     ),
     "CONCAT": "add of two maps",
-    "PRELU": "leaky ReLU, one slope for all channels",
-    "MUL": "a constant per channel within the layer before; no gate of two signals",
     "ERF": "Gelu, of operators 20 on",
-    "DENSIFY": "weights that are stored whole",
     "CUSTOM": "the file from before it was compiled for one chip or library",
 }  # fmt: skip
 
@@ -161,6 +158,7 @@ _WITH_NUMBERS = {
     "leaky_relu": lambda x, slope: np.where(x < 0, slope * x, x),
     "elu": lambda x, size: np.where(x < 0, size * np.expm1(np.minimum(x, 0)), x),
     "hard_sigmoid": lambda x, slope, middle: np.clip(slope * x + middle, 0, 1),
+    "at_least": lambda x, least: np.where(x >= least, 1.0, 0.0),
     "maximum": np.maximum,
     "minimum": np.minimum,
 }

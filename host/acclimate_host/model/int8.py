@@ -9,8 +9,12 @@ import numpy as np
 
 from .factors import multiplier, multipliers, requantize
 from .graph import GraphError
+from .lstm import run_lstm
+from .moves import flat, gathered, joined, unflat
 from .network import clamp_limits, in_shape
 from .slide import conv, windows
+
+NORM_MOST = 500  # channels of a normalization
 
 
 class Int8Run:
@@ -74,6 +78,41 @@ class Int8Run:
         stored = requantize(total, *multiplier(twice / (2**20 * y.scale))) + y.zero_point
         return np.clip(stored, *clamp_limits(self.graph, node)).astype(np.int8)
 
+    def _multiply(self, node, made):
+        a, b = (self.graph[name] for name in node.inputs)
+        y = self.graph[node.outputs[0]]
+        left, right = (made[t.name].astype(np.int64) - t.zero_point for t in (a, b))
+        stored = requantize(left * right, *multiplier(a.scale * b.scale / y.scale)) + y.zero_point
+        return np.clip(stored, *clamp_limits(self.graph, node)).astype(np.int8)
+
+    def _concat(self, node, made):
+        parts = [made[name] for name in node.inputs]
+        return joined(parts, node.attrs["axis"], self.graph[node.outputs[0]].shape)
+
+    def _gather(self, node, made):
+        return gathered(made[node.inputs[0]], node, self.graph[node.outputs[0]].shape)
+
+    def _lstm(self, node, made):
+        y, h, c = node.outputs
+        n, count = self.graph[y].shape[0], len(made[node.inputs[0]])
+        old = []
+        for name in (h, c):
+            first = self.network.values[name].astype(np.int64).reshape(1, n)
+            old.append(self.state.get(name, np.broadcast_to(first, (count, n))))
+        if len(old[0]) != count:
+            raise GraphError(f"{h}: a stream of {len(old[0])} at once goes on with {count}")
+        x = self.graph[node.inputs[0]]
+        rows = flat(made[x.name]).reshape(count, -1, x.shape[0])
+        found, *new = run_lstm(node, self.graph, self.network.values, rows, *old)
+        self.state.update(zip((h, c), new, strict=True))
+        return unflat(found.astype(np.int8).reshape(count, -1), self.graph[y].shape)
+
+    def _norm(self, node, made):
+        x, y = (self.graph[name] for name in (node.inputs[0], node.outputs[0]))
+        found, _, _ = normal(made[x.name].astype(np.int64), norm_extra(x, node.attrs["eps"]))
+        stored = requantize(found, *multiplier(1 / (1024 * y.scale))) + y.zero_point
+        return np.clip(stored, -128, 127).astype(np.int8)
+
     def _pool(self, node, made):
         x = made[node.inputs[0]].astype(np.int64)
         count = x.shape[2] * x.shape[3]
@@ -109,6 +148,33 @@ class Int8Run:
             raise GraphError(f"{name}: a stream of {len(old)} at once goes on with {len(x)}")
         self.state[name] = np.concatenate([old[:, :, x.shape[2] :], x], axis=2)
         return self.state[name]
+
+
+def normal(x, extra):
+    """Return (elements in 1/1024 of the deviation of their pixel, root, twice): section 3."""
+    n = x.shape[1]
+    total = x.sum(axis=1, keepdims=True)
+    rest = np.maximum(1, n * (x**2).sum(axis=1, keepdims=True) - total**2 + extra)
+    twice = np.zeros_like(rest)
+    while (rest < 1 << 30).any():
+        twice += rest < 1 << 30
+        rest = np.where(rest < 1 << 30, rest << 2, rest)
+    root = np.floor(np.sqrt(rest.astype(np.float64))).astype(np.int64)
+    root -= root * root > rest
+    d = n * x - total
+    return np.sign(d) * (((np.abs(d) << (10 + twice)) + root // 2) // root), root, twice
+
+
+def norm_extra(x, eps):
+    """Return what eps adds to n^2 times the variance of stored elements of tensor `x`.
+
+    :raises GraphError: where 32 bits do not hold the sum
+    """
+    n = x.shape[0]
+    extra = round(n**2 * eps / x.scale**2)
+    if n > NORM_MOST or n**2 * 16384 + extra >= 1 << 32:
+        raise GraphError(f"{x.name}: a normalization over {n} channels, eps {eps:g}; most is 500")
+    return extra
 
 
 def layer_factors(x, weight, y):

@@ -53,7 +53,8 @@ def with_loss(network, loss=None, target=None, delta=1.0, decay=0.0):
     network = _without_sigmoid(network) if loss == "binary" else network
     graph, logits = network.graph, network.output
     made = next((node.op for node in graph.nodes if logits in node.outputs), "no node")
-    if made not in ("conv", "dense", "add", "pool", "average_pool", "max_pool"):
+    ends = ("conv", "dense", "add", "pool", "average_pool", "max_pool", "multiply", "concat")
+    if made not in (*ends, "gather", *(("lookup",) if loss in ("mse", "huber") else ())):
         raise GraphError(f"{graph.name}: its output is made by {made}; a loss needs a layer's")
     if loss == "cross-entropy":
         return _cross_entropy(network, decay)

@@ -5,18 +5,20 @@ Weights are int8 with one scale per output channel, biases int32, activations in
 and zero point from the range that the samples show. docs/numerics.md says what is done with them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .float_run import FloatRun
-from .graph import GraphError
+from .graph import GraphError, Node, Tensor
 from .importing import BIAS_LIMIT, function_of, table
 from .int8 import Int8Run
 from .network import Network, check_values, in_shape, with_scales
 
 _FIXED = {"sigmoid": (1 / 256, -128), "tanh": (1 / 128, 0)}  # scale, zero point of a table's y
-_KEEPS_SCALE = ("pool", "average_pool", "max_pool", "pad", "window")
+_KEEPS_SCALE = ("pool", "average_pool", "max_pool", "pad", "window", "gather")
+
+_MAKES_SCALE = ("conv", "dense", "add", "multiply")
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def quantize(network, samples, percentile=100.0, headroom=0.0):
         network that is quantized already
     """
     samples = _checked(network, samples, percentile, headroom)
+    network = _with_one_scale(network)
     made = FloatRun(network)(samples)
     ranges = _Ranges(network, made, percentile)
     scales, values = dict(ranges.scales), {}
@@ -92,6 +95,39 @@ def quantize(network, samples, percentile=100.0, headroom=0.0):
     small = Network(with_scales(network.graph, scales), values, network.notes)
     check_values(small)
     return small, _report(network, small, samples, made, ranges)
+
+
+def _with_one_scale(network):
+    """Return the network with a table before each part of a concat that has a scale of its own.
+
+    All parts have the scale of the whole: a layer that nothing else reads makes it so itself.
+    """
+    graph, joined = network.graph, []
+    readers = graph.readers()
+    makers = {node.outputs[0]: node for node in graph.nodes}
+    tensors, nodes = dict(graph.tensors), []
+    for node in graph.nodes:
+        if node.op != "concat":
+            nodes.append(node)
+            continue
+        parts = []
+        for number, name in enumerate(node.inputs):
+            made = makers.get(name)
+            is_free = made is not None and made.op in _MAKES_SCALE and len(readers[name]) == 1
+            if not is_free or name in parts or name in graph.outputs:
+                layer = f"{node.attrs['layer']}.{number}"
+                table, y = Tensor(layer + ".table", (256,), kind="frozen"), layer + ".y"
+                tensors[table.name], tensors[y] = table, replace(graph[name], name=y)
+                tensors[y] = replace(tensors[y], kind="activation")
+                attrs = {"layer": layer, "function": "identity"}
+                nodes.append(Node("lookup", (name, table.name), (y,), attrs=attrs))
+                name = y
+            parts.append(name)
+        joined.append(replace(node, inputs=tuple(parts)))
+        nodes.append(joined[-1])
+    if not joined:
+        return network
+    return replace(network, graph=replace(graph, tensors=tensors, nodes=tuple(nodes)))
 
 
 def _checked(network, samples, percentile, headroom):
@@ -134,6 +170,9 @@ class _Ranges:
                 self.bounds[y] = ((-128 - zero) * scale, (127 - zero) * scale)
             else:
                 self._set(y, made, percentile)
+            if node.op == "concat":
+                self.scales.update(dict.fromkeys(node.inputs, self.scales[y]))
+                self.bounds.update(dict.fromkeys(node.inputs, self.bounds[y]))
 
     def _set(self, name, made, percentile):
         values = made[name]

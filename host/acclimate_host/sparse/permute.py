@@ -12,7 +12,7 @@ import numpy as np
 
 from ..model.network import Network
 
-_SAME = ("add", "pool", "average_pool", "max_pool", "pad", "lookup", "window")
+_SAME = ("add", "multiply", "pool", "average_pool", "max_pool", "pad", "lookup", "window")
 
 
 def channels_by_size(network, layers=None):
@@ -91,8 +91,11 @@ class _Spaces:
                 continue
             x, y = node.inputs[0], node.outputs[0]
             if node.op in _SAME:
-                for name in node.inputs[: 2 if node.op == "add" else 1]:
+                for name in node.inputs[: 2 if node.op in ("add", "multiply") else 1]:
                     self._join(name, y)
+            elif node.op in ("concat", "gather", "norm", "lstm"):
+                inputs = node.inputs if node.op != "lstm" else node.inputs[:1]
+                fixed += [*inputs, y]
             elif node.op == "conv" and node.attrs["groups"] > 1:
                 if node.attrs["groups"] == graph[x].shape[0] == graph[y].shape[0]:
                     self._join(x, y)

@@ -10,8 +10,10 @@ import numpy as np
 
 from ..model.float_run import FloatRun
 from ..model.graph import GraphError, geometry
+from ..model.importing import function_of
 from ..model.int8 import Int8Run
 from ..model.losses import with_loss
+from ..model.moves import flat, unflat
 from ..model.network import Network
 from ..model.slide import input_gradient, weight_gradient, windows
 
@@ -116,6 +118,40 @@ class Simulation:
     def _add(self, node, made, g, pending, found, deeper):
         for name in node.inputs:
             _add(pending, name, g)
+
+    def _multiply(self, node, made, g, pending, found, deeper):
+        for name, other in (node.inputs, node.inputs[::-1]):
+            gx = g * self._real(made, other)
+            one = made[name].shape[2:] == (1, 1)
+            _add(pending, name, gx.sum(axis=(2, 3), keepdims=True) if one else gx)
+
+    def _lookup(self, node, made, g, pending, found, deeper):
+        x, function = self._real(made, node.inputs[0]), function_of(node.attrs["function"])
+        _add(pending, node.inputs[0], g * (function(x) - function(x - 1e-6)) / 1e-6)
+
+    def _norm(self, node, made, g, pending, found, deeper):
+        x = self._real(made, node.inputs[0])
+        inverse = 1 / np.sqrt(x.var(axis=1, keepdims=True) + node.attrs["eps"])
+        y = (x - x.mean(axis=1, keepdims=True)) * inverse
+        rest = g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)
+        _add(pending, node.inputs[0], rest * inverse)
+
+    def _gather(self, node, made, g, pending, found, deeper):
+        shape = made[node.inputs[0]].shape
+        rows = np.zeros(flat(made[node.inputs[0]]).shape)
+        np.add.at(rows[0], np.asarray(node.attrs["index"]), flat(g)[0])
+        _add(pending, node.inputs[0], unflat(rows, shape[1:]))
+
+    def _concat(self, node, made, g, pending, found, deeper):
+        at = 0
+        for name in node.inputs:
+            shape = made[name].shape
+            if node.attrs["axis"] == "channels":
+                part, at = g[:, at : at + shape[1]], at + shape[1]
+            else:
+                size = flat(made[name]).shape[1]
+                part, at = unflat(flat(g)[:, at : at + size], shape[1:]), at + size
+            _add(pending, name, part)
 
     def _pool(self, node, made, g, pending, found, deeper):
         shape = made[node.inputs[0]].shape

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Recurrent layers in int8: the bytes of TensorFlow Lite Micro, on core, Python and numpy."""
+
+import numpy as np
+import pytest
+
+from acclimate.net import Net
+from acclimate.net import interpreter as in_python
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step, training_step
+from acclimate_host.model.graph import GraphError
+from acclimate_host.model.import_tflite import network_from_tflite
+from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.lstm import check_lstm
+from acclimate_host.model.network import as_bytes
+from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.twin import net as twin_net
+from harness.errors import naming
+
+runtime = pytest.importorskip("tflite_micro.python.tflite_micro.runtime")
+pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
+
+from tflite_writer import Writer, schema  # noqa: E402  (needs the wheel above)
+
+ROWS, INPUTS, UNITS = 5, 6, 7
+
+
+def recurrent(power=-11, clip=10.0, zero=-2, small=1.0):
+    """Return the bytes of a model: an LSTM over rows, and a dense layer over all of them."""
+    net = Writer((1, ROWS, INPUTS), 0.04, 5)
+    x, none = net.last, [-1]
+    zeros = [0]
+
+    def weights(columns):
+        for _ in range(4):
+            values = net.random.integers(-127, 128, (UNITS, columns)).astype(np.int8)
+            scale = [net.random.uniform(0.004, 0.012) * small]
+            yield net._tensor((UNITS, columns), "int8", scale, zeros, values)
+
+    wi, wr = list(weights(INPUTS)), list(weights(UNITS))
+    biases = []
+    for w in wi:
+        scale = [net.scale_of(w) * 0.04]
+        values = net.random.integers(-900, 900, UNITS).astype(np.int32)
+        biases.append(net._tensor((UNITS,), "int32", scale, zeros, values))
+    h = net.activation((1, UNITS), 0.0078, zero)
+    c = net._tensor((1, UNITS), "int16", [2.0**power], zeros)
+    for state in (h, c):
+        net.graph.tensors[state].isVariable = True
+    inputs = [x, *wi, *wr, *none * 3, *biases, *none * 2, h, c, *none * 4]
+    fields = {"fusedActivationFunction": 4, "cellClip": clip, "timeMajor": False}
+    options = "UnidirectionalSequenceLSTMOptions"
+    name = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+    net.op(name, inputs, (1, ROWS, UNITS), 0.0078, zero, options, **fields)
+    gates = [net.activation((0,), 2.0**-12, 0) for _ in range(4)]
+    net.graph.operators[-1].intermediates = [*gates, net.activation((0,), 0.0078, zero)]
+    net.op("RESHAPE", (net.last, net.constant([1, -1])), (1, ROWS * UNITS), 0.0078, zero)
+    net.layer("FULLY_CONNECTED", (4, ROWS * UNITS), (1, 4), 0.05, 3, 0, "FullyConnectedOptions")
+    return net.finish()
+
+
+CASES = {
+    "as the converter": {},
+    "a fine cell": {"power": -12, "clip": 0.0, "small": 0.5},
+    "a clipped cell": {"power": -10, "clip": 1.5, "zero": 9, "small": 3.0},
+    "a coarse cell": {"power": -14, "small": 0.1},
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_bytes_are_those_of_tflite_micro(case):
+    """The state goes on from sample to sample, there and here."""
+    twin_net.register()
+    data = recurrent(**case)
+    theirs = runtime.Interpreter.from_bytes(data, arena_size=50_000)
+    network = network_from_tflite(data, "m.tflite")
+    program = encode(inference_step(network.graph), network)
+    nets = [Net(bytearray(program.code), program.weights) for _ in range(2)]
+    nets[1]._native = in_python
+    run, random = Int8Run(network), np.random.default_rng(3)
+    for _ in range(6):
+        x = random.integers(-128, 128, (1, ROWS, INPUTS)).astype(np.int8)
+        theirs.set_input(x, 0)
+        theirs.invoke()
+        wanted = theirs.get_output(0).ravel()
+        ours = x.reshape(1, *network.graph["x"].shape[1:], INPUTS).transpose(0, 3, 1, 2)
+        assert np.array_equal(run(ours)[network.output].ravel(), wanted)
+        for net in nets:
+            net.predict(as_bytes(ours)[0])
+            assert bytes(net.outputs()) == wanted.tobytes()
+
+
+def test_what_stands_behind_learns_and_what_stands_in_it_is_refused():
+    twin_net.register()
+    network = with_loss(network_from_tflite(recurrent(), "m.tflite"), "cross-entropy")
+    program = encode(training_step(network.graph, Scheme(0)), network)
+    net = Net(program.code, program.weights)
+    net.set_rate(0.05)
+    x = bytes(range(0, 4 * net.input_bytes, 4))
+    shares = [net.train_step(x, 2) for _ in range(60)]
+    assert net.moved > 0 and shares[-1] > 10 * min(shares)
+    with pytest.raises(GraphError, match="lstm0"):
+        training_step(network.graph, Scheme(0, (("lstm0", 1),)))
+
+
+@pytest.mark.parametrize("scale", [3e-4, 2.0**-16, 2.0**-7])
+def test_a_cell_of_another_scale_is_refused(scale):
+    with pytest.raises(GraphError, check=naming(f"{scale:g}", "a power of two")):
+        check_lstm(scale)
+
+
+def test_other_forms_are_refused_by_name():
+    model = schema.ModelT.InitFromPackedBuf(recurrent(), 0)
+    model.subgraphs[0].operators[0].builtinOptions.timeMajor = True
+    import flatbuffers
+
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    with pytest.raises(GraphError, check=naming("UNIDIRECTIONAL_SEQUENCE_LSTM", "no peepholes")):
+        network_from_tflite(bytes(builder.Output()), "m.tflite")
