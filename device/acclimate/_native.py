@@ -14,6 +14,8 @@ import sys
 
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
+# The heap of a Cortex-M4 and its like (6, 7, 8) is large.
+_LARGE = 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
 
 
 def load(name):
@@ -22,14 +24,12 @@ def load(name):
     :raises ImportError: the package and its native modules are of different releases.
     """
     if name not in _reasons:
-        # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and
-        # memory that runs out is collected anyway.
-        tidy = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
-        if tidy:
+        # Native code needs one block. A large heap is collected anyway when it runs out.
+        if not _LARGE:
             gc.collect()
         _reasons[name] = _load("_" + name, name)
         _forget("_sha256")
-        if tidy:
+        if not _LARGE:
             gc.collect()
     return _loaded.get(name)
 
@@ -73,7 +73,8 @@ def _read_manifest():
     try:
         from acclimate import _manifest as found
 
-        _forget("_manifest")
+        if not _LARGE:
+            _forget("_manifest")
         return found
     except ImportError:
         pass
@@ -111,19 +112,19 @@ def _folders():
     return folders
 
 
-def _check(path, size, digest):
+def _check(path, count, digest):
     """Return what is wrong with the file, or None."""
     with open(path, "rb") as file:
-        if file.seek(0, 2) != size:
-            return "%d bytes, not %d" % (file.seek(0, 2), size)
+        if file.seek(0, 2) != count:
+            return "%d bytes, not %d" % (file.seek(0, 2), count)
         file.seek(0)
-        found, buffer = _hash(), bytearray(256)
+        found, buffer = _hash(), bytearray(1024 if _LARGE else 256)
         while True:
             count = file.readinto(buffer)
             if not count:
                 break
-            found.update(buffer if count == 256 else buffer[:count])
-    if "".join("%02x" % byte for byte in found.digest()) != digest:
+            found.update(buffer if count == len(buffer) else buffer[:count])
+    if found.digest() != digest:
         return "its SHA-256 differs"
     return None
 
@@ -140,18 +141,30 @@ def _hash():
     return sha256()
 
 
-def _import(folder, file, name):
-    sys.path.insert(0, folder[:-1])
+def _import(path, file, name):
+    end = None
+    if _LARGE:
+        try:
+            from acclimate._single import mount
+
+            path, end = mount(path + file + ".mpy")
+        except ImportError:
+            pass
+    else:
+        gc.collect()  # what the check left lies between the parts of a module that stays
+    sys.path.insert(0, path[:-1])
     try:
         _loaded[name] = __import__(file)
     except (ImportError, ValueError, MemoryError) as error:
         return _refuse(file, "%s: %s" % (type(error).__name__, error))
     finally:
         sys.path.pop(0)
+        if end:
+            end(path[:-1])
     return "loaded"
 
 
-def _refuse(file, fault):
-    if "refused" not in str(_reasons):
-        print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, fault))
-    return "refused: " + fault
+def _refuse(file, value):
+    if "refused: " not in str(_reasons):
+        print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, value))
+    return "refused: " + value

@@ -56,7 +56,12 @@ class EnergyBudget:
         return self.used + max(self._dearest, 1e-9) <= self.joules
 
     def spend(self, us):
-        """Count so many microseconds of computing."""
+        """Count so many microseconds of computing.
+
+        :raises ValueError: a number that is no such time; nothing is counted then
+        """
+        if not 0 <= us < 1e15:
+            raise ValueError("us: expected microseconds >= 0, got %r" % (us,))
         joules = us * self.watts / 1e6
         self.used += joules
         self._this += joules

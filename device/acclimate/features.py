@@ -35,6 +35,19 @@ def _int8(value):
     return -128 if value < -128 else value
 
 
+def _signed(out):
+    """Refuse a buffer whose items are bytes without a sign: boards would wrap what is below 0."""
+    try:
+        first = out[0]
+        out[0] = -1
+        signed = out[0] == -1
+        out[0] = first
+    except (ValueError, OverflowError):  # CPython asks at once
+        signed = False
+    if not signed:
+        raise ValueError("out: expected array('b'), got items without a sign")
+
+
 def _native_window():
     free = getattr(gc, "mem_free", None)
     if free and free() < _NATIVE_ROOM:
@@ -96,6 +109,7 @@ class WindowFeatures:
             )
         if len(out) != self.width:
             raise ValueError("out: expected %d elements, got %d" % (self.width, len(out)))
+        _signed(out)
         at = channel = 0
         while channel < self.channels:
             at = self._channel(window, channel, out, at)

@@ -43,13 +43,16 @@ static bool put_real(entry *e, size_t k, float v) {
 }
 #endif
 
+/* False for what is no number, and for a rare one: Python converts it, or names it. Only numbers
+ * that may be NaN have a type that is not reflexive. */
 static bool put_object(entry *e, size_t k, mp_obj_t item) {
 #if defined(SVM_FLOAT)
-    if (e->type == SVM_FLOAT32 && mp_obj_is_small_int(item)) {
-        return put_real(e, k, (float)MP_OBJ_SMALL_INT_VALUE(item));
+    if (!mp_obj_is_small_int(item)) {
+        return (mp_obj_get_type(item)->flags & MP_TYPE_FLAG_EQ_NOT_REFLEXIVE)
+            && put_real(e, k, mp_obj_get_float_to_f(item));
     }
-    if (e->type == SVM_FLOAT32 || !mp_obj_is_small_int(item)) {
-        return put_real(e, k, mp_obj_get_float_to_f(item));
+    if (e->type == SVM_FLOAT32) {
+        return put_real(e, k, (float)MP_OBJ_SMALL_INT_VALUE(item));
     }
 #endif
     return mp_obj_is_small_int(item) && put_whole(e, k, MP_OBJ_SMALL_INT_VALUE(item));

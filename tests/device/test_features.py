@@ -84,6 +84,20 @@ def test_native_code_is_taken_where_its_room_is_left():
         features_module._NATIVE_ROOM = room
 
 
+def test_an_out_without_signs_is_refused_and_stays():
+    for native in (True, False):
+        f = WindowFeatures(channels=1, samples=4)
+        f._native = f._native if native else None
+        for out in (bytearray(b"12345"), array("B", b"12345")):
+            try:
+                f.into(array("h", [-300, -300, -300, -300]), out)
+            except ValueError as error:
+                assert str(error).startswith("out: expected array('b')"), error
+            else:
+                raise AssertionError("no exception")
+            assert bytes(out) == b"12345"
+
+
 def test_wrong_lengths_and_settings_are_refused():
     f = WindowFeatures(channels=1, samples=4)
     bad = (

@@ -9,6 +9,16 @@ from acclimate import loop as loop_module
 from acclimate.energy import EnergyBudget
 
 
+def test_only_times_are_spent():
+    budget = EnergyBudget(joules=1, watts=1, day=lambda: 1)
+    for us in (-5, float("nan"), float("inf"), -1e-9):
+        refused(("us", "expected"), budget.spend, us)
+        assert budget.used == 0 and budget.may_train()
+    budget.spend(0)
+    budget.spend(0.5)
+    assert budget.used > 0
+
+
 class Clock:
     """Ticks that rise by `step` at each look."""
 

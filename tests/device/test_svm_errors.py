@@ -81,6 +81,19 @@ def test_predict_names_a_wrong_width_and_an_unfitted_model():
     fails(("X", "2", "3"), m.evaluate, [[0, 0, 0]], [0])
 
 
+def test_rows_of_something_else_than_numbers_are_named_at_every_door():
+    for options in ({}, {"scale": True}, {"storage": "float32"}, {"kernel": "rbf"}):
+        m = SVM(**options).fit([[0, 0], [0, 1], [9, 9], [8, 9]], [0, 0, 1, 1])
+        for row in (["a", 0], [None, 0], [[1], 0], "ab", 5, None):
+            fails(("row", "numbers"), m.predict, row)
+            fails(("row", "numbers"), m.decision, row)
+            bad = [[0, 0], row, [9, 9], [8, 9]]
+            fails(("X row 1", "numbers"), SVM(**options).fit, bad, [0, 0, 1, 1])
+        fails(("row", "numbers", "a"), m.predict_many, [["a", 0]], bytearray(1))
+        fails(("y", "label", "5"), m.fit, X, 5)
+        fails(("X", "rows", "5"), m.fit, 5, Y)
+
+
 def test_steps_that_would_never_end_are_refused():
     for steps in (0, -1, 1 << 64, 0.5, NAN, "1"):
         model = SVM(kernel="rbf").fit(X, Y)

@@ -103,3 +103,23 @@ def test_items_wider_than_a_byte_are_refused_not_read_as_bytes():
             else:
                 raise AssertionError(code)
     assert m.predict(array("B", list(X[:8]))) == m.predict(X[:8]) == y[0]
+
+
+def test_bytes_of_the_other_sign_are_refused_not_read_as_others():
+    y = fill(X, 6, 8)[:6]
+    signed, high = array("b", [-1] * 48), bytearray([200] * 48)
+    for storage, rows, came in (("uint8", signed, "-1"), ("int8", high, "200")):
+        good = X[:48] if storage == "uint8" else array("b", (v & 127 for v in X[:48]))
+        m = svm_small.SVM(arena=ARENA, storage=storage).fit(good, y)
+        for call, name, data in (
+            (m.predict, "row", rows[:8]),
+            (m.decision, "row", rows[:8]),
+            (lambda data, m=m: m.fit(data, y), "X", rows),
+        ):
+            try:
+                call(data)
+            except ValueError as e:
+                assert str(e).startswith(name + ": expected ") and came in str(e), e
+            else:
+                raise AssertionError((storage, name))
+        assert m.predict(good[:8]) == y[0]

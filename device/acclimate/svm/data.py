@@ -32,8 +32,11 @@ def storage_code(name):
 
 def plain_labels(y):
     """False when `y` has labels that no byte holds: texts, or numbers outside 0..254."""
-    if isinstance(y, (bytes, bytearray)) or not len(y):
-        return True
+    try:
+        if isinstance(y, (bytes, bytearray)) or not len(y):
+            return True
+    except TypeError:
+        raise ValueError("y: expected a label for each row, got %r" % (y,)) from None
     try:
         return 0 <= min(y) and max(y) < 255
     except TypeError:
@@ -65,8 +68,11 @@ def _at_least_two(classes):
 
 def shape_of(X, y):
     """(rows, features, flat?) of `X`, which is a list of rows or a flat buffer."""
-    n = len(y)
-    total = len(X)
+    try:
+        n = len(y)
+        total = len(X)
+    except TypeError:
+        raise ValueError("X, y: expected rows and labels, got %r and %r" % (X, y)) from None
     if not n or not total:
         raise ValueError("X, y: expected at least 2 rows, got %d and %d" % (total, n))
     flat = False
@@ -90,9 +96,9 @@ def shape_of(X, y):
 
 def check_row(row, i, d):
     """(min, max, whole numbers?) of one row; `ValueError` names the row."""
-    if len(row) != d:
-        raise ValueError("X row %d: expected %d features, got %d" % (i, d, len(row)))
     try:
+        if len(row) != d:
+            raise ValueError("X row %d: expected %d features, got %d" % (i, d, len(row)))
         total = sum(row)
         whole = isinstance(total, int)
         if not whole:

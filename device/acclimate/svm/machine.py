@@ -20,6 +20,7 @@ except ImportError:
 
 from acclimate.svm.extra import plain
 from acclimate.svm.model import KERNELS, core_for, missing, uses_fixed
+from acclimate.svm.rows import no_numbers
 
 
 def _positive(name, value, least=0.0):
@@ -254,7 +255,16 @@ class SVM:
         return (self._call or self._predict)(row)
 
     def _predict(self, row):
-        return self._ready().predict(row if self.scaler is None else self.scaler.row(row))
+        return self._ready().predict(self._scaled(row))
+
+    def _scaled(self, row):
+        """`row` in the units of the model."""
+        if self.scaler is None:
+            return row
+        try:
+            return self.scaler.row(row)
+        except TypeError:
+            raise no_numbers(row) from None
 
     def predict_many(self, rows, out: "WriteableBuffer") -> "WriteableBuffer":
         """Labels of ``len(out)`` rows into `out`, and return it.
@@ -264,8 +274,11 @@ class SVM:
         :raises ValueError: rows that do not fit `out` or the model; `out` may be half filled
         """
         model = self._ready()
-        if self._native is not None and model.core.predict_many(self._native, rows, out) >= 0:
-            return out
+        try:
+            if self._native is not None and model.core.predict_many(self._native, rows, out) >= 0:
+                return out
+        except TypeError:  # of a row, which is found and named below
+            pass
         from acclimate.svm.data import shape_of
 
         n, d, flat = shape_of(rows, out)
@@ -285,7 +298,7 @@ class SVM:
         :param out: ``array("f")`` that takes the values; without it a new one is made
         """
         model = self._ready()
-        value = model.decision(row if self.scaler is None else self.scaler.row(row), out)
+        value = model.decision(self._scaled(row), out)
         return value if self._kind is None else self._kind.decision(model, value)
 
     def evaluate(self, X, y):

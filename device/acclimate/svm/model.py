@@ -9,7 +9,7 @@ from array import array
 from math import floor
 
 from acclimate._native import load
-from acclimate.svm.rows import store_into
+from acclimate.svm.rows import no_numbers, store_into
 
 LINEAR, POLY, RBF = 0, 1, 2
 KERNELS = ("linear", "poly", "rbf")
@@ -193,8 +193,12 @@ class Model:
 
     def _enter(self, row):
         """`row` as the solver takes it: as it is when its type is right, or a checked copy."""
-        if len(row) != self.d:
-            raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
+        try:
+            count = len(row)
+        except TypeError:
+            raise no_numbers(row) from None
+        if count != self.d:
+            raise ValueError("row: expected %d features, got %d" % (self.d, count))
         if self.scaled:
             return row
         kind = type(row)

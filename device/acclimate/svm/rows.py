@@ -16,6 +16,18 @@ def store_into(buf, at, row, code, shift):
 
     Nothing is cut or rounded in silence: what does not fit the storage raises `ValueError`.
     """
+    try:
+        _store_into(buf, at, row, code, shift)
+    except TypeError:
+        raise no_numbers(row) from None
+
+
+def no_numbers(row):
+    """The error of a row with something else in it than numbers."""
+    return ValueError("row: expected numbers, got " + repr(row)[:40])
+
+
+def _store_into(buf, at, row, code, shift):
     a, b = RANGE.get(code, (-F32_MAX, F32_MAX))
     scale = 2.0**shift
     for v in row:

@@ -47,6 +47,9 @@ else:
         return total
 
 
+_UNSIGNED = (bytearray, bytes)
+
+
 class SVM:
     """Linear machine over bytes, in fixed point.
 
@@ -75,6 +78,18 @@ class SVM:
         self.n_iter = self.n_support = 0
         self.gap = 0.0
         self.converged = False
+
+    def _may_differ(self, data):
+        return not self.xtype or type(data) not in _UNSIGNED
+
+    def _fits(self, name, data):
+        """Refuse numbers that bytes of the storage's type do not hold."""
+        if not self._may_differ(data):
+            return
+        low = 0 if self.xtype else -128
+        a, b = min(data), max(data)
+        if a < low or b > low + 255:
+            raise ValueError("%s: expected %d..%d, got %d..%d" % (name, low, low + 255, a, b))
 
     def _parameters(self, d):
         scale = 0
@@ -115,6 +130,9 @@ class SVM:
         high = max(y) if n else 0
         if not d or d * n != len(X) or isinstance(X, list):
             raise ValueError("X: expected a flat buffer, a multiple of %d, got %d" % (n, len(X)))
+        for at in range(0, len(X), 1024) if self._may_differ(X) else ():
+            self._fits("X", X[at : at + 1024])
+            yield 0
         if low == high or any(low < v < high for v in y):
             raise ValueError("y: expected 2 classes, got %d..%d" % (low, high))
         need = self.bytes_needed(n)
@@ -159,6 +177,7 @@ class SVM:
             raise ValueError("SVM: expected a fitted model, got none: call fit first")
         if len(row) != self.d:
             raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
+        self._fits("row", row)
         return _call(self.w, row, self.xtype)
 
     def save(self, path):
