@@ -59,7 +59,7 @@ COMMANDS = {
 # Verbs that talk or run until they are ended, or whose output is another program's.
 _WITHOUT_RESULT = (
     *("run", "repl", "emulate", "serve", "completion", "demo", "bench"),
-    *("teach", "record", "playground", "rollout", "mirror"),
+    *("teach", "record", "playground"),
 )
 EXIT_INTERRUPTED = 130
 
@@ -95,7 +95,7 @@ def _run(args: argparse.Namespace, verb: str | None) -> int:
     """Run a verb; with ``--json`` its words go to standard error, its result is printed."""
     if verb in _WITHOUT_RESULT:
         return args.run(args) or 0
-    if not getattr(args, "as_json", False):
+    if not getattr(args, "as_json", False):  # or the verb prints JSON by itself
         with waiting(f"{verb} is at work"):
             return args.run(args) or 0
     words = io.StringIO()

@@ -6,6 +6,8 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -123,6 +125,40 @@ def test_every_verb_that_has_results_offers_json():
     for verb, parser in parsers.items():
         if verb not in (*cli._WITHOUT_RESULT, "capsule"):
             assert "--json" in parser.format_help(), verb
+    assert "--json" in parsers["bench"].format_help()
+    # These talk, run until they are ended, or show what another program prints.
+    talk = {"run", "repl", "emulate", "serve", "completion", "demo", "teach", "record"}
+    assert set(cli._WITHOUT_RESULT) - {"bench"} == talk | {"playground"}
+
+
+def test_every_verb_that_may_last_shows_what_it_does(monkeypatch):
+    """`waiting` shows a line after two seconds; verbs without it show their own, or talk."""
+    shown = []
+    monkeypatch.setattr(cli, "waiting", lambda text: shown.append(text) or nullcontext())
+    for verb in cli.COMMANDS:
+        args = SimpleNamespace(run=lambda _: 0)
+        assert cli._run(args, verb) == 0
+    assert {text.split()[0] for text in shown} == set(cli.COMMANDS) - set(cli._WITHOUT_RESULT)
+
+
+@pytest.mark.parametrize("verb", cli.COMMANDS)
+def test_ctrl_c_in_any_verb_is_one_line_and_130(verb, monkeypatch, capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    def parser(*_):
+        return SimpleNamespace(parse_args=lambda _: SimpleNamespace(run=interrupted))
+
+    monkeypatch.setattr(cli, "parser", parser)
+    assert cli.main([verb]) == 130
+    assert capsys.readouterr().err == f"acclimate {verb}: interrupted\n"
+
+
+def test_prune_of_a_repository_is_json_as_well(tmp_path, capsys):
+    for name in ("models", "objects"):
+        (tmp_path / name).mkdir()
+    assert cli.main(["rollout", str(tmp_path), "prune", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"removed": 0, "bytes": 0}
 
 
 @needs_desktop

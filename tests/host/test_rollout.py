@@ -307,3 +307,49 @@ def test_who_waits_for_a_lock_that_is_removed_takes_the_next_one(tmp_path):
         thread.join()
     assert len(most) == 200 and max(most) == 1
     assert not path.exists()
+
+
+_STATE = {
+    "limits": [None, [], "x", {}, {"least": 1}],
+    "stage": [None, 9, -1, "0", [], 0.5],
+    "stages": [None, [], {}, "100", ["100"]],
+    "history": [None, [], "x", [1], [{"at": "now", "what": "x"}]],
+    "wait_s": [None, "1", [], -1],
+    "before_object": [None, 7, {}, "../../../etc/passwd"],
+    "version": [None, "2", [], True],
+    "state": [None, "gone", [], {}],
+    "since": [None, "x", 1e400],
+}
+
+
+@pytest.mark.parametrize("field", _STATE)
+def test_a_damaged_state_is_one_line_that_names_file_and_field(fleet, capsys, field):
+    fleet.rollout.start(cases.capsule(2))
+    good = json.loads(fleet.rollout.path.read_text())
+    for value in [*_STATE[field], "missing"]:
+        state = {**good, field: value}
+        if value == "missing":
+            del state[field]
+        fleet.rollout.path.write_text(json.dumps(state))
+        before = fleet.rollout.path.read_bytes()
+        for verb in ("status", "step", "back", "history"):
+            words = ["rollout", str(fleet.repository.folder), verb, "--model", "7"]
+            assert main(words) == 6, (verb, value)
+            error = capsys.readouterr().err
+            assert "7-all.json: damaged" in error and field in error, (verb, value, error)
+            assert error.count("\n") == 1
+        assert fleet.rollout.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000, "7", '"x"', "{}"])
+@pytest.mark.parametrize("place", ["rollouts/7-all.json", "history/7-all.jsonl"])
+def test_what_is_no_state_and_no_release_is_named(fleet, capsys, place, text):
+    fleet.rollout.start(cases.capsule(2))
+    folder = fleet.repository.folder
+    (folder / place).write_text(text)
+    verb = "status" if place.startswith("rollouts") else "back"
+    code = main(["rollout", str(folder), verb, "--model", "7"])
+    error = capsys.readouterr().err
+    if text or place.startswith("rollouts"):  # an empty history is one without releases
+        assert code == 6 and place in error
+    assert error.count("\n") <= 1

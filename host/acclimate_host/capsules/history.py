@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from acclimate_host.capsules import kept
 from acclimate_host.capsules.encryption import unseal
 from acclimate_host.capsules.manifest import Manifest, object_name
 from acclimate_host.errors import Refused
@@ -61,14 +62,7 @@ class History:
 
         :raises Refused: the file is damaged.
         """
-        if not self.path.exists():
-            return []
-        try:
-            found = [json.loads(line) for line in self.path.read_text("utf-8").splitlines()]
-            assert all({"version", "object"} <= release.keys() for release in found)
-        except (ValueError, AssertionError, AttributeError):
-            raise Refused(f"{self.path}: damaged: expected a release as JSON a line") from None
-        return found
+        return kept.releases(self.path)
 
     def capsules(self, count: int = KEPT) -> list[bytes]:
         """Return the whole capsules of the latest releases, newest first; damaged ones not."""

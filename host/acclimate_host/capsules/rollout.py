@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.pull.manifest import in_rollout
+from acclimate_host.capsules import kept as kept_files
 from acclimate_host.capsules.build import build, read
 from acclimate_host.capsules.history import KEPT, History, read_object
 from acclimate_host.capsules.reports import Reports
@@ -116,13 +117,11 @@ class Rollout:
         self._clock = clock
 
     def state(self) -> dict[str, Any] | None:
-        """Return the state as a dictionary, or None before the first rollout."""
-        if not self.path.exists():
-            return None
-        try:
-            return json.loads(self.path.read_bytes())
-        except ValueError:
-            raise Refused(f"{self.path}: damaged: expected JSON") from None
+        """Return the state as a dictionary, or None before the first rollout.
+
+        :raises Refused: its file is damaged.
+        """
+        return kept_files.rollout_state(self.path)
 
     @_alone
     def start(

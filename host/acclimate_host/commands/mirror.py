@@ -17,6 +17,7 @@ def add_arguments(parser):
 
 def run(args):
     counts = mirror(args.folder, args.url, args.endpoint, args.prune)
+    args.result = counts
     print(
         f"{counts['sent']} files sent, {counts['bytes']:,} bytes; {counts['kept']} were there, "
         f"{counts['removed']} removed"

@@ -97,6 +97,9 @@ def run(args):
         raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
     if args.verb == "prune":
         count, size = prune(args.folder, args.deltas)
+        if args.json:
+            print(json.dumps({"removed": count, "bytes": size}))
+            return None
         print(f"removed {count} objects, {size:,} bytes")
         return None
     return _VERB_CALLS.get(args.verb, _simple)(args)
