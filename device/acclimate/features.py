@@ -116,13 +116,13 @@ class WindowFeatures:
             channel += 1
         return out
 
-    def _channel(self, window, first, out, at):
-        """Features of one channel to `out` from `at`; returns the next place."""
+    def _channel(self, window, start, out, index):
+        """Features of one channel to `out` from `index`; returns the next place."""
         end = len(window)
         step = self.channels
         total = 0
-        low = high = window[first]
-        i = first
+        low = high = window[start]
+        i = start
         while i < end:
             v = window[i]
             total += v
@@ -132,47 +132,47 @@ class WindowFeatures:
                 high = v
             i += step
         mean = total // self.samples
-        dev = self._deviation(window, first, mean)
+        dev = self._deviation(window, start, mean)
         use = self._use
         shift = self.shift
         if use[0]:
-            out[at] = _int8(mean >> shift)
-            at += 1
+            out[index] = _int8(mean >> shift)
+            index += 1
         if use[1]:
-            out[at] = _int8(dev >> self._dev_shift)
-            at += 1
+            out[index] = _int8(dev >> self._dev_shift)
+            index += 1
         if use[2]:
-            out[at] = _int8(low >> shift)
-            at += 1
+            out[index] = _int8(low >> shift)
+            index += 1
         if use[3]:
-            out[at] = _int8(high >> shift)
-            at += 1
+            out[index] = _int8(high >> shift)
+            index += 1
         if use[4]:
-            out[at] = _int8(self._crossings(window, first, mean, dev >> 2) * 4)
-            at += 1
-        return at
+            out[index] = _int8(self._crossings(window, start, mean, dev >> 2) * 4)
+            index += 1
+        return index
 
-    def _deviation(self, window, first, mean):
+    def _deviation(self, window, start, mean):
         """Mean absolute deviation of one channel."""
         end = len(window)
         step = self.channels
         total = 0
-        i = first
+        i = start
         while i < end:
             v = window[i] - mean
             total += v if v >= 0 else -v
             i += step
         return total // self.samples
 
-    def _crossings(self, window, first, mean, dead):
-        """How often the channel crosses its mean; a band of `dead` on both sides hides noise."""
+    def _crossings(self, window, start, mean, value):
+        """How often the channel crosses its mean; a band of `value` on both sides hides noise."""
         end = len(window)
         step = self.channels
-        up = mean + dead
-        down = mean - dead
+        up = mean + value
+        down = mean - value
         count = 0
         side = 0
-        i = first
+        i = start
         while i < end:
             v = window[i]
             if v > up:

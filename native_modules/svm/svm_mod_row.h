@@ -48,8 +48,16 @@ static bool put_real(entry *e, size_t k, float v) {
 static bool put_object(entry *e, size_t k, mp_obj_t item) {
 #if defined(SVM_FLOAT)
     if (!mp_obj_is_small_int(item)) {
-        return (mp_obj_get_type(item)->flags & MP_TYPE_FLAG_EQ_NOT_REFLEXIVE)
-            && put_real(e, k, mp_obj_get_float_to_f(item));
+        if (!(mp_obj_get_type(item)->flags & MP_TYPE_FLAG_EQ_NOT_REFLEXIVE)) {
+            return false;
+        }
+        float v = mp_obj_get_float_to_f(item);
+#if defined(__x86_64__) /* numbers of 64 bits: Python centres what float32 would move far */
+        if (!(v > -1024 && v < 1024) && (double)v != mp_obj_get_float_to_d(item)) {
+            return false;
+        }
+#endif
+        return put_real(e, k, v);
     }
     if (e->type == SVM_FLOAT32) {
         return put_real(e, k, (float)MP_OBJ_SMALL_INT_VALUE(item));

@@ -5,7 +5,7 @@
 
 from array import array
 
-from acclimate.svm import data
+from acclimate.svm import SVM, data
 from acclimate.svm.parameters import run
 
 NAN = float("nan")
@@ -287,3 +287,17 @@ def test_a_budget_keeps_as_many_rows_as_it_says():
 
     data.check_budget(Budget, 4)
     assert "budget = 4 rows, got 5" in refused(data.check_budget, Budget, 5)
+
+
+def test_lists_of_numbers_far_from_zero_keep_what_the_runtime_tells_apart():
+    if 1e5 + 0.001 == 1e5:
+        return "numbers of 32 bits"
+    X = [[1e5 + 0.001 * k] for k in range(20)]
+    for options in ({}, {"storage": "float32"}):
+        m = SVM(**options).fit(X, [k // 10 for k in range(20)])
+        values = [m.decision(row) for row in X]
+        assert all(values[k] < values[k + 1] for k in range(19)), values
+        for k in range(19):
+            row = [1e5 + 0.001 * k + 0.0005]
+            assert values[k] < m.decision(row) < values[k + 1]
+            assert m.predict(row) == (1 if m.decision(row) >= 0 else 0)

@@ -130,9 +130,12 @@ class SVM:
         high = max(y) if n else 0
         if not d or d * n != len(X) or isinstance(X, list):
             raise ValueError("X: expected a flat buffer, a multiple of %d, got %d" % (n, len(X)))
-        for at in range(0, len(X), 1024) if self._may_differ(X) else ():
-            self._fits("X", X[at : at + 1024])
-            yield 0
+        first = 0 if self.xtype else -128
+        for i in range(len(X)) if self._may_differ(X) else ():
+            if not first <= X[i] <= first + 255:
+                raise ValueError("X: expected %d..%d, got %s" % (first, first + 255, X[i]))
+            if not i & 255:
+                yield 0
         if low == high or any(low < v < high for v in y):
             raise ValueError("y: expected 2 classes, got %d..%d" % (low, high))
         need = self.bytes_needed(n)
