@@ -57,7 +57,7 @@ def _confirmed_too_early(monkeypatch):
     "plant,names",
     [
         (_header_first, ["compaction, trial", "compaction, swap"]),
-        (_both_pages_at_once, ["compaction, confirm"]),
+        (_both_pages_at_once, ["compaction, swap"]),
         (_confirmed_too_early, ["first install", "stage"]),
     ],
 )
