@@ -14,7 +14,7 @@
 #include "soc.h"
 #include "system.h"
 
-#define HEAP_BYTES (128 * 1024) // of the 90 to 160 KB that an ESP32 without PSRAM has left
+#define HEAP_BYTES (160 * 1024) // without PSRAM: 64 KB, and what the system lends as it grows
 #define STACK_BYTES (16 * 1024)
 #define POLL_EVERY (4096)
 #define GC_SPILL_DEPTH (10)
