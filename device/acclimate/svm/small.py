@@ -47,9 +47,6 @@ else:
         return total
 
 
-_UNSIGNED = (bytearray, bytes)
-
-
 class SVM:
     """Linear machine over bytes, in fixed point.
 
@@ -79,14 +76,13 @@ class SVM:
         self.gap = 0.0
         self.converged = False
 
-    def _may_differ(self, data):
-        return not self.xtype or type(data) not in _UNSIGNED
-
     def _fits(self, name, data):
         """Refuse numbers that bytes of the storage's type do not hold."""
-        if not self._may_differ(data):
-            return
-        low = 0 if self.xtype else -128
+        kind, low = type(data), -128
+        if self.xtype:
+            if kind is bytearray or kind is bytes:
+                return
+            low = 0
         a, b = min(data), max(data)
         if a < low or b > low + 255:
             raise ValueError("%s: expected %d..%d, got %d..%d" % (name, low, low + 255, a, b))
@@ -130,12 +126,8 @@ class SVM:
         high = max(y) if n else 0
         if not d or d * n != len(X) or isinstance(X, list):
             raise ValueError("X: expected a flat buffer, a multiple of %d, got %d" % (n, len(X)))
-        first = 0 if self.xtype else -128
-        for i in range(len(X)) if self._may_differ(X) else ():
-            if not first <= X[i] <= first + 255:
-                raise ValueError("X: expected %d..%d, got %s" % (first, first + 255, X[i]))
-            if not i & 255:
-                yield 0
+        self._fits("X", X)
+        yield 0
         if low == high or any(low < v < high for v in y):
             raise ValueError("y: expected 2 classes, got %d..%d" % (low, high))
         need = self.bytes_needed(n)

@@ -70,14 +70,18 @@ def _run(args):
             return 2
         introduce(opened, settings, session)
         runner = Runner(board, settings)
+        outcome = None
         try:
             outcome = runner.run(session)
+            unit, clock = clock_of(board)
         except AcclimateError as error:
-            print(f"demo: {error}", file=sys.stderr)
-            return error.exit_code
-        unit, clock = clock_of(board)
-    finish(args, opened, settings, session, runner, outcome, unit, clock)
-    print(f"The main job took {time.monotonic() - started:.0f} seconds on this computer.")
+            if not deploy.is_full(error):
+                print(f"demo: {error}", file=sys.stderr)
+                return error.exit_code
+            print(f"Left out  the main job: the heap of {args.board} is too small ({error})")
+    if outcome is not None:
+        finish(args, opened, settings, session, runner, outcome, unit, clock)
+        print(f"The main job took {time.monotonic() - started:.0f} seconds on this computer.")
     try:
         second.run(args.board, args.port, args.updated, recordings)
     except AcclimateError as error:

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 
 from acclimate_host.connect import RUNNABLE, emulator, open_board, package
 from acclimate_host.connect.install import install
-from acclimate_host.errors import Missing, Refused
+from acclimate_host.errors import BoardError, Missing, Refused
 from acclimate_host.paths import built, firmware
 
 DESKTOP_HEAP_BYTES = 512 * 1024  # objects are twice as large there as on a 32-bit board
 NEEDED = ("svm", "loop", "features")
 _OTHERS = ("desktop-f32", "stm32f103")  # the desktop binary again; 20 KB, which hold no loop
 BOARDS = tuple(name for name in RUNNABLE if name not in _OTHERS)
+
+
+def is_full(error):
+    """Whether an error of a board is that its heap has no room."""
+    return isinstance(error, BoardError) and "MemoryError" in error.traceback
 
 
 @dataclass

@@ -8,7 +8,7 @@ from acclimate_host.connect import open_board
 from acclimate_host.demo import deploy, protocol, update_small
 from acclimate_host.demo.summary import table
 from acclimate_host.demo.update import UpdateDemo
-from acclimate_host.errors import AcclimateError, Missing, Refused
+from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
 from acclimate_host.paths import built
 
 
@@ -18,6 +18,10 @@ def run(name, port, user, recordings):
         _run(name, port, user, recordings)
     except (Missing, Refused) as error:  # Refused: no room beside what the board has
         print(f"Left out  part 2: {error}")
+    except BoardError as error:
+        if not deploy.is_full(error):
+            raise
+        print(f"Left out  part 2 from here on: the heap of {port or name} is too small ({error})")
 
 
 def _run(name, port, user, recordings):
