@@ -14,8 +14,6 @@ import sys
 
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
-# The heap of a Cortex-M4 and its like (6, 7, 8) is large.
-_LARGE = 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
 
 
 def load(name):
@@ -24,12 +22,14 @@ def load(name):
     :raises ImportError: the package and its native modules are of different releases.
     """
     if name not in _reasons:
-        # Native code needs one block. A large heap is collected anyway when it runs out.
-        if not _LARGE:
+        # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and
+        # memory that runs out is collected anyway.
+        tidy = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
+        if tidy:
             gc.collect()
         _reasons[name] = _load("_" + name, name)
         _forget("_sha256")
-        if not _LARGE:
+        if tidy:
             gc.collect()
     return _loaded.get(name)
 
@@ -73,7 +73,8 @@ def _read_manifest():
     try:
         from acclimate import _manifest as found
 
-        if not _LARGE:
+        # It may stay in a large heap: of Cortex-M4 and its like.
+        if not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9:
             _forget("_manifest")
         return found
     except ImportError:
@@ -112,19 +113,19 @@ def _folders():
     return folders
 
 
-def _check(path, count, digest):
+def _check(path, size, digest):
     """Return what is wrong with the file, or None."""
     with open(path, "rb") as file:
-        if file.seek(0, 2) != count:
-            return "%d bytes, not %d" % (file.seek(0, 2), count)
+        if file.seek(0, 2) != size:
+            return "%d bytes, not %d" % (file.seek(0, 2), size)
         file.seek(0)
-        found, buffer = _hash(), bytearray(1024 if _LARGE else 256)
+        found, buffer = _hash(), bytearray(256)
         while True:
             count = file.readinto(buffer)
             if not count:
                 break
-            found.update(buffer if count == len(buffer) else buffer[:count])
-    if found.digest() != digest:
+            found.update(buffer if count == 256 else buffer[:count])
+    if "".join("%02x" % byte for byte in found.digest()) != digest:
         return "its SHA-256 differs"
     return None
 
@@ -141,30 +142,18 @@ def _hash():
     return sha256()
 
 
-def _import(path, file, name):
-    end = None
-    if _LARGE:
-        try:
-            from acclimate._single import mount
-
-            path, end = mount(path + file + ".mpy")
-        except ImportError:
-            pass
-    else:
-        gc.collect()  # what the check left lies between the parts of a module that stays
-    sys.path.insert(0, path[:-1])
+def _import(folder, file, name):
+    sys.path.insert(0, folder[:-1])
     try:
         _loaded[name] = __import__(file)
     except (ImportError, ValueError, MemoryError) as error:
         return _refuse(file, "%s: %s" % (type(error).__name__, error))
     finally:
         sys.path.pop(0)
-        if end:
-            end(path[:-1])
     return "loaded"
 
 
-def _refuse(file, value):
-    if "refused: " not in str(_reasons):
-        print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, value))
-    return "refused: " + value
+def _refuse(file, fault):
+    if "refused" not in str(_reasons):
+        print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, fault))
+    return "refused: " + fault

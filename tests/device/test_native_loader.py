@@ -22,7 +22,7 @@ PATH = FOLDER + "/_probe.mpy"
 
 class Manifest:
     VERSION = acclimate.__version__
-    NATIVE = {"_probe": (len(PROBE), sha256(PROBE).digest())}
+    NATIVE = {"_probe": (len(PROBE), sha256(PROBE).hexdigest())}
 
 
 def load(content, version=acclimate.__version__):

@@ -145,19 +145,3 @@ def test_the_default_set_keeps_within_what_an_nrf52840_has():
     files = package.build("armv7emsp", list(ROLES), without=package.natives_left_out())
     blocks = sum(littlefs_blocks(len(data), 4096) for data in files.values()) + 6
     assert len(files) <= 24 and blocks * 4096 <= 229376, (len(files), blocks)
-
-
-def test_a_file_does_not_import_what_an_earlier_part_of_it_has():
-    lines = [line for line in TOGETHER.merged("svm").split("\n") if line.startswith("from array")]
-    assert lines == ["from array import array"]
-
-
-def test_modules_of_the_firmware_are_imported_without_a_look_into_folders():
-    for given, made in (
-        (b"import os", b"import uos as os"),
-        (b"    from hashlib import sha256", b"    from uhashlib import sha256"),
-        (b"from array import array\nimport osx", b"from uarray import array\nimport osx"),
-    ):
-        assert package._BUILT_IN.sub(package._by_force, given) == made
-    for arch, expected in (("armv7emsp", b"uarray"), ("armv6m", b"array")):
-        assert (b"uarray" in package.compile_shipped("svm", arch)) == (expected == b"uarray")

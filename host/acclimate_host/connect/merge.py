@@ -20,7 +20,7 @@ PACKAGE = "acclimate"
 
 # file on the board -> modules in it, each after those that it needs at once
 _TOGETHER = {
-    "__init__": ("__init__", "_single", "_native"),
+    "__init__": ("__init__", "_native"),
     "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "_sha256": ("_sha256",),
     "svm": (
@@ -96,7 +96,7 @@ _TOGETHER = {
 
 # Where the heap is small none lie together.
 _APART: dict[str, tuple[str, ...]] = {}
-SMALL_ARCHS = ("armv6m",)
+_SMALL_ARCHS = ("armv6m",)
 # What only answers rows, in place of an architecture: the machine itself is the room, and lies in
 # no package that would take heap.
 PREDICTING = "predict"
@@ -125,8 +125,6 @@ EXTRAS = {
     "encrypted": ("pull.encrypted",),
     "frontend": ("_bands", "_bands_plain"),
 }
-# Not for boards with little heap, which do without.
-LARGE_ONLY = {"_single"}
 # Whole numbers of these modules, in capitals, are put in where they are used: a board has neither
 # their names nor a look-up of them.
 _CONSTANTS = ("svm.parameters", "svm.model")
@@ -175,7 +173,7 @@ def origin(module, name=None):
 @functools.lru_cache(maxsize=8)
 def layout(arch=None):
     """Return the `Layout` of the package on boards of an architecture, or that of `PREDICTING`."""
-    return _layout(arch if arch == PREDICTING else arch in SMALL_ARCHS)
+    return _layout(arch if arch == PREDICTING else arch in _SMALL_ARCHS)
 
 
 @functools.lru_cache(maxsize=3)
@@ -223,7 +221,7 @@ class Layout:
         names = names or self.units[unit]
         texts = [_Module(self, name).on_board() for name in names]
         head = texts[0].partition("\n")[0]
-        texts = _without_repeats([text.partition("\n")[2] for text in texts])
+        texts = [text.partition("\n")[2] for text in texts]
         if unit == "__init__" and "_native" in names:  # one name for it, wherever it lies
             texts.append(f'_native = __import__("{PACKAGE}")\n')
         return head + "\n" + "\n".join(texts)
@@ -313,25 +311,6 @@ def _bound(statements):
                 yield name, same
         elif isinstance(node, (ast.If, ast.For, ast.While, ast.With)):
             yield from _bound([*node.body, *getattr(node, "orelse", [])])
-
-
-def _without_repeats(texts):
-    """Take out imports at the level of a file that an earlier text of the same file made: each
-    would look for the module in every folder again, 0.1 M instructions on littlefs."""
-    made, left = set(), []
-    for text in texts:
-        lines = text.split("\n")
-        for node in ast.parse(text).body:
-            alone = node.lineno == node.end_lineno and len(lines[node.lineno - 1]) == (
-                node.end_col_offset
-            )
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and alone:
-                statement = ast.unparse(node)
-                if statement in made:
-                    lines[node.lineno - 1] = ""
-                made.add(statement)
-        left.append("\n".join(lines))
-    return left
 
 
 def _where(module, name):

@@ -141,7 +141,7 @@ def closure(names=None, sources=(), arch=None):
             found = found - merge.extras() if module not in merge.extras() else found
             todo |= {unit_of[other] for other in found if other in unit_of}
             native |= loaded
-    return sorted((done | faces) - merge.LARGE_ONLY), sorted(native)
+    return sorted(done | faces), sorted(native)
 
 
 def stamped(name, version=__version__, arch=None):
@@ -179,30 +179,12 @@ def program_text(source, arch=None):
     return merge.layout(arch).for_board(Path(source).read_text(encoding="utf-8")).encode()
 
 
-# MicroPython looks for these in every folder of sys.path at each import, 0.1 M instructions on
-# littlefs, unless a "u" in front says that its own is meant.
-_BUILT_IN = re.compile(rb"(?m)^( *)(from|import) (array|hashlib|os|struct)( import .*)?$")
-
-
-def _by_force(found):
-    """Return an import of a module of MicroPython that no file can stand for."""
-    space, word, name, names = found.groups()
-    return b"%s%s u%s%s" % (space, word, name, names or b" as " + name)
-
-
 def compile_shipped(name, arch=None, compiler=None):
     """Return the .mpy bytes of a file of the package as it is shipped.
 
     It has no line numbers: those of a merged file are nobody's, and would take flash and heap.
     """
     text = stamped(name, arch=arch)
-    if (
-        compiler is None
-        and (name == "__init__" or "svm" in name)
-        and arch
-        and (arch not in merge.SMALL_ARCHS)
-    ):
-        text = _BUILT_IN.sub(_by_force, text)
     return compile_source(text, f"{PACKAGE}/{name}.py", arch, compiler, ("-O3",))
 
 
@@ -274,7 +256,7 @@ def manifest_source(native_files, version=__version__):
         "NATIVE = {",
     ]
     for name, data in sorted(native_files.items()):
-        lines.append(f'    "{name}": ({len(data)}, {hashlib.sha256(data).digest()!r}),')
+        lines.append(f'    "{name}": ({len(data)}, "{hashlib.sha256(data).hexdigest()}"),')
     return "\n".join([*lines, "}", ""])
 
 
