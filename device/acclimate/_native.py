@@ -73,9 +73,7 @@ def _read_manifest():
     try:
         from acclimate import _manifest as found
 
-        # It may stay in a large heap: of Cortex-M4 and its like.
-        if not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9:
-            _forget("_manifest")
+        _forget("_manifest")
         return found
     except ImportError:
         pass

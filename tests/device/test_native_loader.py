@@ -92,15 +92,10 @@ def test_modules_of_another_release_raise_one_clear_error():
         raise AssertionError("a mixed set was accepted")
 
 
-def test_a_small_heap_gets_the_memory_of_the_manifest_back():
-    # Cortex-M4 and its like have a large one, and read it once.
-    keeps = 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
-    try:
-        load(PROBE)
-        assert ("acclimate._manifest" in sys.modules) == keeps
-        assert hasattr(acclimate, "_manifest") == keeps
-    finally:
-        _native._forget("_manifest")
+def test_the_manifest_gives_its_memory_back():
+    load(PROBE)
+    assert "acclimate._manifest" not in sys.modules
+    assert not hasattr(acclimate, "_manifest")
 
 
 def test_a_registered_module_is_returned():
