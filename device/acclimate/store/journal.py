@@ -309,9 +309,7 @@ class Journal:
             spare = self._place(old, self._places())
             self.flash.readinto(spare, self._record)
             if any(self._record):  # not tried before
-                for i in range(len(self._record)):
-                    self._record[i] = 0
-                self.flash.program(spare, self._record)
+                self.flash.program(spare, bytes(len(self._record)))
             self._begin(old, low, high)
         self._copy()
 
