@@ -292,8 +292,9 @@ def test_a_sigmoid_at_the_end_belongs_to_the_binary_loss():
     cut = with_loss(network, "binary")
     assert cut.output == "fc.y" and SIGMOID_NOTE in cut.notes
     assert "s.table" not in cut.values
+    assert with_loss(network, "mse").notes == network.notes  # its table has a gradient
     with refused(GraphError, "made by lookup"):
-        with_loss(network, "mse")
+        with_loss(network, "cross-entropy")
 
 
 def test_losses_that_do_not_fit_are_refused():

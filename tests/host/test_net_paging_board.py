@@ -19,7 +19,7 @@ from acclimate_host.paths import built
 from acclimate_host.poet.fit import fit
 from acclimate_host.sparse.scheme import full
 
-ARENA = 164_000
+ARENA = 150_000
 STEPS, LABEL, RATE = 3, 2, (20000, -18)
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 PAGE_BYTES = 4096

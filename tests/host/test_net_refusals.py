@@ -78,7 +78,7 @@ def test_a_program_of_another_release_is_named(case):
     program, _, _ = case
     old = bytearray(program.code)
     old[4] = 1
-    assert refused(Net, bytes(old), program.weights) == "program: format 1; this release runs 5"
+    assert refused(Net, bytes(old), program.weights) == "program: format 1; this release runs 6"
 
 
 @pytest.mark.parametrize("has_binascii", [True, False])

@@ -83,9 +83,9 @@ class SVM:
             if kind is bytearray or kind is bytes:
                 return
             low = 0
-        a, b = min(data), max(data)
-        if a < low or b > low + 255:
-            raise ValueError("%s: expected %d..%d, got %d..%d" % (name, low, low + 255, a, b))
+        for v in data:  # min() and max() would allocate
+            if v < low or v > low + 255:
+                raise ValueError("%s: expected %d..%d, got %s" % (name, low, low + 255, v))
 
     def _parameters(self, d):
         scale = 0
@@ -127,7 +127,6 @@ class SVM:
         if not d or d * n != len(X) or isinstance(X, list):
             raise ValueError("X: expected a flat buffer, a multiple of %d, got %d" % (n, len(X)))
         self._fits("X", X)
-        yield 0
         if low == high or any(low < v < high for v in y):
             raise ValueError("y: expected 2 classes, got %d..%d" % (low, high))
         need = self.bytes_needed(n)
