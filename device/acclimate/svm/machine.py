@@ -160,9 +160,10 @@ class SVM:
         :raises ValueError: bad data, naming the row; the model is as before
         :raises MemoryError: the arena is too small, naming needed and given bytes
         """
-        train = plain()
-        if train and self._kind is None and self.state != "fixed" and train(self, X, y):
-            return self
+        if self._kind is None and self.state != "fixed":
+            train = plain()
+            if train and train(self, X, y):
+                return self
         for _ in self.fit_steps(X, y):
             pass
         return self

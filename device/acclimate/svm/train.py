@@ -206,7 +206,7 @@ class Job:
     def _choose_gamma(self):
         """Kernel factor for stored values by scikit-learn's "scale" rule, in pieces."""
         x, d = self.x, self.shape[1]
-        if plain() and not self.fixed and not hasattr(self.scaler, "apart"):
+        if not self.fixed and not hasattr(self.scaler, "apart") and plain():
             from acclimate.svm.plain import fitting  # the same number as of a plain training
 
             self.gamma = fitting.gamma(x, CODES.index(self.shape[3]), d)
