@@ -5,14 +5,16 @@ As in ``fuzz_targets``. What is taken is used as well: a file that loads must pr
 its rows with one clear error.
 """
 
+import contextlib
 import functools
 import io
 import json
 import os
+import runpy
 import tempfile
 import zlib
 
-from acclimate.net import Net, NetError
+from acclimate.net import FloatNet, Net, NetError
 from acclimate.svm import SVM
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model import import_onnx, import_tflite
@@ -22,6 +24,7 @@ from acclimate_host.poet.evaluate import evaluate
 from acclimate_host.twin import net as twin_net
 
 _LENGTH, _CRC_AT, _HEAD = 12, 72, 76
+_SIZES, _DTYPE = (8, 24), 5  # of a program: the arena and the weights; which arithmetic
 
 
 def _dressed(data):
@@ -56,23 +59,31 @@ def repair(data):
 def of_network(data):
     """A byte program, run in C; repaired: its CRC-32 is right."""
     form, data = _dressed(data)
-    weights = program().weights
     if form > 63 and len(data) > _HEAD:
         repair(data)
-    if len(data) > _HEAD and int.from_bytes(data[8:12], "little") > 1 << 20:
+    arena, weights = (int.from_bytes(data[at : at + 4], "little") for at in _SIZES)
+    if arena > 1 << 20 or weights > arena:
         return  # a larger arena is another test's
     if twin_net.load() is not None:
         twin_net.register()
+    kind = FloatNet if len(data) > _HEAD and data[_DTYPE] else Net
     try:
-        net = Net(bytes(data), weights, bytearray(1 << 20))
+        net = kind(bytes(data), _noise(weights), bytearray(1 << 20))
         if net.input_bytes > 1 << 16:
             return
-        x = bytes(net.input_bytes)
+        x = _noise(net.input_bytes)
         net.predict(x)
+        net.confidence()
         net.set_rate(0.02)
-        net.train_step(x, 0)
-    except (NetError, ValueError):
+        for target in (0, [1] * 3):  # a class, or numbers for three outputs
+            with contextlib.suppress(NetError):
+                net.train_step(x, target)
+    except NetError:
         pass
+
+
+def _noise(n):
+    return (b"\x05\xf3\x3c\x00\x81\x3d\x7f" * (n // 7 + 1))[:n]
 
 
 @functools.cache
@@ -138,7 +149,7 @@ def seeds(name):
     if name == "svm_file":
         found = list(_machines())
     elif name == "network":
-        found = [bytes(program().code)]
+        found = [bytes(program().code), *_of_all_kinds()]
     elif name == "onnx":
         folder = repository() / "tests" / "host" / "onnx_files"
         found = [min(folder.glob("*.onnx"), key=lambda p: p.stat().st_size).read_bytes()]
@@ -149,6 +160,12 @@ def seeds(name):
     else:
         return None
     return [bytes([form]) + data for form in (0, 200) for data in found]
+
+
+def _of_all_kinds():
+    """The programs that the boards run in tests/device: every instruction is in one."""
+    for path in sorted((repository() / "tests" / "device").glob("net_vectors_*.py")):
+        yield bytes(runpy.run_path(str(path))["PROGRAM"])
 
 
 def _machines():

@@ -190,7 +190,7 @@ static void rare_lstm(net_reader *r, const uint32_t *v) {
     k.wr = net_constant(r, k.record->wr, net_times(r, gates, k.n), 1);
     k.bias = net_constant(r, k.record->bias, net_times(r, gates, 4), 4);
     k.table = net_constant(r, k.record->table, 512, 2);
-    if ((uint32_t)k.record->tangent_shift > 15) {
+    if (!k.n || (uint32_t)k.record->tangent_shift > 15) {
         r->fault = NET_BAD_PLACE;
     }
     if (!r->fault) {

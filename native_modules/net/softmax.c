@@ -3,7 +3,7 @@
 #include "net_block.h"
 #include "net_kernels.h"
 
-/* e[i] = 32768 * exp(scale * (x[i] - max)); returns the sum. */
+/* e[i] = 32768 * exp(scale * (x[i] - max)); returns the sum, 1 where a damaged table gives 0. */
 static uint32_t exponentials(const int8_t *x, uint32_t n, const uint16_t *table, int32_t *e) {
     int32_t most = -128;
     for (uint32_t i = 0; i < n; i++) {
@@ -15,7 +15,7 @@ static uint32_t exponentials(const int8_t *x, uint32_t n, const uint16_t *table,
         e[i] = (int32_t)(((uint32_t)table[below >> 4] * table[16 + (below & 15)] + 16384) >> 15);
         sum += (uint32_t)e[i];
     }
-    return sum;
+    return sum + !sum;
 }
 
 int32_t net_softmax_loss(const int8_t *x, uint32_t n, const uint16_t *table, uint32_t label,

@@ -28,4 +28,36 @@ def scheduler(config, log):
         def _split_scope(self, nodeid):
             return scope(nodeid)
 
+        def remove_node(self, node):
+            """Hand on what a worker that died has left, without the test in which it died.
+
+            xdist would hand on all groups that the worker ever had; one without an open test
+            makes the worker that gets it wait for ever.
+            """
+            left = {}
+            for name, tests in self.assigned_work[node].items():
+                if unfinished := {test: False for test, done in tests.items() if not done}:
+                    left[name] = unfinished
+            self.assigned_work[node] = {}
+            super().remove_node(node)
+            if not left:
+                return None
+            name, tests = next(iter(left.items()))
+            died_in = next(iter(tests))
+            del tests[died_in]
+            self.workqueue.update({name: tests for name, tests in left.items() if tests})
+            for other in self.nodes:
+                self._reschedule(other)
+            return died_in
+
+        def _reschedule(self, node):
+            super()._reschedule(node)
+            # A worker begins a test only when it knows the next one.
+            while (
+                self.workqueue
+                and not node.shutting_down
+                and self._pending_of(self.assigned_work[node]) < 2
+            ):
+                self._assign_work_unit(node)
+
     return ByBoard(config, log)

@@ -17,7 +17,7 @@ NAMES = sorted(fuzz_all.TARGETS)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mutated_input_is_refused_or_good(name):
-    blindly(fuzz_all.TARGETS[name], fuzz_all.seeds(name), 400, seed=random.randrange(1 << 30))
+    blindly(fuzz_all.TARGETS[name], fuzz_all.seeds(name), 400, seed=1)  # the bench draws seeds
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -39,13 +39,13 @@ class FloatNet(Net):
 
     def _load_trainer(self):
         if self._trainer is self._native:
-            raise NetError("float32: _net_f32_train is not installed: install again")
+            self._load_rare("net_f32_train")
         self._trainer = _native.load("net_f32_train") or self._native
 
-    def _load_rare(self):
-        found = _native.load("net_f32_rare")
+    def _load_rare(self, name="net_f32_rare"):
+        found = _native.load(name)
         if found is None:
-            raise NetError("float32: _net_f32_rare is not installed: install again")
+            raise NetError("float32: _%s is not installed: install again" % name)
         return found
 
     def _put_rate(self, rate, exponent=0):

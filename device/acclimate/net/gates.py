@@ -72,7 +72,7 @@ def _raise(run, slots, more):
 def _product_gradient(run, v):
     data, base = run.source(v[4])
     g, factor, table = v[0], v[10], run.constants + 4 * v[7]
-    sums = [0] * v[3]
+    sums = run.zeros(v[3])
     for i in range(v[2]):
         x = signed(data[base + i % v[5]])
         x = signed(run.program[table + x + 128]) if v[7] else x - (v[6] - 128)

@@ -4,7 +4,7 @@
 For small networks, and where no native module loads. docs/numerics.md says every rounding.
 """
 
-from acclimate.net.layer import Layer, clamp, number, number_signed, operand, signed
+from acclimate.net.layer import Layer, NetError, clamp, number, number_signed, operand, signed
 
 try:
     from micropython import const
@@ -42,6 +42,7 @@ _DONE = const(0)
 _MORE = const(1)
 _PAGE = const(2)
 _BAD_CODE = const(-1)
+_BAD_PLACE = const(-2)
 _COUNTS = bytes.fromhex(
     "000c0e160c02050f0f0f04060600000006060d1307050d13030302030a090406050c08080a08"
 )
@@ -51,13 +52,14 @@ _COUNTS = bytes.fromhex(
 def requantize(x, m, shift):
     """Section 1."""
     if shift > 0:
-        x <<= shift
+        x <<= shift & 31
         x = (x + 0x80000000 & 0xFFFFFFFF) - 0x80000000
         shift = 0
     x = (x * m + 0x40000000) >> 31
     if shift:
-        mask = (1 << -shift) - 1
-        x = (x >> -shift) + ((x & mask) > (mask >> 1) + (x < 0))
+        shift = -shift & 31
+        mask = (1 << shift) - 1
+        x = (x >> shift) + ((x & mask) > (mask >> 1) + (x < 0))
     return x
 
 
@@ -78,6 +80,11 @@ class Run:
             value, at = operand(self.program, at)
             found.append(value)
         return found, at
+
+    def zeros(self, n):
+        """A list for `n` values that lie in the arena as well."""
+        self.arena[n - 1]  # a damaged number is found before it becomes a list
+        return [0] * n
 
     def source(self, place):
         return (self.x if place & 1 else self.arena), place >> 1
@@ -275,6 +282,15 @@ class Run:
 
 def run(program, arena, x, par):
     """As `_net.run`: run a part of a program over the arena; return the status."""
+    try:
+        return _run(program, arena, x, par)
+    except NetError:
+        raise
+    except (ArithmeticError, IndexError, ValueError):  # what C finds before it reads
+        return _BAD_PLACE
+
+
+def _run(program, arena, x, par):
     if program[5] or number(program, _P_CONSTANTS) > len(program):
         return _BAD_CODE
     this, left = Run(program, arena, x, par), par[4]

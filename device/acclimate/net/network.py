@@ -88,6 +88,7 @@ _SEC_WEIGHTS = const(2)
 _AT, _UNTIL, _LABEL, _TRAINING, _BUDGET = const(0), const(1), const(2), const(3), const(4)
 _PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(8)
 _ALL = const(1 << 29)
+_OF_ANOTHER = "program: damaged, unaligned, or native module of another release: install again"
 
 
 def bytes_needed(program):
@@ -192,21 +193,24 @@ class Net:
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
         if program[_P_DTYPE] != self._dtype:
-            raise NetError("program: float32 runs in acclimate.net.FloatNet, int8 in Net")
+            raise NetError("program: float32 runs in FloatNet, int8 in Net")
         status = self._native.run(program, self._arena, b"", self._par)
         try:
             if status == _DONE:
+                # What is read, cleared and filled from here; IndexError: it lies outside.
+                if not self._dtype:
+                    program[_number(program, _P_CONSTANTS) + _number(program, _P_TABLE) + 63]
+                end = self._output + (self._classes << 2 * self._dtype)
+                arena[max(end, at and at - 1 + self.input_bytes) - 1]
                 self.reset(weights, seed)
-        except IndexError:  # what is cleared and filled lies outside
-            status = -1
-        if status != _DONE:
-            raise NetError(
-                "program: damaged, unaligned, or native module of another release: install again"
-            )
-        if needs & _NEEDS_TARGET:
-            from acclimate.net.targets import Target
+                if needs & _NEEDS_TARGET:
+                    from acclimate.net.targets import Target
 
-            self._target = Target(self)
+                    self._target = Target(self)
+        except IndexError:
+            status = -1
+        if status != _DONE or not self._classes:
+            raise NetError(_OF_ANOTHER)
 
     def _load(self, trains, needs):
         """Load the module that predicts; where one does all, a program that trains takes that."""
@@ -477,7 +481,7 @@ class Net:
             high = _number(program, table + 2 * (below >> 4), 2)
             low = _number(program, table + 32 + 2 * (below & 15), 2)
             total += (high * low + 16384) >> 15
-        return (255 * 32768 + total // 2) // total
+        return (255 * 32768 + total // 2) // (total or 1 << 23)
 
     def _begin_training(self, x, label):
         if self._end == self._until:
@@ -485,7 +489,7 @@ class Net:
         if self._target is not None:
             self._target.put(self, label)
             label = 0
-        elif label is None or not 0 <= label < self._classes:
+        elif not isinstance(label, int) or not 0 <= label < self._classes:
             raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
         self._begin(x, label, self._end, 1)
         if not self._is_ready:
@@ -520,7 +524,7 @@ class Net:
         elif status == _NOT_FINITE:
             raise NetError("loss: not finite; weights are kept, lower the rate")
         elif status == _BAD_CODE:
-            raise NetError("program: native module of another release: install again")
+            raise NetError(_OF_ANOTHER)
         elif status != _MORE:
             raise NetError("program: damaged: fault %d at byte %d" % (status, self._par[_AT]))
         return True

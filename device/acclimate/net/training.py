@@ -110,7 +110,7 @@ def _loss(run, v):
         high = number(run.program, table + 2 * (below >> 4), 2)
         low = number(run.program, table + 32 + 2 * (below & 15), 2)
         e.append((high * low + 16384) >> 15)
-    total, label = sum(e), run.par[2]
+    total, label = sum(e) or 1, run.par[2]
     shares = [((value << 15) + total // 2) // total for value in e]
     put_number(run.arena, run.state + _S_SHARE, shares[label])
     shares[label] -= 32768
@@ -199,7 +199,7 @@ def _pool(run, is_max, v):
     arena, (h, w, oh, ow, top, left, kh, kw, sh, sw, channels) = run.arena, v[3:14]
     block, k = Block(arena), v[18] - 1
     for c in range(channels):
-        sums, g = [0] * (h * w), v[1] + c
+        sums, g = run.zeros(h * w), v[1] + c
         for place in range(oh * ow):
             value, row, column = signed(arena[g]), place // ow * sh - top, place % ow * sw - left
             g += channels
