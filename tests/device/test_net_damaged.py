@@ -8,6 +8,7 @@ _native.load("net")  # the largest block first
 
 import net_checks  # noqa: E402
 import net_vectors_mlp as v  # noqa: E402
+
 from acclimate.net import Net  # noqa: E402
 
 _CONSTANTS, _OUTPUT, _TABLE, _OUTPUTS, _INPUT_BYTES, _INPUT = 12, 32, 44, 48, 28, 68

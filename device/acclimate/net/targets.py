@@ -57,7 +57,8 @@ class Target:
         self._zero = signed(program[_P_OUTPUT_ZERO])
         self._scale = net._scale(_P_OUTPUT_SCALE)
         if not self._is_input:
-            net._arena[(self._place >> 1) + (self._n << (2 if self._dtype else not self._is_binary)) - 1]
+            shift = 2 if self._dtype else not self._is_binary
+            net._arena[(self._place >> 1) + (self._n << shift) - 1]
 
     def put(self, net, target):
         """Store the target of the next step.
