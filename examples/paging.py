@@ -16,7 +16,7 @@ import gc
 from acclimate.net import Net
 from acclimate.pager import Files, Pager
 
-EDGE, CLASSES, BLOCKS, BLOCK_BYTES = 16, 3, 24, 4096
+EDGE, CLASSES, BLOCKS, BLOCK_BYTES = 16, 3, 8, 4096
 RATE, TEST = 0.01, 30
 
 

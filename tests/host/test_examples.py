@@ -193,8 +193,10 @@ def test_fleet_device_judges_what_the_cable_brings(run, tmp_path, capsys):
                 assert _last(text) == "refused: version 1, rolled back"
 
 
-# The file system of the emulated nRF52840 has no room for the package's files and the pages.
-@pytest.mark.parametrize("board", [BOARDS[0]])
+@pytest.mark.parametrize(
+    "board",
+    [BOARDS[0], pytest.param("nrf52840", marks=[_needs("nrf52840"), pytest.mark.slow])],
+)
 def test_training_pages_and_still_learns(run, made, board):
     folder = made("paging_plan")
     text = run("paging.py", board, "--put", folder / "net_program", folder / "net_weights")
