@@ -74,7 +74,7 @@ def _frozen(name, options):
     except BaseException:
         board.close()
         raise
-    title = f"{name} (emulated, 32 KB of RAM), micropython {version}, native SVM and Python in its flash"
+    title = f"{name} (emulated, 32 KB of RAM), micropython {version}, native SVM, all in flash"
     return Opened(board, title, True, [])
 
 
