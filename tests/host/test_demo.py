@@ -249,7 +249,7 @@ def test_whole_demo_begins_and_trains_in_the_heap_of_an_esp32():
         runner = Runner(board, settings, lambda text: None)
         outcome = runner.run(part)
     assert outcome == protocol.simulate(part, settings, SVM)
-    assert len(outcome.events) == 2 and runner.costs.heap_peak < 160 * 1024
+    assert len(outcome.events) == 2 and runner.costs.heap_peak < 160 * 1024  # of 172
 
 
 @needs_data

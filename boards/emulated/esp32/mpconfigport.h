@@ -54,6 +54,13 @@ typedef long mp_off_t;
 #define MICROPY_HW_BOARD_NAME "Emulated ESP32"
 #define MICROPY_HW_MCU_NAME "Xtensa LX6 (QEMU de233_fpu)"
 
+// Native code lies beside Python's heap, as in ESP32 firmware: exec.c.
+#include <stddef.h>
+void *board_commit_code(void *code, size_t len, void *relocations);
+void board_forget_code(void);
+#define MP_PLAT_COMMIT_EXEC(buf, len, reloc) board_commit_code(buf, len, reloc)
+#define MICROPY_PORT_INIT_FUNC board_forget_code()
+
 // Let Ctrl-C through while the program runs.
 void board_poll_interrupt(void);
 #define MICROPY_VM_HOOK_LOOP board_poll_interrupt();

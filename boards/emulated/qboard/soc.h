@@ -57,11 +57,13 @@
 #define UART_LINE_STATE_RECEIVED (1u)
 // Its flash is a part of its RAM, which is a file:
 #define FLASH_BASE (0x80800000u)
+#define FLASH_FS_BYTES (1024u * 1024u) // an ESP32-C3 has more
 
 #elif defined(QEMU_SOC_LINUX)
 
 // qemu-xtensa in user mode has no timer: the clock is the host's, in microseconds.
 #define CLOCK_HZ (1000000u)
+#define FLASH_FS_BYTES (1024u * 1024u) // an ESP32 has more
 
 #else
 #error "unknown emulated chip"
@@ -82,7 +84,7 @@
 
 #if !defined(FLASH_NVMC)
 // NOR flash that is a file: QEMU's PSRAM region, or mapped there by boards/emulated/esp32:
-//   0x21000000  256 KiB  filesystem
+//   0x21000000  256 KiB  filesystem; 1 MiB on ESP32 and ESP32-C3
 //   0x21100000    1 MiB  raw, for capsules
 //   0x21200000    4 KiB  state of this emulation: magic, totals, erases of each page
 #if !defined(FLASH_BASE)
@@ -91,7 +93,9 @@
 #define FLASH_BYTES (0x200000u)
 #define FLASH_PAGE_BYTES (4096u)
 #define FLASH_FS_START FLASH_BASE
+#if !defined(FLASH_FS_BYTES)
 #define FLASH_FS_BYTES (256u * 1024u)
+#endif
 #define FLASH_RAW_START (FLASH_BASE + 0x100000u)
 #define FLASH_RAW_BYTES (1024u * 1024u)
 #define FLASH_STATE (FLASH_BASE + 0x200000u)

@@ -27,6 +27,10 @@ _S_RATE_MANTISSA = const(4)
 # program: end
 
 
+def _gone():
+    raise NetError("float32: install _net_f32_train, _net_f32_rare")
+
+
 class FloatNet(Net):
     """As acclimate.net.network.Net; inputs and outputs are float32, little-endian."""
 
@@ -39,14 +43,11 @@ class FloatNet(Net):
 
     def _load_trainer(self):
         if self._trainer is self._native:
-            self._load_rare("net_f32_train")
+            _gone()
         self._trainer = _native.load("net_f32_train") or self._native
 
-    def _load_rare(self, name="net_f32_rare"):
-        found = _native.load(name)
-        if found is None:
-            raise NetError("float32: _%s is not installed: install again" % name)
-        return found
+    def _load_rare(self):
+        return _native.load("net_f32_rare") or _gone()
 
     def _put_rate(self, rate, exponent=0):
         if not 0 <= rate < 1 << 40:

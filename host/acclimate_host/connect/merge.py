@@ -97,6 +97,10 @@ _TOGETHER = {
 # Where the heap is small none lie together.
 _APART: dict[str, tuple[str, ...]] = {}
 _SMALL_ARCHS = ("armv6m",)
+# A file system of megabytes has room for more files: of drivers and transports a board loads one.
+_CHOICES = ("flash", "_pull_more")
+_ROOMY = {unit: names for unit, names in _TOGETHER.items() if unit not in _CHOICES}
+_ROOMY_ARCHS = ("xtensawin", "rv32imc")
 # What only answers rows, in place of an architecture: the machine itself is the room, and lies in
 # no package that would take heap.
 PREDICTING = "predict"
@@ -142,6 +146,11 @@ EXTRA_NATIVES = {
 }
 
 
+def companions(name, arch):
+    """Return the rooms that programs import beside the named one."""
+    return ("store", "flash") if name in ("store", "pull") and arch not in _SMALL_ARCHS else ()
+
+
 @functools.lru_cache(maxsize=1)
 def modules():
     """Return ``{module name below acclimate: source path}`` of the device package."""
@@ -173,12 +182,16 @@ def origin(module, name=None):
 @functools.lru_cache(maxsize=8)
 def layout(arch=None):
     """Return the `Layout` of the package on boards of an architecture, or that of `PREDICTING`."""
-    return _layout(arch if arch == PREDICTING else arch in _SMALL_ARCHS)
+    if arch == PREDICTING:
+        return _layout(PREDICTING)
+    return _layout(arch in _SMALL_ARCHS, arch in _ROOMY_ARCHS)
 
 
-@functools.lru_cache(maxsize=3)
-def _layout(kind):
-    return Layout({True: _APART, False: _TOGETHER, PREDICTING: _PREDICTING}[kind])
+@functools.lru_cache(maxsize=4)
+def _layout(small, roomy=False):
+    if small == PREDICTING:
+        return Layout(_PREDICTING)
+    return Layout(_APART if small else _ROOMY if roomy else _TOGETHER)
 
 
 def offered(room):

@@ -117,7 +117,9 @@ def closure(names=None, sources=(), arch=None):
     if names is None and not sources:
         names = list(units)
     todo, native, faces = {"__init__"}, set(), set()
-    for name in names or ():
+    names = list(names or ())
+    for name in names:
+        names += [other for other in merge.companions(name, arch) if other not in names]
         if name not in units and name not in unit_of:
             known = [name for name in files() if not name.startswith("_")]
             raise Refused(f"no module {name} in acclimate; there are: {', '.join(known)}")
