@@ -88,7 +88,7 @@ _SEC_WEIGHTS = const(2)
 _AT, _UNTIL, _LABEL, _TRAINING, _BUDGET = const(0), const(1), const(2), const(3), const(4)
 _PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(8)
 _ALL = const(1 << 29)
-_OF_ANOTHER = "program: damaged, unaligned, or of another release: install again"
+_OF_ANOTHER = "program damaged or native module of another release: install again"
 
 
 def bytes_needed(program):
