@@ -55,6 +55,8 @@ class _Lowering:
         return self._finished()
 
     def _lower(self, op):
+        if self.layers.recurrent.refuse(op):
+            return
         signals = [name for name in op.inputs if name in self.made]
         if op.name in CHANNELS_FIRST:
             for name in signals[:1]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .import_onnx_moves import Moves
+from .import_onnx_recurrent import Recurrent
 from .importing import (
     ModelImportError,
     affine,
@@ -49,8 +50,10 @@ class Layers:
     def __init__(self, low):
         self.low, self.file = low, low.file
         self.moves = Moves(low, self.constant)
+        self.recurrent = Recurrent(low, self.constant, self.moves)
         self.handlers = {
             **self.moves.handlers,
+            **self.recurrent.handlers,
             "Conv": self._conv,
             "Gemm": self._gemm,
             "MatMul": self._matmul,
@@ -385,7 +388,7 @@ class Layers:
 
     def _transpose(self, op):
         low, perm = self.low, op.attrs.get("perm")
-        if op.outputs[0] in low.made:
+        if op.outputs[0] in low.made or self.recurrent.turned(op):
             return
         to_last = perm == [0, 2, 3, 1] or perm == [0, 2, 1] and op.inputs[0] not in low.hwc
         rank = len(self.moves.edges(op.inputs[0])) + 1
@@ -403,7 +406,7 @@ class Layers:
         Axes of one place may come and go anywhere.
         """
         low = self.low
-        if op.outputs[0] in low.made:
+        if op.outputs[0] in low.made or self.recurrent.squeezed(op):
             return
         self._check_count(op)
         if self._is_rearranged(op):

@@ -151,6 +151,7 @@ FUNCTIONS = {
     "silu": lambda x: x * sigmoid(x),
     "gelu": _gelu,
     "identity": lambda x: x,
+    "complement": lambda x: 1 - x,
 }
 # Of a signal and numbers, which stand behind the name: "leaky_relu 0.2".
 _WITH_NUMBERS = {
