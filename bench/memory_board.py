@@ -5,8 +5,9 @@ The program comes from the compiler with the input in the arena; weights that do
 the program stay in flash. `with_input` is the arena. `whole_ram` adds what the board uses
 besides: the Net object, the package and the native modules (both are loaded into the heap), the
 interpreter's own objects, and the deepest stack, seen by what a step overwrites of a painted
-stack. `with_static` adds the static data of the firmware. Every byte that the board
-trains must equal the twin's.
+stack. `with_static` adds the static data of the firmware. `in_firmware` has the same of a
+firmware with the package frozen and its C modules built in, so that code runs from flash, as that
+of the paper does. Every byte that the board trains must equal the twin's.
 """
 
 import ast
@@ -19,6 +20,7 @@ from acclimate_host.compile.step import Options
 from acclimate_host.connect import open_board, package, raw_flash
 from acclimate_host.model.network import as_bytes
 from acclimate_host.model.seeded import seeded_network
+from acclimate_host.paths import built
 
 BOARD = "nrf52840"
 # The largest arenas that the targets allow; the compiler takes the fastest step within.
@@ -30,7 +32,11 @@ TARGETS = [
     ("board.mbv2.whole_ram", "<=", 144_384),
     ("board.mcunet.whole_ram", None, None),
     ("board.proxyless.whole_ram", None, None),
+    ("board.mbv2.in_firmware.whole_ram", "<=", 144_384),
+    ("board.mcunet.in_firmware.whole_ram", None, None),
+    ("board.proxyless.in_firmware.whole_ram", None, None),
 ]
+_WITH_PACKAGE = built("firmware", "nrf52840-natives", "firmware.elf")
 _STACK_BYTES, _RAM_BYTES, _RAM_END = 8192, 256 * 1024, 0x20040000
 _SETUP = """
 import gc, micropython
@@ -84,9 +90,16 @@ def measure(result, nets, rows, short):
             options = Options(input_in_arena=True)
             found = choose(network, row.scheme, MOST[name], options=options)
             result["board"][name] = _on_board(found.program, network)
+            if _WITH_PACKAGE.exists():
+                found = _on_board(found.program, network, _WITH_PACKAGE)
+                result["board"][name]["in_firmware"] = found
 
 
-def _on_board(program, network):
+def _on_board(program, network, elf=None):
+    """Return the RAM of a step by part.
+
+    :param elf: a firmware that has the package; None: that of the board, which loads its files
+    """
     shape = network.graph[network.input].shape
     x = as_bytes(np.random.default_rng(1).integers(-128, 128, (1, *shape)).astype(np.int8))[0]
     blob = program.code + program.weights + x
@@ -99,13 +112,9 @@ def _on_board(program, network):
         "stack": _STACK_BYTES,
         "bottom": _RAM_END - _STACK_BYTES,
     }
-    with open_board(BOARD) as board:
-        board.mkdir("/lib/acclimate")
-        for file, data in package.build("armv7emsp", ["net"]).items():
-            folder = file.rpartition("/")[0]
-            if folder:
-                board.mkdir("/lib/acclimate/" + folder)
-            board.put_bytes(data, f"/lib/acclimate/{file}")
+    with open_board(BOARD, **({"elf": elf} if elf else {})) as board:
+        if elf is None:
+            _put_package(board)
         raw_flash.write(board, BOARD, blob)
         board.soft_reset()
         board.exec(_SETUP)
@@ -125,6 +134,15 @@ def _on_board(program, network):
         "whole_ram": heap + stack,
         "with_static": heap + stack + static,
     }
+
+
+def _put_package(board):
+    board.mkdir("/lib/acclimate")
+    for file, data in package.build("armv7emsp", ["net"]).items():
+        folder = file.rpartition("/")[0]
+        if folder:
+            board.mkdir("/lib/acclimate/" + folder)
+        board.put_bytes(data, f"/lib/acclimate/{file}")
 
 
 def _on_twin(program, x):

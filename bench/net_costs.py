@@ -21,6 +21,8 @@ from acclimate_host.compile.instructions import read_code, split_program
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import BoardError
 from acclimate_host.model.build import Builder
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import Network, with_scales
 from acclimate_host.model.small import inverted_residual
 from acclimate_host.paths import repository
 from acclimate_host.sparse.scheme import Scheme, full, last_layers
@@ -106,6 +108,8 @@ def layers(core):
         yield encode(inference_step(network.graph, options), network), False
     yield from _tall(core)
     yield from _steps(core)
+    yield from _rare(core)
+    yield from _recurrent(core)
 
 
 def _tall(core):
@@ -140,6 +144,56 @@ def _steps(core):
         y = net.conv("c1", y, cout, 3 if kernel == "depthwise" else kernel, stride, groups)
         network = net_layers.valued(net.classify(net.pool("p", y), 10))
         yield encode(training_step(network.graph, last_layers(network.graph, 2)), network), True
+
+
+def _with_tables(graph):
+    """Return a seeded network whose tables turn values around; all have one scale."""
+    network = net_layers.valued(graph)
+    tables = {n.inputs[1] for n in graph.nodes if n.op == "lookup"}
+    values = {**network.values, **dict.fromkeys(tables, np.arange(127, -129, -1, np.int8))}
+    scales = dict.fromkeys(tables, (6 / 255, -128))
+    return Network(with_scales(network.graph, scales), values)
+
+
+def _recurrent(core):
+    """Yield programs of recurrent layers."""
+    random = np.random.default_rng(3)
+    for rows, numbers, units in ((6, 8, 12), (12, 20, 6), (3, 32, 24))[
+        : 3 if core == "m4f" else 1
+    ]:
+        net = Builder("recurrent", (numbers, rows, 1))
+        scales = (0.01, 0.02, 0.01, 0.02)
+        attrs = {"scales": scales, "again_scales": scales, "cell_power": -12, "clip": 32767}
+        network = net_layers.valued(net.finish(net.lstm("l", net.x, units, **attrs)))
+        shapes = {name: network.graph[name].shape for name in ("l.wi", "l.wr")}
+        values = {
+            n: random.integers(-127, 128, shape).astype(np.int8) for n, shape in shapes.items()
+        }
+        values["l.b"] = random.integers(-3000, 3000, 4 * units).astype(np.int32)
+        values["l.h"] = np.zeros((units, 1, 1), np.int8)
+        values["l.c"] = np.zeros((units, 1, 1), np.int16)
+        graph = with_scales(network.graph, {"l.h": (6 / 255, -128)})
+        yield encode(inference_step(graph), Network(graph, values)), False
+
+
+def _rare(core):
+    """Yield programs of the rarer instructions, forward and in training."""
+    shapes = ((6, 5, 4), (16, 8, 8), (24, 12, 1), (40, 3, 3)) if core == "m4f" else ((6, 4, 3),)
+    for number, shape in enumerate(shapes):
+        channels, height, width = shape
+        net = Builder("rare", (3, height, width))
+        y = net.lookup("f", net.conv("c0", net.x, channels, relu=False), "silu")
+        gate = net.lookup("g", net.conv("c1", net.pool("p", y), channels, relu=False), "sigmoid")
+        y = net.multiply("m1", net.multiply("m0", y, gate), y)
+        large = net.resize("r", y, (2, 1))
+        turned = np.arange(2 * channels * height * width).reshape(2 * height, width, channels)
+        back = net.gather("t", large, turned[::-1].ravel(), (channels, 2 * height, width))
+        y = net.norm("n", net.concat("j", [large, back]))
+        y = net.conv("c2", y, 4, relu=False)
+        network = _with_tables(net.finish(net.dense("fc", y, 10)))
+        yield encode(inference_step(network.graph), network), False
+        trained = with_loss(network, ("mse", "binary", "cross-entropy", "mse")[number])
+        yield encode(training_step(trained.graph, last_layers(trained.graph, 3)), trained), True
 
 
 def fit(samples):

@@ -75,6 +75,8 @@ class Step:
             if node.op == "conv":
                 full = {k: v[None] for k, v in self.made.items()}
                 self.sums[node.attrs["layer"]] = self._masks(run, node, full)
+            elif node.attrs.get("relu"):
+                self.sums[node.attrs["layer"]] = self._inside(node)
         self.g, self.exponents = {}, {}
         for node in self.graph.nodes:
             if node.phase != "forward":
@@ -91,6 +93,13 @@ class Step:
         m, shift = multipliers(layer_factors(x, weight, y))
         q = requantize(run.sums(node, made)[0], m[:, None, None], shift[:, None, None])
         return q + y.zero_point == self.made[y.name]
+
+    def _inside(self, node):
+        """Section 2: where a sum, product or pool is not at a limit of its ReLU."""
+        y = self.network.graph[node.outputs[0]]
+        found, limit = self.made[y.name], node.attrs["limit"] / y.scale
+        high = y.zero_point + math.floor(limit + 0.5) if limit < 300 else 128
+        return (found > y.zero_point) & (found < (high if high < 128 else 128))
 
     # ---- what the sections say ---------------------------------------------------------------
 

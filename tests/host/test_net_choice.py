@@ -16,7 +16,7 @@ from acclimate_host.compile.cost_model import CORES, CostModel, features, layer_
 from acclimate_host.compile.emit import number
 from acclimate_host.compile.encode import encode, place
 from acclimate_host.compile.instructions import read_code, split_program
-from acclimate_host.compile.program_format import code
+from acclimate_host.compile.program_format import code, is_rare
 from acclimate_host.compile.step import (
     Choice,
     Options,
@@ -25,11 +25,13 @@ from acclimate_host.compile.step import (
     inference_step,
     training_step,
 )
+from acclimate_host.connect import count_network, why_not
 from acclimate_host.model import mlperf_tiny
 from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
+from acclimate_host.model.losses import with_loss
 from acclimate_host.model.seeded import seeded_network
-from acclimate_host.sparse.scheme import last_layers
+from acclimate_host.sparse.scheme import full, last_layers
 from acclimate_host.twin import net as twin_net
 
 needs_twin = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built: make twin")
@@ -206,3 +208,29 @@ def test_features_count_what_a_kernel_does():
     assert found["dot2.word"] == 8 * 3 * 2 and found["quick2.pair"] == 8 * 3
     found = features(CORES["m0"], conv, lambda number: layer_cost(constants, number))
     assert found["dot1.word"] == 16 * 3 * 2 and found["put"] == 16 * 6
+
+
+def rarer():
+    """Products, tables, moved and joined maps, a normalization: the instructions of `rare`."""
+    net = Builder("rarer", (2, 7, 6))
+    y = net.lookup("f", net.conv("c0", net.x, 20, relu=False), "silu")
+    y = net.multiply("m", y, net.conv("c1", net.pool("p", y), 20, relu=False))
+    y = net.resize("r", y, (1, 2))
+    y = net.norm("n", net.concat("j", [y, net.conv("c2", y, 12, relu=False)]))
+    return net.finish(net.dense("fc", net.conv("c3", y, 6, relu=False), 5))
+
+
+def test_the_rarer_instructions_cost_what_a_board_counts():
+    if why_not("nrf52840"):
+        pytest.skip(why_not("nrf52840"))
+    network = with_loss(values_for(rarer(), 2))
+    program = encode(training_step(network.graph, full(network.graph)), network)
+    counted, _ = count_network.instructions("nrf52840", program, training=True)
+    model, seen = CostModel.load("m4f"), {}
+    for (instruction, cost), (_, count) in zip(model.program(program, True), counted, strict=True):
+        total = seen.setdefault(instruction.op, [0, 0])
+        total[0], total[1] = total[0] + cost, total[1] + count
+    rare = set(filter(is_rare, seen))
+    assert rare >= {"MULTIPLY", "GATHER", "PRODUCT_GRADIENT", "GATHER_GRADIENT", "NORM"}
+    apart = {name: seen[name][0] / seen[name][1] - 1 for name in rare}
+    assert max(map(abs, apart.values())) < 0.15, apart

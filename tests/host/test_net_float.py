@@ -7,6 +7,7 @@ import pytest
 from net_cases import pooled_net, schemes, step_of, trained_net
 
 from acclimate_host.compile.encode import encode
+from acclimate_host.connect import package
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
@@ -131,3 +132,9 @@ def test_sixteen_bit_weights_are_refused_in_float():
     network = Network(graph, {k: v.astype(np.float32) for k, v in values.items()})
     with pytest.raises(GraphError, match="wide"):
         encode(step_of(graph, schemes(graph)[1]), network, "wide")
+
+
+def test_all_float32_modules_come_along_with_the_room():
+    files = package.build("armv7emsp", ["net"])
+    for name in ("_net_f32", "_net_f32_train", "_net_f32_rare"):
+        assert name + ".mpy" in files

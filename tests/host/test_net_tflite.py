@@ -296,5 +296,5 @@ def test_unsupported_operators_are_all_named():
     with pytest.raises(GraphError) as caught:
         network_from_tflite(net.finish(), "m.tflite")
     text = str(caught.value)
-    assert text.startswith("m.tflite: not supported: TRANSPOSE_CONV: end where the map")
+    assert text.startswith("m.tflite: not supported: TRANSPOSE_CONV: a resize to the")
     assert "ABS (2 times); supported are conv2d" in text and "\n" not in text

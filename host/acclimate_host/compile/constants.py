@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from ..model.clamps import WEIGHT, clamped_nodes, inside_float, inside_limits, inside_name
 from ..model.graph import GraphError
 from ..model.importing import function_of
 from ..model.lstm import lstm_factors, sigmoid_table
@@ -38,6 +39,8 @@ class Constants:
         for layer in placement.layers.values():
             if any(name in self.graph.tensors for name in self._parameter_names(layer)):
                 self.records[layer.name] = self._record(layer)
+        for layer in placement.clamps.values():
+            self.records[layer.name] = self._clamp_record(layer)
         self._other_values()
 
     @staticmethod
@@ -59,6 +62,24 @@ class Constants:
             values["bias"] = 2 * self._train(name, data) + 1
         else:
             values["bias"] = 2 * self.blob.add(data)
+        return self.blob.add(pack_record(LAYER, values))
+
+    def _clamp_record(self, layer):
+        """Add a layer that stands in for the ReLU of a node; return the offset of its record."""
+        graph, y = self.network.graph, layer.y.name
+        values = layer_values(graph, layer, self.blob, self.is_float)
+        node = next(node for node in clamped_nodes(graph) if node.outputs[0] == y)
+        is_inside = layer.name == inside_name(node.attrs["layer"])
+        if is_inside and self.is_float:
+            values["requant"] = self.blob.add(inside_float(node))
+        elif is_inside:
+            values["low"], values["high"] = inside_limits(graph, node)
+        weight = np.ones(layer.weight.shape, np.float32)
+        if not self.is_float:
+            weight = np.full(layer.weight.shape, WEIGHT, np.int8)
+        data = matrix(weight, layer.groups, layer.depthwise)
+        bias = 2 * self.blob.add(bytes(4 * layer.cout))
+        values.update(split=0, wt=0, w=self.blob.add(data), bias=bias)
         return self.blob.add(pack_record(LAYER, values))
 
     def _weights(self, layer):

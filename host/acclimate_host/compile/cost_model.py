@@ -319,6 +319,16 @@ def _each(name, bytes_of):
     return make
 
 
+def _both(**counts):
+    """Features by name, each of a function of the operands; "_" stands for "."."""
+
+    def make(found, core, v, layer_of, training):
+        for name, count in counts.items():
+            found[name.replace("_", ".")] += count(v)
+
+    return make
+
+
 def _kept(found, core, v, layer_of, training):
     if training:
         _copy(found, core, v, layer_of, training)
@@ -428,16 +438,29 @@ _FEATURES = {
     "COPY": _copy,
     "KEEP": _kept,
     "LOSS": _each("loss", lambda v: v["n"]),
-    "SQUARED_LOSS": _each("loss", lambda v: v["n"]),
-    "BINARY_LOSS": _each("loss", lambda v: v["n"]),
+    "SQUARED_LOSS": _each("loss.squared", lambda v: v["n"]),
+    "BINARY_LOSS": _each("loss.binary", lambda v: v["n"]),
     "WEIGHT_DECAY": _each("update.plain.weight", lambda v: v["n"]),
-    "MULTIPLY": _each("add", lambda v: v["n"]),
-    "GATHER": _each("copy.byte", lambda v: v["blocks"] * (v["n"] + 2)),
-    "PRODUCT_GRADIENT": _each("gradient.pool.output", lambda v: 2 * v["n"]),
-    "GATHER_GRADIENT": _each("gradient.pool.output", lambda v: 2 * v["places"] * v["n"]),
-    "LSTM": _each("row.byte", lambda v: 4 * v["rows"] * v["n"] * (v["cin"] + v["n"])),
-    "NORM": _each("add", lambda v: v["rows"] * v["n"]),
-    "NORM_GRADIENT": _each("gradient.pool.output", lambda v: 4 * v["rows"] * v["n"]),
+    "MULTIPLY": _each("multiply", lambda v: v["n"]),
+    "GATHER": _both(
+        moved_block=lambda v: v["blocks"], moved_element=lambda v: v["blocks"] * v["n"]
+    ),
+    "PRODUCT_GRADIENT": _both(
+        product_element=lambda v: v["n"],
+        product_table=lambda v: v["n"] * (v["table"] > 0),
+        product_store=lambda v: v["m"],
+    ),
+    "GATHER_GRADIENT": _both(
+        moved_gradient=lambda v: v["blocks"] * v["n"],
+        moved_place=lambda v: v["places"] * v["n"],
+        moved_check=lambda v: v["blocks"] + v["places"],
+    ),
+    "LSTM": _both(
+        lstm_mac=lambda v: 4 * v["rows"] * v["n"] * (v["cin"] + v["n"]),
+        lstm_unit=lambda v: v["rows"] * v["n"],
+    ),
+    "NORM": _both(norm_row=lambda v: v["rows"], norm_element=lambda v: v["rows"] * v["n"]),
+    "NORM_GRADIENT": _both(norm_back=lambda v: v["rows"], norm_slope=lambda v: v["rows"] * v["n"]),
     "CLAMP_GRADIENT": _each("clamp", lambda v: v["n"]),
     "INPUT_GRADIENT": _input_gradient,
     "AVERAGE_POOL_GRADIENT": _pool_gradient,

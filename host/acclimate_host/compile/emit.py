@@ -4,6 +4,7 @@
 import math
 from dataclasses import dataclass
 
+from ..model.clamps import clamp_name
 from ..model.factors import multiplier
 from ..model.graph import GraphError
 from ..model.int8 import norm_extra
@@ -141,6 +142,8 @@ class _Emitter:
     def node(self, position, node):
         self.position = position
         getattr(self, "_" + node.op, self._unknown)(node)
+        if node.phase == "forward" and self.placement.is_float:
+            self._clamp_float(node)
 
     def _unknown(self, node):
         raise GraphError(f"{node.op} has no instruction; update the compiler or leave it out")
@@ -223,6 +226,20 @@ class _Emitter:
             self.at(node.outputs[0]),
             *self.work(),
         )
+
+    def _clamp_float(self, node):
+        """What is no layer does not clamp float32: one weight a channel does, in place."""
+        made = [n for n in self.forward.nodes if node.outputs and n.outputs[0] == node.outputs[0]]
+        name = clamp_name(made[0].attrs["layer"]) if made else None
+        if name in self.placement.clamps:
+            y, window = self.at(node.outputs[0]), self.placement.layers[name].window
+            self.write("CONV", self.layer(name), 0, 2 * y, *window, y, 0, 0)
+
+    def _clamp_mask(self, node):
+        """One weight a channel marks what lies between the limits; its output is dropped."""
+        name = node.attrs["layer"]
+        first = (self.layer(name), self.mask(node.outputs[0]), self.place(node.inputs[0]))
+        self.write("CONV", *first, *self.placement.layers[name].window, self.plane(), *self.work())
 
     def _add(self, node):
         a, b = node.inputs

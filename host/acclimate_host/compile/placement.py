@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from functools import cached_property
 
+from ..model.clamps import clamp_name, clamped_nodes, inside_name, one_weight_layer
 from ..model.graph import GraphError
 from .arena import lay_out, live_bytes
 from .blob import LayerShape, forward_work, gradient_work, matrix_bytes, weight_work
@@ -38,10 +39,21 @@ class Placement:
             for node in network.graph.nodes
             if node.op in ("conv", "dense")
         }
+        self.clamps = dict(self._clamp_layers())
+        self.layers.update(self.clamps)
         self._works = {i: dict(self._work_areas(n)) for i, n in enumerate(self.graph.nodes)}
         self.parts = self._trained_parts()
         self._kept = self._kept_parts()
         self.buffers = list(self._buffers())
+
+    def _clamp_layers(self):
+        """Yield (name, LayerShape) of the layers that stand in for other nodes' ReLU."""
+        marked = {n.attrs["layer"] for n in self.graph.nodes if n.op == "clamp_mask"}
+        for node in clamped_nodes(self.network.graph):
+            name = node.attrs["layer"]
+            wanted = [n for n in (inside_name(name),) if n in marked]
+            for found in wanted + [clamp_name(name)] * self.is_float:
+                yield found, LayerShape(*one_weight_layer(self.network.graph, node, found))
 
     @cached_property
     def layout(self):
@@ -156,6 +168,8 @@ class Placement:
             yield "plane", aligned(size * room) + 8
         elif node.op in ("conv", "conv_depthwise") and node.workspace_bytes:
             yield "plane", size * node.workspace_bytes * node.attrs.get("planes", 1)
+        elif node.op == "clamp_mask":
+            yield "plane", size * self.graph[node.inputs[0]].elements
         if node.op == "softmax_loss":
             yield "work", 4 * self.graph[node.inputs[0]].elements
         layer = self.layers.get(node.attrs.get("layer"))

@@ -4,6 +4,7 @@
 import ast
 from pathlib import Path
 
+from ..compile.program_format import NEEDS
 from ..paths import built
 from . import open_board, raw_flash
 
@@ -48,7 +49,7 @@ def walk(at, until, training, empty=0):
         s = run(program, arena, x, par)
         t = (T() - t) & 0x3fffffff
         if s == 3:
-            m = 1 - m
+            m = (m + 1) % len(modules)
         if s != 3 or par[0] != at:
             out.append((at, t - empty))
         at = par[0]
@@ -69,9 +70,10 @@ def module(arch):
     return built("native", arch, "_net.mpy")
 
 
-def modules(arch):
-    """Return the paths of the native modules that a program which trains needs, in their turn."""
-    names = ("_net_all",) if arch == "armv6m" else ("_net", "_net_train")
+def modules(arch, training=True, rare=False):
+    """Return the paths of the native modules that a program needs, in their turn."""
+    names = ["_net_all" if arch == "armv6m" and training else "_net"]
+    names += ["_net_train"] * (training and arch != "armv6m") + ["_net_rare"] * rare
     return [built("native", arch, name + ".mpy") for name in names]
 
 
@@ -119,7 +121,7 @@ def instructions(name, program, training=False, native=None, at_once=False):
         "training": int(training),
         "outputs": field("outputs"),
     }
-    found = modules(ARCH[name]) if training else [module(ARCH[name])]
+    found = modules(ARCH[name], training, bool(field("needs") & NEEDS["RARE"]))
     natives = [Path(native)] if native else found
     names["modules"] = tuple(path.stem for path in natives)
     (status, steps, checksums), per_tick = run(name, data, natives, _PROGRAM, names)

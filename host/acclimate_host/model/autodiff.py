@@ -8,6 +8,7 @@ its own power-of-two scale), so an addition hands its gradient on as it is.
 
 from dataclasses import replace
 
+from .clamps import inside_name
 from .graph import GraphError, Node, Tensor
 
 # Forward operators that end the backward pass: they have state from calls before.
@@ -37,6 +38,7 @@ class _Step:
     def __init__(self, graph, gradient_dtype):
         self.graph, self.dtype = graph, gradient_dtype
         self.gradients, self.tensors, self.backward, self.updates = {}, {}, [], []
+        self.masks = {}  # tensor -> the node that marks where its clamp let it through
         for node in graph.nodes:
             if node.phase == "loss":
                 self.tensors[node.outputs[1]] = replace(
@@ -44,9 +46,12 @@ class _Step:
                 )
 
     def finished(self):
-        return self.graph.with_nodes(
-            (*self.graph.nodes, *self.backward, *self.updates), self.tensors.values()
-        )
+        forward = []
+        for node in self.graph.nodes:
+            made = [self.masks[name] for name in node.outputs if name in self.masks]
+            forward += [node, *made]
+        nodes = (*forward, *self.backward, *self.updates)
+        return self.graph.with_nodes(nodes, self.tensors.values())
 
     def _new(self, name, shape, dtype):
         self.tensors[name] = Tensor(name, tuple(shape), dtype, "gradient")
@@ -93,21 +98,32 @@ class _Step:
             self.updates.append(Node("apply", (name,), (), "update", (target,), {"layer": layer}))
 
     def conv(self, node, gradient):
-        y, mask = node.outputs
-        gradient = self._run(
-            "clamp_gradient",
-            (gradient, mask),
-            f"{node.attrs['layer']}.gy",
-            self.graph[y].shape,
-            self.dtype,
-            {"layer": node.attrs["layer"]},
+        self._layer(node, self._clamped(node, gradient, node.outputs[1]))
+
+    def _clamped(self, node, gradient, mask):
+        """Return the gradient in front of a node's clamp."""
+        shape, attrs = self.graph[node.outputs[0]].shape, {"layer": node.attrs["layer"]}
+        name = f"{node.attrs['layer']}.gy"
+        return self._run("clamp_gradient", (gradient, mask), name, shape, self.dtype, attrs)
+
+    def _before_relu(self, node, gradient):
+        """Return the gradient in front of the ReLU of a node that makes no mask itself."""
+        if not node.attrs.get("relu"):
+            return gradient
+        layer, y = node.attrs["layer"], self.graph[node.outputs[0]]
+        mask = Tensor(f"{layer}.mask", y.shape, "bit", "mask")
+        self.tensors[mask.name] = mask
+        attrs, room = {"layer": inside_name(layer)}, y.elements
+        self.masks[y.name] = Node(
+            "clamp_mask", (y.name,), (mask.name,), attrs=attrs, workspace_bytes=room
         )
-        self._layer(node, gradient)
+        return self._clamped(node, gradient, mask.name)
 
     def dense(self, node, gradient):
         self._layer(node, gradient)
 
     def add(self, node, gradient):
+        gradient = self._before_relu(node, gradient)
         for name in node.inputs:
             if self.graph[name].kind != "input":
                 self._arrived(name, gradient)
@@ -123,6 +139,7 @@ class _Step:
         self._arrived(x, self._run(op, (gradient, *inputs), name, shape, self.dtype, attrs))
 
     def multiply(self, node, gradient):
+        gradient = self._before_relu(node, gradient)
         for which in (0, 1):
             self._through("product_gradient", node, gradient, which, (node.inputs[1 - which],))
 
@@ -143,6 +160,7 @@ class _Step:
             first += self.graph[name].elements if is_whole else self.graph[name].shape[0]
 
     def pool(self, node, gradient):
+        gradient = self._before_relu(node, gradient)
         x = node.inputs[0]
         # The largest elements are found again in the input, which therefore stays until then.
         inputs = (gradient, x) if node.op == "max_pool" else (gradient,)

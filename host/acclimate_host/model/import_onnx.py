@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .build import Builder
-from .import_onnx_layers import Layers
+from .import_onnx_layers import CHANNELS_FIRST, ELEMENTWISE, Layers
 from .importing import ModelImportError, Problems, damage_named
 from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
@@ -50,9 +50,20 @@ class _Lowering:
         self.problems.check()
         for op in self.file.ops:
             if all(not name or self.knows(name) for name in op.inputs):
-                self.layers.handlers[op.name](op)
+                self._lower(op)
         self.problems.check()
         return self._finished()
+
+    def _lower(self, op):
+        if self.layers.recurrent.refuse(op):
+            return
+        signals = [name for name in op.inputs if name in self.made]
+        if op.name in CHANNELS_FIRST:
+            for name in signals[:1]:
+                self.layers.moves.channels_first(name)
+        self.layers.handlers[op.name](op)
+        if op.name in ELEMENTWISE and any(name in self.hwc for name in signals):
+            self.hwc.add(op.outputs[0])
 
     def knows(self, name):
         return name in self.made or name in self.file.constants
@@ -81,6 +92,8 @@ class _Lowering:
         self.build = Builder(self.source.rsplit(".", 1)[0], (*edges, 1, 1)[:3])
         for name in first:
             self.place(name, self.build.x)
+        if moved:
+            self.hwc.update(first)
         for op in moved:
             self.place(op.outputs[0], self.build.x)
 

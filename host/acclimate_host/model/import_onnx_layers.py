@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from .import_onnx_moves import Moves
+from .import_onnx_recurrent import Recurrent
 from .importing import (
     ModelImportError,
     affine,
@@ -30,6 +32,15 @@ _WITH_ATTRIBUTES = {
     "Elu": ("elu", {"alpha": 1.0}),
     "HardSigmoid": ("hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
 }
+# What keeps the order of axes of its signal, and what wants channels first.
+ELEMENTWISE = (
+    "Add", "Sub", "Mul", "Div", "Relu", "Clip", "Requantize", "Max", "Min", "PRelu",
+    *_FUNCTIONS, *_WITH_ATTRIBUTES,
+)  # fmt: skip
+CHANNELS_FIRST = (
+    "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad", "PRelu",
+    "BatchNormalization",
+)  # fmt: skip
 _RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
@@ -38,7 +49,11 @@ class Layers:
 
     def __init__(self, low):
         self.low, self.file = low, low.file
+        self.moves = Moves(low, self.constant)
+        self.recurrent = Recurrent(low, self.constant, self.moves)
         self.handlers = {
+            **self.moves.handlers,
+            **self.recurrent.handlers,
             "Conv": self._conv,
             "Gemm": self._gemm,
             "MatMul": self._matmul,
@@ -122,6 +137,10 @@ class Layers:
         data = weight.data if isinstance(weight, Stored) else weight
         data = data if rows_first else data.T
         channels, height, width = low.shape(op.inputs[0])
+        edges = self.moves.edges(op.inputs[0])
+        if data.ndim == 2 and len(edges) > 1 and data.shape[1] == edges[-1] < math.prod(edges):
+            self._pointwise(op, weight, data)
+            return
         if data.ndim != 2 or data.shape[1] != channels * height * width:
             low.problems.add(
                 f"{op.name} of {tuple(data.shape)} on {channels}x{height}x{width} values",
@@ -135,6 +154,15 @@ class Layers:
         y = low.build.dense(name, low.made[op.inputs[0]], len(data))
         self._parameters(name, op, weight, data, low.made[op.inputs[0]])
         low.place(op.outputs[0], y)
+
+    def _pointwise(self, op, weight, data):
+        """A product with the last axis alone: a convolution of one pixel."""
+        low, x = self.low, self.moves.channels_last(op.inputs[0])
+        name = low.new("c")
+        y = low.build.conv(name, x, len(data), 1, 1, 1, False, 0)
+        self._parameters(name, op, weight, data[..., None, None], x)
+        low.place(op.outputs[0], y)
+        low.hwc.add(op.outputs[0])
 
     def _parameters(self, name, op, weight, data, x):
         """Keep a layer's weight and bias, stored or real, and their scales."""
@@ -184,28 +212,36 @@ class Layers:
         """Sub, Mul or Div of an activation and a constant that is one number per channel."""
         if op.name == "Mul" and self._swish(op):
             return
+        both = all(name in self.low.made for name in op.inputs)
+        if both and self.moves.two_signals(op):
+            return
         left = op.inputs[0] in self.low.made
         constant = self.constant(op.inputs[1] if left else op.inputs[0])
         form = None if constant is None else affine(op.name, constant, left)
         if form is None:
-            self.low.problems.add(f"{op.name} of two activations", "a constant per channel")
+            form = "two of one shape, or one number per channel; a constant per channel"
+            self.low.problems.add(f"{op.name} of two activations", form)
             return
         factor, shift = form
-        channels = self.low.shape(op.inputs[0 if left else 1])[0]
-        found = [self._per_channel(value, channels) for value in (factor, shift)]
+        signal = op.inputs[0 if left else 1]
+        found = [self._per_channel(value, signal) for value in (factor, shift)]
         if any(value is None for value in found):
             self.low.problems.add(f"{op.name} of a constant map", "a constant per channel")
             return
-        self._scaled(op, *found, source=op.inputs[0 if left else 1])
+        self._scaled(op, *found, source=signal)
 
-    @staticmethod
-    def _per_channel(value, channels):
-        """Return one number per channel of a constant, or None where it varies otherwise."""
-        value = np.asarray(value, float)
+    def _per_channel(self, value, signal):
+        """Return one number per channel of a constant, or None where it varies otherwise.
+
+        A constant's axes are the last ones of the signal in the file.
+        """
+        value, channels = np.asarray(value, float), self.low.shape(signal)[0]
         if value.size == 1:
             return np.full(channels, float(value.ravel()[0]))
-        edges = value.shape if value.ndim > 1 else (1, *value.shape)
-        fits = len(edges) > 1 and edges[1] == channels == value.size
+        edges = (1, *self.moves.edges(signal))
+        at = len(edges) - 1 if self.moves.has_channels_last(signal) else 1
+        wide = (*(1,) * (len(edges) - value.ndim), *value.shape)
+        fits = len(wide) == len(edges) and wide[at] == edges[at] == channels == value.size
         return value.ravel() if fits else None
 
     def _scaled(self, op, factor, shift, source=None):
@@ -257,7 +293,8 @@ class Layers:
     def _add(self, op):
         low = self.low
         if all(name in low.made for name in op.inputs):
-            if low.shape(op.inputs[0]) != low.shape(op.inputs[1]):
+            turned = len({name in low.hwc for name in op.inputs}) > 1
+            if turned or low.shape(op.inputs[0]) != low.shape(op.inputs[1]):
                 low.problems.add("Add of different shapes", "add of the same shape")
                 return
             y = low.build.add(low.new("a"), *(low.made[name] for name in op.inputs))
@@ -351,11 +388,13 @@ class Layers:
 
     def _transpose(self, op):
         low, perm = self.low, op.attrs.get("perm")
-        if op.outputs[0] in low.made:
+        if op.outputs[0] in low.made or self.recurrent.turned(op):
             return
         to_last = perm == [0, 2, 3, 1] or perm == [0, 2, 1] and op.inputs[0] not in low.hwc
-        if perm not in ([0, 2, 3, 1], [0, 3, 1, 2], [0, 2, 1]):
-            low.problems.add(f"Transpose {perm}", "between channels first and channels last")
+        rank = len(self.moves.edges(op.inputs[0])) + 1
+        is_known = perm in ([0, 2, 3, 1], [0, 3, 1, 2], [0, 2, 1]) and len(perm) == rank
+        if not is_known or not self.moves.leads(op.inputs[0], to_last):
+            self.moves.turned(op)
             return
         low.made[op.outputs[0]] = low.made[op.inputs[0]]
         if to_last:
@@ -367,24 +406,28 @@ class Layers:
         Axes of one place may come and go anywhere.
         """
         low = self.low
-        if op.outputs[0] in low.made:
+        if op.outputs[0] in low.made or self.recurrent.squeezed(op):
             return
         self._check_count(op)
+        if self._is_rearranged(op):
+            self.moves.reshaped(op)
+            return
         low.made[op.outputs[0]] = low.made[op.inputs[0]]
         if op.inputs[0] in low.hwc:
             low.hwc.add(op.outputs[0])
+
+    def _is_rearranged(self, op):
+        """Tell whether a reshape is more than axes of one place and flattening."""
         shapes = [self.file.shapes.get(name) for name in (op.inputs[0], op.outputs[0])]
         if all(shapes) and len({tuple(e for e in shape if e > 1) for shape in shapes}) == 1:
-            return
+            return False
         bad = [
             o.name
             for o in self.file.ops
             if op.outputs[0] in o.inputs
             and o.name not in (*_RESHAPES, "Gemm", "MatMul", "Softmax", "LogSoftmax")
         ]
-        multi = [edge for edge in low.shape(op.inputs[0]) if edge > 1]
-        if bad and len(multi) > 1:
-            low.problems.add(f"{op.name} before {bad[0]}", "flatten before a dense layer")
+        return bool(bad) and sum(edge > 1 for edge in self.low.shape(op.inputs[0])) > 1
 
     def _check_count(self, op):
         """Raise where a Reshape names a shape that its input's values cannot have."""

@@ -12,7 +12,8 @@ from .graph import GraphError
 
 OPERATORS = (
     "conv2d, depthwise, pointwise, dense, ReLU, ReLU6, add, max/average/global pool, flatten, "
-    "pad, softmax at the output, element-wise functions"
+    "pad, softmax at the output, element-wise functions, products, joined and cut maps, resize, "
+    "layer normalization"
 )
 
 
@@ -20,16 +21,15 @@ BIAS_LIMIT = 2**30  # of a stored bias
 KERNEL_MOST = 255  # a program keeps edges of kernels in one byte
 
 
-_GROWS = "end where the map is smallest; nothing makes it larger again"
+_GROWS = "a resize to the nearest or linear, then a convolution"
 _RECURRENT = "a window of the stream's last rows, then convolutions or a dense layer"
 _LEVELS = "make the levels before the network: acclimate.features.Frontend"
 _FOLDED = "export with a fixed input shape and constants folded"
-_NORMAL = "batch normalization, which is folded"
+_NORMAL = "batch normalization, which is folded, or LayerNormalization"
 # What to do about an operator that networks here do not have; names without case and marks.
 _ADVICE = {
     **dict.fromkeys(
-        ("RESIZE", "RESIZEBILINEAR", "RESIZENEARESTNEIGHBOR", "TRANSPOSECONV", "CONVTRANSPOSE",
-         "DEPTHTOSPACE", "UPSAMPLE"),
+        ("TRANSPOSECONV", "CONVTRANSPOSE", "RESIZEBILINEAR", "RESIZENEARESTNEIGHBOR"),
         _GROWS,
     ),
     **dict.fromkeys(
@@ -37,12 +37,11 @@ _ADVICE = {
         _RECURRENT,
     ),
     **dict.fromkeys(("LOG", "POW", "SQRT", "BATCHMATMUL", "RFFT2D", "STFT", "DFT"), _LEVELS),
-    **dict.fromkeys(("RSQRT", "SUB", "LAYERNORMALIZATION", "INSTANCENORMALIZATION"), _NORMAL),
+    **dict.fromkeys(("RSQRT", "SUB", "INSTANCENORMALIZATION", "GROUPNORMALIZATION"), _NORMAL),
     **dict.fromkeys(
-        ("SHAPE", "GATHER", "EXPAND", "EQUAL", "CAST", "IF", "WHERE", "CONSTANTOFSHAPE", "RANGE"),
+        ("SHAPE", "EXPAND", "EQUAL", "CAST", "IF", "WHERE", "CONSTANTOFSHAPE", "RANGE"),
         _FOLDED,
     ),
-    "CONCAT": "add of two maps",
     "ERF": "Gelu, of operators 20 on",
     "CUSTOM": "the file from before it was compiled for one chip or library",
 }  # fmt: skip
@@ -152,6 +151,7 @@ FUNCTIONS = {
     "silu": lambda x: x * sigmoid(x),
     "gelu": _gelu,
     "identity": lambda x: x,
+    "complement": lambda x: 1 - x,
 }
 # Of a signal and numbers, which stand behind the name: "leaky_relu 0.2".
 _WITH_NUMBERS = {

@@ -7,6 +7,7 @@ boards and their twin run the C core.
 
 import numpy as np
 
+from .clamps import inside_limits, is_clamped
 from .factors import multiplier, multipliers, requantize
 from .graph import GraphError
 from .lstm import run_lstm
@@ -26,14 +27,17 @@ class Int8Run:
         self.network, self.graph = network, network.graph
         self.nodes = [node for node in self.graph.nodes if node.phase == "forward"]
         self.state = {}
-        self.masks = None  # or a dict, which gets each convolution's clamp mask
+        self.masks = None  # or a dict, which gets the clamp masks of convolutions and ReLUs
 
     def __call__(self, x):
         """Return {tensor: int8 array} for int8 inputs (batch, channels, height, width)."""
         x = in_shape(x, self.graph[self.network.input].shape)
         made = {self.network.input: x.astype(np.int8)}
         for node in self.nodes:
-            made[node.outputs[0]] = getattr(self, "_" + node.op)(node, made)
+            y = made[node.outputs[0]] = getattr(self, "_" + node.op)(node, made)
+            if self.masks is not None and is_clamped(node):
+                low, high = inside_limits(self.graph, node)
+                self.masks[node.outputs[0]] = (y >= low) & (y <= high)
         return made
 
     def predict(self, x, batch=256):
@@ -61,7 +65,7 @@ class Int8Run:
         stored = requantize(self.sums(node, made), m[:, None, None], shift[:, None, None])
         stored += y.zero_point
         clamped = np.clip(stored, *clamp_limits(self.graph, node))
-        if self.masks is not None:
+        if self.masks is not None and node.op == "conv":
             self.masks[y.name] = stored == clamped
         return clamped.astype(np.int8)
 

@@ -87,7 +87,8 @@ class _Training:
     def _forward(self, node, made, kept):
         x = made[node.inputs[0]]
         if node.op == "add":
-            return x + made[node.inputs[1]]
+            y, kept[node.attrs["layer"]] = _clamped(node, x + made[node.inputs[1]])
+            return y
         if node.op == "pool":
             return x.mean(axis=(2, 3), keepdims=True)
         layer = node.attrs["layer"]
@@ -103,11 +104,7 @@ class _Training:
         spread = 1 / np.sqrt(variance + _EPSILON)
         normal = (sums - _wide(mean)) * _wide(spread)
         y = normal * _wide(self.values[layer + ".gamma"]) + _wide(bias)
-        mask = None
-        if node.attrs["relu"]:
-            limit = node.attrs.get("limit", 6.0)
-            mask = (y > 0) & (y < limit)
-            y = np.clip(y, 0, limit)
+        y, mask = _clamped(node, y)
         kept[layer] = (normal, spread, mask)
         return y
 
@@ -115,6 +112,7 @@ class _Training:
         g = gradients.pop(node.outputs[0])
         x = made[node.inputs[0]]
         if node.op == "add":
+            g = g * kept.pop(node.attrs["layer"])
             for name in node.inputs:
                 _add(gradients, name, g)
         elif node.op == "pool":
@@ -136,7 +134,7 @@ class _Training:
     def _conv_backward(self, node, x, g, kept, gradients, found):
         layer = node.attrs["layer"]
         normal, spread, mask = kept.pop(layer)
-        g = g if mask is None else g * mask
+        g = g * mask
         axes = (0, 2, 3)
         found[layer + ".b"] = g.sum(axis=axes)
         found[layer + ".gamma"] = (g * normal).sum(axis=axes)
@@ -180,6 +178,14 @@ class _Training:
 
 def _wide(values):
     return np.asarray(values, np.float32)[:, None, None]
+
+
+def _clamped(node, y):
+    """Return (output, mask) of a node's ReLU; the mask is 1 where there is none."""
+    if not node.attrs.get("relu"):
+        return y, 1
+    limit = node.attrs.get("limit", 6.0)
+    return np.clip(y, 0, limit), (y > 0) & (y < limit)
 
 
 def _add(gradients, name, g):

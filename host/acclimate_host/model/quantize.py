@@ -157,6 +157,10 @@ class _Ranges:
 
     def __init__(self, network, made, percentile):
         self.bounds, self.scales = {}, {}
+        self._alike = {}
+        for node in network.graph.nodes:
+            if "like" in node.attrs:
+                self._alike.setdefault(node.attrs["like"], []).append(node.outputs[0])
         self._set(network.input, made, percentile)
         for node in network.graph.nodes:
             if node.phase != "forward":
@@ -169,13 +173,14 @@ class _Ranges:
                 scale, zero = self.scales[y] = _FIXED[node.attrs["function"]]
                 self.bounds[y] = ((-128 - zero) * scale, (127 - zero) * scale)
             else:
-                self._set(y, made, percentile)
+                self._set(y, made, percentile, self._alike.get(node.attrs.get("like")))
             if node.op == "concat":
                 self.scales.update(dict.fromkeys(node.inputs, self.scales[y]))
                 self.bounds.update(dict.fromkeys(node.inputs, self.bounds[y]))
 
-    def _set(self, name, made, percentile):
-        values = made[name]
+    def _set(self, name, made, percentile, alike=None):
+        """Set the range of a tensor, or of all of those that are to have one in common."""
+        values = np.concatenate([made[n].ravel() for n in alike]) if alike else made[name]
         if percentile == 100:
             low, high = values.min(), values.max()
         else:

@@ -69,6 +69,7 @@ class Simulation:
             node = self.nodes[i]
             g = pending.pop(node.outputs[0], None)
             if g is not None:
+                g = g * self.run.masks.get(node.outputs[0], 1)
                 getattr(self, "_" + node.op)(node, made, g, pending, found, i > self.first)
         return loss, found
 
@@ -89,8 +90,6 @@ class Simulation:
 
     def _conv(self, node, made, g, pending, found, deeper):
         layer, x = node.attrs["layer"], self._real(made, node.inputs[0])
-        mask = self.run.masks.get(node.outputs[0])
-        g = g if mask is None else g * mask
         if layer in self.biases:
             found[layer + ".b"] = g.sum(axis=(0, 2, 3))
         count = self.channels.get(layer)

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: MIT
+"""ONNX operators that cut, join, turn and enlarge signals, or normalize them; see `import_onnx`.
+
+Each works on the places of the file's elements in memory: an array of the file's shape without
+samples, of which parts are taken as the operator takes parts of its input.
+"""
+
+import math
+
+import numpy as np
+
+from .import_moves import difference, enlarged, gated, in_order, sloped
+from .importing import function_of, scaled, table
+from .int8 import NORM_MOST
+from .moves import places
+
+_AXES = "at most four axes"
+_FIXED = "numbers that are constants"
+
+
+class Moves:
+    """Handlers by operator; `low` is the lowering that they add to.
+
+    :param constant: function of a name that gives its array of real numbers, or None
+    """
+
+    def __init__(self, low, constant):
+        self.low, self.file, self.constant = low, low.file, constant
+        self.handlers = {
+            "Concat": self._concat,
+            "DepthToSpace": self._blocks,
+            "Gather": self._gather,
+            "LayerNormalization": self._normalization,
+            "PRelu": self._prelu,
+            "Resize": self._resize,
+            "Slice": self._slice,
+            "SpaceToDepth": self._blocks,
+            "Split": self._split,
+            "Upsample": self._resize,
+        }
+
+    # ---- places ------------------------------------------------------------------------------
+
+    def edges(self, name):
+        """Return a signal's shape in the file, without samples."""
+        channels, height, width = self.low.shape(name)
+        found = self.file.shapes.get(name, ())[1:]
+        if found and math.prod(found) == channels * height * width:
+            return tuple(found)
+        last = name in self.low.hwc
+        return (height, width, channels) if last else (channels, height, width)
+
+    def order(self, name):
+        """Return where each element of a signal lies in memory, in the file's shape."""
+        shape = self.low.shape(name)
+        order = np.arange(math.prod(shape)) if name in self.low.hwc else places(shape)
+        return order.reshape(self.edges(name))
+
+    def has_channels_last(self, name):
+        """Tell whether the file's last axis holds what are channels here."""
+        return name in self.low.hwc and self.edges(name)[-1] == self.low.shape(name)[0]
+
+    def leads(self, name, first):
+        """Tell whether the file's first (else last) axis holds what are channels here."""
+        if not first:
+            return self.has_channels_last(name)
+        return name not in self.low.hwc and self.edges(name)[0] == self.low.shape(name)[0]
+
+    def channels_first(self, name):
+        """Bring a signal whose channels come last in the file to an order as here."""
+        low = self.low
+        if name in low.hwc:
+            index, x = self.order(name), low.made[name]
+            low.hwc.discard(name)
+            self.take(name, x, index)
+
+    def channels_last(self, name):
+        """Return a signal as a tensor whose channels are the file's last axis."""
+        low = self.low
+        if self.has_channels_last(name):
+            return low.made[name]
+        index = self.order(name)
+        shape = (index.shape[-1], *index.shape[:-1], 1)[:3]
+        return in_order(low, low.made[name], index.ravel(), shape)
+
+    def take(self, output, x, index, last=False):
+        """Say that a value of the file has the elements of the tensor `x` at `index`.
+
+        :param index: of the file's shape. :param last: its last axis becomes the channels
+        """
+        low = self.low
+        if index.ndim > 3:
+            low.problems.add(f"{output} of {index.ndim + 1} axes", _AXES)
+            return
+        ones = (1,) * (3 - index.ndim)
+        if last:
+            shape = (index.shape[-1], *index.shape[:-1], *ones)
+            low.hwc.add(output)
+        else:
+            shape = (*index.shape, *ones)
+            index = index.reshape(shape).transpose(1, 2, 0)
+        self.placed(output, in_order(low, x, index.ravel(), shape))
+
+    def placed(self, output, y):
+        """Place a tensor that has its input's scale; another one in the file needs a table."""
+        low, stored = self.low, self.file.scales.get(output)
+        if low.quantized and stored is not None:
+            y = self.of_scale(y, (stored.scale, stored.zero_point))
+        low.place(output, y)
+
+    def of_scale(self, x, target):
+        """Return a tensor in another (scale, zero point), by a table where it differs."""
+        low = self.low
+        if low.scales.get(x, target) == target:
+            return x
+        name = low.new("t")
+        low.values[name + ".table"] = table(function_of("identity"), low.scales[x], target)
+        y = low.build.lookup(name, x, "identity")
+        low.scales[name + ".table"] = low.scales[y] = target
+        return y
+
+    def turned(self, op):
+        """A Transpose in whatever order of axes; another first axis is refused."""
+        rank, name = len(self.edges(op.inputs[0])) + 1, op.inputs[0]
+        perm = op.attrs.get("perm") or list(range(rank))[::-1]
+        if len(perm) != rank or perm[0] != 0:
+            self.low.problems.add(f"Transpose {perm}", "the first axis, of samples, stays")
+            return
+        index = self.order(name).transpose([axis - 1 for axis in perm[1:]])
+        self.take(op.outputs[0], self.low.made[name], index)
+
+    def reshaped(self, op):
+        """A Reshape that is more than an alias."""
+        index, wanted = self.order(op.inputs[0]), self.file.shapes.get(op.outputs[0], ())[1:]
+        if not wanted or math.prod(wanted) != index.size:
+            self.low.problems.add(f"{op.name} to an open shape", "export with a fixed input shape")
+            return
+        self.take(op.outputs[0], self.low.made[op.inputs[0]], index.reshape(wanted))
+
+    # ---- parts -------------------------------------------------------------------------------
+
+    def _axis(self, op, missing, name=None):
+        """Return the axis of an operator among `edges`, or None for that of the samples."""
+        rank = len(self.edges(name or op.inputs[0])) + 1
+        axis = op.attrs.get("axis", missing)
+        if not -rank <= axis < rank or axis % rank == 0:
+            self.low.problems.add(f"{op.name} along axis {axis}", "an axis of one sample")
+            return None
+        return axis % rank - 1
+
+    def _numbers(self, op, key, place):
+        """Return the numbers of an attribute or of a constant input, or None."""
+        found = op.attrs.get(key)
+        if found is None and len(op.inputs) > place and op.inputs[place]:
+            found = self.constant(op.inputs[place])
+        return None if found is None else np.ravel(found)
+
+    def _split(self, op):
+        axis = self._axis(op, 0)
+        if axis is None:
+            return
+        name, count = op.inputs[0], len(op.outputs)
+        index, sizes = self.order(name), self._numbers(op, "split", 1)
+        if sizes is None:
+            size = -(-index.shape[axis] // count)
+            sizes = [min(size, index.shape[axis] - i * size) for i in range(count)]
+        parts = np.split(index, np.cumsum(np.asarray(sizes, int))[:-1], axis)
+        for output, part in zip(op.outputs, parts, strict=True):
+            self.take(output, self.low.made[name], part, self.has_channels_last(name))
+
+    def _slice(self, op):
+        keys = ("starts", "ends", "axes", "steps")
+        found = [self._numbers(op, key, place) for place, key in enumerate(keys, 1)]
+        if op.inputs[0] not in self.low.made or found[0] is None or found[1] is None:
+            self.low.problems.add("Slice from computed places", _FIXED)
+            return
+        index, last = self.order(op.inputs[0]), self.has_channels_last(op.inputs[0])
+        axes = range(len(found[0])) if found[2] is None else found[2]
+        steps = np.ones(len(found[0]), int) if found[3] is None else found[3]
+        for start, end, axis, step in zip(*found[:2], axes, steps, strict=True):
+            place = int(axis) % (index.ndim + 1) - 1
+            if place < 0:
+                self.low.problems.add("Slice of samples", "an axis of one sample")
+                return
+            part = slice(int(start), int(end), int(step))
+            if step < 0 and end < -index.shape[place]:
+                part = slice(int(start), None, int(step))
+            index = index[(slice(None),) * place + (part,)]
+        self.take(op.outputs[0], self.low.made[op.inputs[0]], index, last)
+
+    def _gather(self, op):
+        where = self.constant(op.inputs[1])
+        if op.inputs[0] not in self.low.made or where is None or np.ndim(where) > 1:
+            self.low.problems.add("Gather by computed places", _FIXED)
+            return
+        axis = self._axis(op, 0)
+        if axis is not None:
+            index = self.order(op.inputs[0]).take(np.asarray(where, int), axis)
+            self.take(op.outputs[0], self.low.made[op.inputs[0]], index[None][0])
+
+    def _concat(self, op):
+        low, names = self.low, op.inputs
+        if any(name not in low.made for name in names):
+            low.problems.add("Concat with a constant", "signals alone")
+            return
+        axis, stored = self._axis(op, 1), self.file.scales.get(op.outputs[0])
+        if axis is None:
+            return
+        parts = [low.made[name] for name in names]
+        if low.quantized and stored is not None:
+            target = (stored.scale, stored.zero_point)
+            parts = [self.of_scale(part, target) for part in parts]
+        last = all(map(self.has_channels_last, names))
+        rank = len(self.edges(names[0]))
+        first = all(self.leads(name, True) for name in names)
+        same = len({low.shape(name)[1:] for name in names}) == 1
+        if same and (last and axis == rank - 1 or first and axis == 0):
+            y, index = low.build.concat(low.new("j"), parts), None
+        else:
+            orders = list(map(self.order, names))
+            starts = np.cumsum([0, *(order.size for order in orders)])
+            moved = [a + b for a, b in zip(orders, starts[:-1], strict=True)]
+            index = np.concatenate(moved, axis)
+            y = low.build.concat(low.new("j"), parts, "all")
+        if parts[0] in low.scales:
+            low.scales[y] = low.scales[parts[0]]
+        if index is not None:
+            self.take(op.outputs[0], y, index, last)
+            return
+        low.place(op.outputs[0], y)
+        low.hwc.update(op.outputs[:1] if last else ())
+
+    def _blocks(self, op):
+        """Channels become squares of pixels (DepthToSpace), or the reverse."""
+        name, size = op.inputs[0], op.attrs.get("blocksize", 1)
+        order = self.order(name)
+        if order.ndim != 3:
+            self.low.problems.add(f"{op.name} of {order.ndim + 1} axes", "four axes")
+            return
+        channels, height, width = order.shape
+        if op.name == "SpaceToDepth":
+            parts = order.reshape(channels, height // size, size, width // size, size)
+            index = parts.transpose(2, 4, 0, 1, 3).reshape(-1, height // size, width // size)
+        elif op.attrs.get("mode", "DCR") == "DCR":
+            parts = order.reshape(size, size, -1, height, width).transpose(2, 3, 0, 4, 1)
+            index = parts.reshape(-1, height * size, width * size)
+        else:
+            parts = order.reshape(-1, size, size, height, width).transpose(0, 3, 1, 4, 2)
+            index = parts.reshape(-1, height * size, width * size)
+        self.take(op.outputs[0], self.low.made[name], index)
+
+    # ---- larger and smaller ------------------------------------------------------------------
+
+    def _resize(self, op):
+        """Nearest by any factor; linear by whole ones, as a layer does it."""
+        name, mode = op.inputs[0], op.attrs.get("mode", "nearest")
+        old = self.edges(name)
+        scales, sizes = self._resize_numbers(op)
+        if sizes is None:
+            if scales is None:
+                self.low.problems.add(f"{op.name} by computed factors", _FIXED)
+                return
+            sizes = [math.floor(edge * s + 1e-6) for edge, s in zip(old, scales[1:], strict=True)]
+        else:
+            sizes, scales = [int(edge) for edge in sizes[1:]], None
+        factors = [new / edge for new, edge in zip(sizes, old, strict=True)]
+        if scales is not None:
+            factors = [float(s) for s in scales[1:]]
+        form = op.attrs.get("coordinate_transformation_mode", "half_pixel")
+        form = "asymmetric" if op.name == "Upsample" else form
+        if mode == "nearest":
+            index = self.order(name)
+            for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True)):
+                rule = "floor" if op.name == "Upsample" else op.attrs.get("nearest_mode")
+                at = _nearest(index.shape[axis], new, factor, form, rule)
+                if at is None:
+                    self.low.problems.add(f"{op.name} with {form}", "half_pixel or asymmetric")
+                    return
+                index = index.take(at, axis)
+            self.take(op.outputs[0], self.low.made[name], index, self.has_channels_last(name))
+            return
+        self._linear(op, mode, form, factors)
+
+    def _resize_numbers(self, op):
+        """Return (factors, sizes), each None where it is not given."""
+        at = (1, 9) if op.name == "Upsample" or len(op.inputs) == 2 else (2, 3)
+        found = [self._numbers(op, "scales", at[0]), self._numbers(op, "", at[1])]
+        return [value if value is not None and value.size else None for value in found]
+
+    def _linear(self, op, mode, form, factors):
+        low, name = self.low, op.inputs[0]
+        centers = {"half_pixel": True, "pytorch_half_pixel": True, "asymmetric": False}.get(form)
+        whole = [round(factor) for factor in factors]
+        is_map = self.leads(name, True)
+        plain = np.allclose(whole, factors) and min(whole) > 0 and whole[0] == 1
+        if mode != "linear" or centers is None or not (is_map and plain) or low.quantized:
+            low.problems.add(
+                f"{op.name} ({mode}, {form}) by {[round(factor, 3) for factor in factors]}",
+                "nearest, or linear by whole factors of height and width in a float model, "
+                "half_pixel or asymmetric",
+            )
+            return
+        factor = (*whole[1:], 1)[:2]
+        low.place(op.outputs[0], enlarged(low, low.made[name], factor, centers))
+
+    # ---- normalization and slopes ------------------------------------------------------------
+
+    def _normalization(self, op):
+        low, name = self.low, op.inputs[0]
+        numbers = [self.constant(part) for part in op.inputs[1:3]]
+        axis = self._axis(op, -1)
+        if axis is None:
+            return
+        edges = self.edges(name)
+        n = math.prod(edges[axis:])
+        if low.quantized or numbers[0] is None or n > NORM_MOST or len(op.outputs) > 1:
+            low.problems.add(
+                f"LayerNormalization over {n} values" + " in a quantized model" * low.quantized,
+                f"a float model, constant factors, at most {NORM_MOST} values",
+            )
+            return
+        last = self.has_channels_last(name) and axis == len(edges) - 1
+        x, index = low.made[name], self.order(name).reshape(-1, n)
+        if not last:
+            x = in_order(low, x, index.ravel(), (n, len(index), 1))
+        y = low.build.norm(low.new("n"), x, op.attrs.get("epsilon", 1e-5))
+        low.made[op.outputs[0]] = y  # so that what scales it sees who reads it
+        shift = np.zeros(n) if len(numbers) < 2 else np.ravel(numbers[1])
+        y = scaled(low, y, np.ravel(numbers[0]) * np.ones(n), shift)
+        if last or len(edges) == 1:
+            low.place(op.outputs[0], y)
+            low.hwc.update(op.outputs[:1] if last else ())
+            return
+        # Rows of n channels are the file's order: the last axis, or all from the axis on.
+        self.take(op.outputs[0], y, np.arange(index.size).reshape(edges), axis == len(edges) - 1)
+
+    def _prelu(self, op):
+        low, slope = self.low, self.constant(op.inputs[1])
+        channels = low.shape(op.inputs[0])[0]
+        if low.quantized or slope is None or np.size(slope) not in (1, channels):
+            low.problems.add("PRelu", "a float model, one slope or one for each channel")
+            return
+        y = sloped(low, low.made[op.inputs[0]], np.ravel(slope) * np.ones(channels))
+        low.place(op.outputs[0], y)
+
+    def two_signals(self, op):
+        """Mul, or in a float model Sub, of two signals; tell whether it was placed."""
+        low, names = self.low, op.inputs
+        same = (names[0] in low.hwc) == (names[1] in low.hwc)
+        x = [low.made[name] for name in names]
+        y = None
+        if same and op.name == "Mul":
+            y = gated(low, *x)
+        elif same and op.name == "Sub" and not low.quantized:
+            y = difference(low, *x) if low.shape(names[0]) == low.shape(names[1]) else None
+        if y is None:
+            return False
+        low.place(op.outputs[0], y)
+        return True
+
+
+def _nearest(old, new, factor, form, rule):
+    """Return which of `old` elements each of `new` is, or None for another form."""
+    at = np.arange(new, dtype=np.float32)
+    if form == "asymmetric":
+        real = at / np.float32(factor)
+    elif form == "half_pixel" or form == "pytorch_half_pixel" and new > 1:
+        real = (at + np.float32(0.5)) / np.float32(factor) - np.float32(0.5)
+    elif form == "pytorch_half_pixel":
+        real = np.zeros(new)
+    elif form == "align_corners":
+        real = at * np.float32((old - 1) / max(new - 1, 1))
+    else:
+        return None
+    rounded = {
+        "floor": np.floor,
+        "ceil": np.ceil,
+        "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+    }.get(rule, lambda x: np.ceil(x - 0.5))
+    return np.clip(rounded(real), 0, old - 1).astype(int)

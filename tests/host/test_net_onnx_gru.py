@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""GRU layers of ONNX models: against onnxruntime as float, in int8 the same bytes everywhere."""
+
+import numpy as np
+import pytest
+
+from acclimate.net import Net
+from acclimate.net import interpreter as in_python
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step, training_step
+from acclimate_host.model.float_run import FloatRun
+from acclimate_host.model.graph import GraphError
+from acclimate_host.model.import_onnx import import_onnx
+from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.network import as_bytes
+from acclimate_host.model.quantize import quantize
+from acclimate_host.sparse.scheme import Scheme
+from acclimate_host.twin import net as twin_net
+
+pytest.importorskip("onnxruntime")
+from test_net_onnx import Model, samples, theirs  # noqa: E402
+
+STEPS, NUMBERS, UNITS = 9, 5, 6
+
+
+def gru(net, x, numbers, units, first=None, bias=True, **attrs):
+    """Add a GRU as PyTorch writes one with batch_first; return the names of Y and Y_h."""
+    turned = net.op("Transpose", x, perm=[1, 0, 2])
+    shapes = ((3 * units, numbers), (3 * units, units), (6 * units,))
+    parts = [net.random.normal(0, 0.6, (1, *shape)).astype(np.float32) for shape in shapes]
+    inputs = [turned, *parts[: 3 if bias else 2]]
+    if first is not None:
+        inputs += ["", first]
+    net.op("GRU", *inputs, hidden_size=units, **attrs)
+    names = [f"{net.last}_y", f"{net.last}_h"]
+    del net.nodes[-1].output[:]
+    net.nodes[-1].output.extend(names)
+    return names
+
+
+def stacked(**attrs):
+    """Two layers, and the last row of the second one."""
+    net = Model((STEPS, NUMBERS))
+    y, _ = gru(net, "x", NUMBERS, UNITS, **attrs)
+    back = net.op("Transpose", net.op("Squeeze", y, np.array([1])), perm=[1, 0, 2])
+    y, _ = gru(net, back, UNITS, 4, linear_before_reset=1)
+    net.op("Transpose", net.op("Squeeze", y, np.array([1])), perm=[1, 0, 2])
+    net.op("Gather", net.last, np.array(-1), axis=1)
+    net.dense(3, 4)
+    return net
+
+
+def last_state(**attrs):
+    """The state behind the last step alone."""
+    net = Model((STEPS, NUMBERS))
+    _, state = gru(net, "x", NUMBERS, UNITS, **attrs)
+    net.op("Squeeze", state, np.array([0]))
+    net.dense(3, UNITS)
+    return net
+
+
+FIRST = np.linspace(-0.5, 0.5, UNITS, dtype=np.float32).reshape(1, 1, UNITS)
+KINDS = {
+    "stacked": lambda: stacked(linear_before_reset=1),
+    "stacked, reset before": stacked,
+    "last": lambda: last_state(linear_before_reset=1),
+    "reverse": lambda: last_state(direction="reverse", first=FIRST),
+    "without bias": lambda: last_state(bias=False, linear_before_reset=1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_float_model_gives_what_onnxruntime_gives(kind):
+    net = KINDS[kind]()
+    model, given = net.finish(), samples(net.shape)
+    got = FloatRun(import_onnx(model)).predict(given[..., None])
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_int8_is_close_and_has_the_same_bytes_everywhere(kind):
+    net = KINDS[kind]()
+    model, given = net.finish(), samples(net.shape, 80)
+    small, _ = quantize(import_onnx(model), given[..., None])
+    x, wanted = small.quantize_input(given[..., None])[:20], theirs(model, given[:20])
+    stored = Int8Run(small).predict(x)
+    apart = np.abs(small.real_output(stored) - wanted)
+    assert apart.mean() < 0.03 * np.ptp(wanted) and apart.max() < 0.15 * np.ptp(wanted)
+    program = encode(inference_step(small.graph), small)
+    twin_net.register()
+    nets = [Net(program.code, program.weights) for _ in range(2)]
+    nets[1]._native = nets[1]._trainer = in_python
+    for count, run in zip((20, 3), nets, strict=True):
+        for data, row in zip(as_bytes(x[:count]), stored, strict=False):
+            run.predict(data)
+            assert bytes(run.outputs()) == row.astype(np.int8).tobytes()
+
+
+def test_all_steps_share_what_lies_in_a_program():
+    """Weights, factors and tables lie there once; a step adds its instructions alone."""
+    sizes = []
+    for steps in (4, 8):
+        net = Model((steps, NUMBERS))
+        gru(net, "x", NUMBERS, 32, linear_before_reset=1)
+        net.op("Squeeze", net.nodes[-1].output[1], np.array([0]))
+        net.dense(3, 32)
+        given = samples(net.shape, 30)[..., None]
+        small, _ = quantize(import_onnx(net.finish()), given)
+        program = encode(inference_step(small.graph), small)
+        sizes.append((len(program.code) - program.code_bytes, program.code_bytes))
+    assert sizes[1][0] - sizes[0][0] < 64
+    assert sizes[1][1] - sizes[0][1] < 4 * 170
+
+
+def test_what_stands_behind_it_learns():
+    net = KINDS["last"]()
+    given = samples(net.shape, 30)[..., None]
+    small = with_loss(quantize(import_onnx(net.finish()), given)[0])
+    program = encode(training_step(small.graph, Scheme(0)), small)
+    twin_net.register()
+    run = Net(bytearray(program.code), program.weights, seed=3)
+    run.set_rate(20000, -18)
+    shares = [run.train_step(as_bytes(small.quantize_input(given[:1]))[0], 1) for _ in range(30)]
+    assert shares[-1] > shares[0]
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda n: gru(n, "x", 5, 6, activations=["Tanh", "Tanh"]), "one direction, sigmoid"),
+        (lambda n: n.op("Relu", n.op("Transpose", "x", perm=[1, 0, 2])), "batch_first"),
+        (lambda n: gru(n, n.op("Resize", "x", "", np.array([1, 20, 1], np.float32)), 5, 6),
+         "GRU over 180 steps: batch_first = True, at most 128"),
+    ],
+)  # fmt: skip
+def test_other_forms_are_refused(change, words):
+    net = Model((STEPS, NUMBERS))
+    change(net)
+    net.last = net.nodes[-1].output[-1]
+    with pytest.raises(GraphError) as caught:
+        import_onnx(net.finish())
+    assert words in str(caught.value)

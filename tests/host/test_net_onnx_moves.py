@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""ONNX operators that move elements, enlarge, normalize or multiply, against onnxruntime."""
+
+import numpy as np
+import pytest
+
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step, training_step
+from acclimate_host.model.float_run import FloatRun
+from acclimate_host.model.graph import GraphError
+from acclimate_host.model.import_onnx import import_onnx
+from acclimate_host.model.int8 import Int8Run
+from acclimate_host.model.losses import with_loss
+from acclimate_host.model.quantize import quantize
+from acclimate_host.sparse.scheme import full
+
+pytest.importorskip("onnxruntime")
+from test_net_onnx import Model, as_ours, quantized_by_onnxruntime, samples, theirs  # noqa: E402
+
+
+def numbers(net, *shape):
+    return net.random.normal(0, 1, shape).astype(np.float32)
+
+
+def many(net, kind, outputs, *inputs, **attrs):
+    """Add an operator of several outputs and return their names."""
+    net.op(kind, *inputs, **attrs)
+    names = [f"{net.last}_{i}" for i in range(outputs)]
+    del net.nodes[-1].output[:]
+    net.nodes[-1].output.extend(names)
+    return names
+
+
+def transformer():
+    """Patches become tokens: layer normalization, products with the last axis, a gated half."""
+    net = Model((3, 8, 6))
+    net.conv(8, 3, (2, 2), strides=[2, 2])
+    net.op("Reshape", net.last, np.array([1, 8, 12]))
+    tokens = net.op("Transpose", net.last, perm=[0, 2, 1])
+    net.op("LayerNormalization", tokens, numbers(net, 8), numbers(net, 8), epsilon=1e-3)
+    net.op("MatMul", net.last, numbers(net, 8, 12))
+    net.op("Add", net.last, numbers(net, 12))
+    left, right = many(net, "Split", 2, net.last, axis=-1)
+    net.op("Mul", net.op("Sigmoid", left), right)
+    net.op("MatMul", net.last, numbers(net, 6, 8))
+    net.op("Add", net.last, tokens)
+    net.op("LayerNormalization", net.last, numbers(net, 8), axis=-1)
+    net.op("ReduceMean", net.last, axes=[1], keepdims=0)
+    net.dense(3, 8)
+    return net
+
+
+def mixer():
+    """Rows and columns change places; the normalization is over the last axis as it comes."""
+    net = Model((5, 7))
+    net.op("LayerNormalization", net.last, numbers(net, 7), numbers(net, 7))
+    net.op("MatMul", net.last, numbers(net, 7, 4))
+    net.op("Relu", net.last)
+    net.op("Transpose", net.last, perm=[0, 2, 1])
+    net.op("MatMul", net.last, numbers(net, 5, 6))
+    net.op("Flatten", net.last)
+    net.op("LayerNormalization", net.last, numbers(net, 24), numbers(net, 24))
+    net.dense(4, 24)
+    return net
+
+
+def enlarging():
+    """A decoder: halves in channels, four ways to enlarge, joined with what was before."""
+    net = Model((4, 5, 6))
+    first = net.conv(6, 4, (3, 3), pads=[1, 1, 1, 1])
+    small = net.conv(5, 6, (3, 3), pads=[1, 1, 1, 2], strides=[2, 2])
+    sizes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    near = net.op("Resize", small, "", "", np.array([1, 5, 5, 6]), mode="nearest", **sizes)
+    parts = many(net, "Split", 3, first, np.array([1, 2, 3]), axis=1)
+    joined = net.op("Concat", parts[2], near, parts[0], axis=1)
+    net.op("Resize", joined, "", np.array([1, 1, 2, 3], np.float32), mode="linear")
+    net.op("Resize", net.last, "", np.array([1, 1, 0.5, 1.5], np.float32), mode="nearest")
+    net.conv(3, 9, (1, 1), source=net.last)
+    net.op("DepthToSpace", net.op("Concat", net.last, net.last, axis=2), blocksize=1)
+    net.op("GlobalAveragePool", net.last)
+    net.op("Flatten", net.last)
+    net.op("Concat", net.last, net.op("Slice", net.last, *map(np.array, ([1], [3], [1]))), axis=1)
+    net.dense(3, 5)
+    return net
+
+
+def shuffled():
+    """Transposes and reshapes between layers, blocks, places picked, a PReLU, a difference."""
+    net = Model((4, 6, 4))
+    net.op("SpaceToDepth", net.last, blocksize=2)
+    net.conv(8, 16, (1, 1))
+    net.op("PRelu", net.last, numbers(net, 8, 1, 1))
+    net.op("DepthToSpace", net.last, blocksize=2, mode="CRD")
+    net.op("Transpose", net.last, perm=[0, 1, 3, 2])
+    net.op("Reshape", net.last, np.array([1, 4, 6, 2]))
+    before = net.conv(5, 4, (1, 1))
+    net.op("Gather", before, np.array([1, 0, 1]), axis=3)
+    net.op("Slice", net.last, *map(np.array, ([5, 2], [-7, 0], [2, 3], [-2, -1])))
+    after = net.op("Transpose", net.last, perm=[0, 2, 3, 1])
+    net.op("Sub", after, net.op("Tanh", after))
+    net.op("Relu", net.last)
+    net.op("Flatten", net.last)
+    net.dense(3, 5 * 3 * 2)
+    return net
+
+
+def squeezed():
+    """A squeeze-and-excite block, and a signal times itself."""
+    net = Model((3, 6, 5))
+    y = net.conv(6, 3, (3, 3))
+    net.op("GlobalAveragePool", y)
+    net.conv(6, 6, (1, 1))
+    net.op("Mul", net.op("Sigmoid", net.last), y)
+    net.op("Mul", net.last, net.last)
+    net.op("Flatten", net.last)
+    net.dense(3, 6 * 4 * 3)
+    return net
+
+
+KINDS = {f.__name__: f for f in (transformer, mixer, enlarging, shuffled, squeezed)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_float_model_gives_what_onnxruntime_gives(kind):
+    net = KINDS[kind]()
+    model, given = net.finish(), samples(net.shape)
+    network = import_onnx(model)
+    got = FloatRun(network).predict(as_ours(network, given))
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_becomes_an_int8_program_that_learns(kind):
+    net = KINDS[kind]()
+    network = import_onnx(net.finish())
+    small, _ = quantize(network, as_ours(network, samples(net.shape, 40)))
+    assert encode(inference_step(small.graph), small).arena_bytes > 0
+    small = with_loss(small)
+    assert encode(training_step(small.graph, full(small.graph)), small).weights
+
+
+@pytest.mark.parametrize("kind", ("enlarging", "squeezed"))
+def test_an_int8_model_is_close_to_onnxruntime(kind, tmp_path):
+    from onnxruntime.quantization import QuantType
+
+    net = KINDS[kind]()
+    if kind == "enlarging":
+        for node in net.nodes:
+            for attribute in node.attribute:
+                if attribute.name == "mode":
+                    attribute.s = b"nearest"
+    given = samples(net.shape, 30)
+    model = quantized_by_onnxruntime(net.finish(), given, tmp_path, QuantType.QInt8)
+    network, wanted = import_onnx(model), theirs(model, given)
+    stored = Int8Run(network).predict(network.quantize_input(as_ours(network, given)))
+    apart = np.abs(network.real_output(stored) - wanted) / network.graph[network.output].scale
+    assert network.quantized and apart.max() <= 3.01 and apart.mean() < 1
+
+
+def test_a_number_for_each_place_of_the_last_axis_is_none_for_each_channel():
+    """As many channels as places: which is meant is told by the axis alone."""
+    for last in (False, True):
+        net = Model((4, 3, 4))
+        net.conv(4, 4, (1, 1))
+        if last:
+            net.op("Transpose", net.last, perm=[0, 2, 3, 1])
+        net.op("Mul", net.last, numbers(net, 4))
+        model, given = net.finish(), samples(net.shape)
+        if not last:
+            with pytest.raises(GraphError) as caught:
+                import_onnx(model)
+            assert "Mul of a constant map" in str(caught.value)
+            continue
+        got = FloatRun(import_onnx(model))(given)
+        y = next(reversed(got.values())).transpose(0, 2, 3, 1).reshape(len(given), -1)
+        assert y == pytest.approx(theirs(model, given), rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("function", ("Relu", "Tanh"))
+def test_functions_keep_the_order_of_axes(function):
+    net = Model((2, 3, 4))
+    net.op("Transpose", net.conv(3, 2, (1, 1)), perm=[0, 2, 3, 1])
+    net.op("Flatten", net.op(function, net.last))
+    net.dense(3, 36)
+    model, given = net.finish(), samples(net.shape)
+    assert FloatRun(import_onnx(model)).predict(given) == pytest.approx(
+        theirs(model, given), rel=1e-5, abs=1e-5
+    )
+
+
+def test_what_does_not_go_is_named_all_at_once():
+    net = Model((3, 8, 8))
+    y = net.conv(4, 3, (1, 1))
+    net.op("Resize", y, "", np.array([1, 1, 1.5, 1], np.float32), mode="linear")
+    cubic = {"mode": "cubic"}
+    net.op("Resize", y, "", np.array([1, 1, 2, 2], np.float32), **cubic)
+    net.op("Concat", y, np.zeros((1, 4, 8, 8), np.float32), axis=1)
+    net.op("LayerNormalization", y, np.ones((4, 8, 8), np.float32), axis=0)
+    net.op("Split", y, axis=0)
+    y = net.conv(20, 3, (1, 1), source="x")
+    net.op("LayerNormalization", y, numbers(net, 20, 8, 8), axis=1)
+    with pytest.raises(GraphError) as caught:
+        import_onnx(net.finish())
+    text = str(caught.value)
+    for words in (
+        "Resize (linear, half_pixel) by [1.0, 1.5, 1.0]: nearest, or linear by whole factors",
+        "Resize (cubic, half_pixel)",
+        "Concat with a constant: signals alone",
+        "LayerNormalization along axis 0: an axis of one sample",
+        "Split along axis 0",
+        "LayerNormalization over 1280 values: a float model, constant factors, at most 500",
+    ):
+        assert words in text, text
