@@ -56,8 +56,6 @@ def _references(path, _changed):
             found |= {merge.origin(name)[0] or "__init__" for name in names}
         elif _is_native_load(node):
             native.add("_" + node.args[0].value)
-        elif isinstance(node, ast.FunctionDef):
-            native |= set(_native_by_default(node))
     return frozenset(found), frozenset(native)
 
 
@@ -68,17 +66,6 @@ def _is_native_load(node):
     called = ast.unparse(node.func)
     name = getattr(node.args[0], "value", None)
     return called in ("_native.load", "load") and isinstance(name, str) and name.isidentifier()
-
-
-def _native_by_default(function):
-    """Yield the module that ``_native.load(name)`` loads where `name` is an argument's default."""
-    arguments = function.args
-    named = arguments.args[len(arguments.args) - len(arguments.defaults) :]
-    for argument, value in zip(named, arguments.defaults, strict=True):
-        name = getattr(value, "value", None)
-        loads = f"_native.load({argument.arg})" in ast.unparse(function)
-        if loads and isinstance(name, str) and name.isidentifier():
-            yield "_" + name
 
 
 def references(path):
