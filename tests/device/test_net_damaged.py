@@ -33,6 +33,13 @@ def test_places_of_the_header_lie_inside():
         assert "damaged" in found, (at, found)
 
 
+def test_labels_that_are_no_class_are_refused():
+    net = Net(v.PROGRAM, v.WEIGHTS)
+    for label in (3, -1, None, 1.5, (1,), "1"):
+        found = net_checks.refused(net.train_step, v.INPUTS[0], label)
+        assert "label: expected 0 to 2" in found, label
+
+
 def test_a_table_of_zeros_divides_nothing():
     number = int.from_bytes
     at = number(bytes(v.PROGRAM[12:16]), "little") + number(bytes(v.PROGRAM[44:48]), "little")

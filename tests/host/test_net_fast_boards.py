@@ -10,6 +10,7 @@ from net_cases import trained_net, values_for
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import training_step
 from acclimate_host.connect import why_not
+from acclimate_host.model.build import Builder
 from acclimate_host.paths import built
 from acclimate_host.sparse.scheme import Scheme, full
 from acclimate_host.twin import net as twin_net
@@ -40,19 +41,42 @@ def on_twin(program):
     return output, checksum(arena[at : at + size])
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("board", ["nrf52840", "samd21"])
-def test_a_training_step_of_a_small_network_equals_the_twin(board, seed):
+def _check(board):
     reason = why_not(board)
     for file in (*net_board.modules(net_board.ARCH[board]), built("twin", "libacclimate_net.so")):
         reason = reason or (None if file.exists() else f"{file.name} is not built")
     if reason:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("board", ["nrf52840", "samd21"])
+def test_a_training_step_of_a_small_network_equals_the_twin(board, seed):
+    _check(board)
     graph = trained_net(seed)
     # 32 KB hold biases, and the weights of a few channels.
     few = Scheme(6, (("c5", 4), ("c3", 2)))
     scheme = full(graph) if board == "nrf52840" else few
     program = encode(training_step(graph, scheme), values_for(graph, seed))
+    wanted = on_twin(program)
+    _, found = net_board.instructions(board, program, training=True, at_once=True)
+    assert found == wanted
+    assert wanted[1] != checksum(program.weights)
+
+
+@pytest.mark.parametrize("board", ["nrf52840", "samd21"])
+def test_a_sum_with_a_relu_trains_to_the_bytes_of_the_twin(board):
+    """One of five channels: not all rows of it have four."""
+    _check(board)
+    net = Builder("residual", (2, 5, 4))
+    y = net.conv("c0", net.x, 5, kernel=3, relu=False)
+    y = net.add("a", y, net.conv("c1", y, 5, relu=False))
+    assert net.clamp(y, 2.0)
+    graph = net.classify(net.pool("p", net.conv("c2", y, 4, relu=False)), 3)
+    scheme = full(graph) if board == "nrf52840" else Scheme(3)
+    step = training_step(graph, scheme)
+    program = encode(step, values_for(graph, 1))
+    assert [node.op for node in step.graph.nodes].count("clamp_mask") == 1
     wanted = on_twin(program)
     _, found = net_board.instructions(board, program, training=True, at_once=True)
     assert found == wanted

@@ -365,13 +365,13 @@ def test_all_unsupported_operators_are_named_at_once_with_the_nearest_form():
     left = net.op("Relu", net.last)
     net.op("Erf", net.last)
     net.op("InstanceNormalization", left, net.last)
-    net.op("LSTM", net.last)
+    net.op("RNN", net.last)
     net.op("Erf", net.last)
     with pytest.raises(GraphError) as caught:
         import_onnx(net.finish())
     text = str(caught.value)
     assert (
-        "Erf (2 times): Gelu" in text and "LayerNormalization" in text and "LSTM: a window" in text
+        "Erf (2 times): Gelu" in text and "LayerNormalization" in text and "RNN: a window" in text
     )
     assert text.count("depthwise") == 1 and "\n" not in text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""GRU layers of ONNX models, step by step: each step is layers, tables, products and sums.
+"""GRU and LSTM layers of ONNX models: each step is layers, tables, products and sums.
 
 All steps have the same weights, and what a step makes has the same scale in each ("like"), so
 that weights, factors and tables lie in a program once; each step has instructions of its own.
@@ -23,7 +23,7 @@ class Recurrent:
     def __init__(self, low, constant, moves):
         self.low, self.constant, self.moves = low, constant, moves
         self.time_first = set()
-        self.handlers = {"GRU": self._gru}
+        self.handlers = dict.fromkeys(_CELLS, self._layer)
 
     def turned(self, op):
         """Tell whether a Transpose brought the time to the front, or back."""
@@ -48,34 +48,32 @@ class Recurrent:
 
     def refuse(self, op):
         """Note an operator that reads a signal whose time comes first; tell whether it does."""
-        moves = ("GRU", "Transpose", "Squeeze", "Reshape")
+        moves = (*_CELLS, "Transpose", "Squeeze", "Reshape")
         found = op.name not in moves and any(name in self.time_first for name in op.inputs)
         if found:
             self.low.problems.add(f"{op.name} with time before samples", "batch_first = True")
         return found
 
-    def _gru(self, op):
+    def _layer(self, op):
         low, x = self.low, op.inputs[0]
-        inputs = [*op.inputs, "", "", "", ""][:6]
+        inputs = [*op.inputs, *[""] * 7][:8]
         parts = [self.constant(name) if name else None for name in inputs[1:]]
-        plain = op.attrs.get("activations") in (None, ["Sigmoid", "Tanh"], [b"Sigmoid", b"Tanh"])
-        plain = plain and op.attrs.get("direction", "forward") in ("forward", "reverse")
-        if low.quantized or not plain or op.attrs.get("clip") or inputs[4] or parts[0] is None:
+        if not self._is_plain(op, inputs, parts):
             low.problems.add(
-                f"GRU ({op.attrs.get('direction', 'forward')})",
+                f"{op.name} ({op.attrs.get('direction', 'forward')})",
                 "one direction, sigmoid and tanh, all steps, in a float model",
             )
             return
         steps = low.shape(x)[1]
         if x not in self.time_first or steps > STEPS_MOST:
             low.problems.add(
-                f"GRU over {steps} steps", f"batch_first = True, at most {STEPS_MOST} steps"
+                f"{op.name} over {steps} steps", f"batch_first = True, at most {STEPS_MOST} steps"
             )
             return
-        cell = _Cell(low, op, parts)
+        cell = _CELLS[op.name](low, op, parts)
         found = cell.run(low.made[x], range(steps)[:: -1 if cell.is_reverse else 1])
         rows = found[::-1] if cell.is_reverse else found
-        outputs = [*op.outputs, ""]
+        outputs = [*op.outputs, "", ""]
         if outputs[0] and low.readers(outputs[0]):
             low.made[outputs[0]] = low.build.concat(
                 low.new("j"), rows, "all", (cell.units, steps, 1)
@@ -84,15 +82,71 @@ class Recurrent:
         if outputs[1]:
             low.place(outputs[1], found[-1])
 
+    def _is_plain(self, op, inputs, parts):
+        """Tell whether a layer has what a cell here can be made of."""
+        usual = ["Sigmoid", "Tanh", "Tanh"][: 2 if op.name == "GRU" else 3]
+        names = [
+            n.decode() if isinstance(n, bytes) else n for n in op.attrs.get("activations", usual)
+        ]
+        one_way = op.attrs.get("direction", "forward") in ("forward", "reverse")
+        states = [parts[4]] if op.name == "GRU" else []
+        unknown = [
+            name for name, part in zip(inputs[1:], parts, strict=True) if name and part is None
+        ]
+        others = [part for part in parts[4 + len(states) :] if part is not None]
+        last = [*op.outputs, "", ""][2]
+        return (
+            not (self.low.quantized or inputs[4] or unknown or parts[0] is None)
+            and names == usual
+            and one_way
+            and not any(op.attrs.get(key) for key in ("clip", "input_forget"))
+            and not any(np.any(part) for part in others)
+            and not (last and self.low.readers(last))
+        )
+
 
 class _Cell:
-    """One GRU layer: W, R and biases of update (z), reset (r) and candidate (n)."""
+    """What the cells have in common: weights of the input and of the own state, and parts."""
 
     def __init__(self, low, op, parts):
-        self.low, units = low, parts[1].shape[-1]
-        self.name = low.new("gru")
-        self.units, self.is_reverse = units, op.attrs.get("direction") == "reverse"
+        self.low, self.units = low, parts[1].shape[-1]
+        self.name = low.new(op.name.lower())
+        self.is_reverse = op.attrs.get("direction") == "reverse"
         self.input, self.own = parts[0][0], parts[1][0]
+
+    def _layer(self, x, weight, bias, role=None):
+        name = self.low.new("c")
+        y = self.low.build.conv(name, x, len(weight), 1, 1, 1, False, 0)
+        self.low.values[name + ".w"] = np.asarray(weight, float)[..., None, None]
+        self.low.values[name + ".b"] = np.array(bias, float)
+        return self._alike(y, role) if role else y
+
+    def _two(self, op, left, right, role):
+        """Add or multiply two signals of one pixel."""
+        return self._alike(getattr(self.low.build, op)(self.low.new(op[0]), left, right), role)
+
+    def _table(self, x, function):
+        y = self.low.build.lookup(self.low.new("t"), x, function)
+        return self._alike(y, function)
+
+    def _alike(self, y, role):
+        """What has this role has one scale in all steps."""
+        self.low.build.nodes[-1].attrs["like"] = f"{self.name} {role}"
+        return y
+
+    def _part(self, x, row, count, first=0):
+        """Return `count` channels of one row."""
+        channels = self.low.build.tensors[x].shape[0]
+        index = row * channels + first + np.arange(count)
+        return in_order(self.low, x, index, (count, 1, 1))
+
+
+class _Gru(_Cell):
+    """Weights and biases of update (z), reset (r) and candidate (n), in this order."""
+
+    def __init__(self, low, op, parts):
+        super().__init__(low, op, parts)
+        units = self.units
         bias = np.zeros(6 * units) if parts[2] is None else np.ravel(parts[2])
         self.bias, own = bias[: 3 * units].astype(float), bias[3 * units :]
         self.before_reset = bool(op.attrs.get("linear_before_reset"))
@@ -148,28 +202,46 @@ class _Cell:
         inner = self._two("multiply", reset, state, "inner")
         return self._layer(inner, weight, self.own_bias, "candidate")
 
-    def _layer(self, x, weight, bias, role=None):
-        name = self.low.new("c")
-        y = self.low.build.conv(name, x, len(weight), 1, 1, 1, False, 0)
-        self.low.values[name + ".w"] = np.asarray(weight, float)[..., None, None]
-        self.low.values[name + ".b"] = np.array(bias, float)
-        return self._alike(y, role) if role else y
 
-    def _two(self, op, left, right, role):
-        """Add or multiply two signals of one pixel."""
-        return self._alike(getattr(self.low.build, op)(self.low.new(op[0]), left, right), role)
+class _Lstm(_Cell):
+    """Weights and biases of input (i), output (o), forget (f) and candidate (c), in this order."""
 
-    def _table(self, x, function):
-        y = self.low.build.lookup(self.low.new("t"), x, function)
-        return self._alike(y, function)
+    def __init__(self, low, op, parts):
+        super().__init__(low, op, parts)
+        units = self.units
+        both = np.zeros((2, 4 * units)) if parts[2] is None else np.reshape(parts[2], (2, -1))
+        self.bias = both.sum(axis=0)
 
-    def _alike(self, y, role):
-        """What has this role has one scale in all steps."""
-        self.low.build.nodes[-1].attrs["like"] = f"{self.name} {role}"
-        return y
+    def run(self, x, order):
+        """Return the state after each step of `order`."""
+        units = self.units
+        gates = self._layer(x, self.input[: 3 * units], self.bias[: 3 * units])
+        fresh = self._layer(x, self.input[3 * units :], self.bias[3 * units :])
+        state, cell, found = None, None, []
+        for step in order:
+            rows = self._part(gates, step, 3 * units), self._part(fresh, step, units)
+            state, cell = self._step(*rows, state, cell)
+            found.append(state)
+        return found
 
-    def _part(self, x, row, count, first=0):
-        """Return `count` channels of one row."""
-        channels = self.low.build.tensors[x].shape[0]
-        index = row * channels + first + np.arange(count)
-        return in_order(self.low, x, index, (count, 1, 1))
+    def _step(self, gates, fresh, state, cell):
+        """Return (o * tanh(cell), cell = f * the cell before + i * c)."""
+        units = self.units
+        if state is not None:
+            zeros = np.zeros(3 * units)
+            own = self._layer(state, self.own[: 3 * units], zeros, "own")
+            gates = self._two("add", gates, own, "gates")
+            again = self._layer(state, self.own[3 * units :], zeros[:units], "candidate")
+            fresh = self._two("add", fresh, again, "fresh")
+        gates = self._table(gates, "sigmoid")
+        inward, outward, kept = (self._part(gates, 0, units, n * units) for n in range(3))
+        fresh = self._table(fresh, "tanh")
+        if cell is None:
+            cell = self._two("multiply", inward, fresh, "cell")
+        else:
+            added = self._two("multiply", inward, fresh, "added")
+            cell = self._two("add", self._two("multiply", kept, cell, "kept"), added, "cell")
+        return self._two("multiply", outward, self._table(cell, "tanh"), "state"), cell
+
+
+_CELLS = {"GRU": _Gru, "LSTM": _Lstm}

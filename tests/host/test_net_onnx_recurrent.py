@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""GRU layers of ONNX models: against onnxruntime as float, in int8 the same bytes everywhere."""
+"""GRU and LSTM layers of ONNX models: onnxruntime as float, in int8 one result everywhere."""
 
 import numpy as np
 import pytest
@@ -24,15 +24,16 @@ from test_net_onnx import Model, samples, theirs  # noqa: E402
 STEPS, NUMBERS, UNITS = 9, 5, 6
 
 
-def gru(net, x, numbers, units, first=None, bias=True, **attrs):
-    """Add a GRU as PyTorch writes one with batch_first; return the names of Y and Y_h."""
+def gru(net, x, numbers, units, first=None, bias=True, kind="GRU", **attrs):
+    """Add a layer as PyTorch writes one with batch_first; return the names of Y and Y_h."""
     turned = net.op("Transpose", x, perm=[1, 0, 2])
-    shapes = ((3 * units, numbers), (3 * units, units), (6 * units,))
+    rows = units * (3 if kind == "GRU" else 4)
+    shapes = ((rows, numbers), (rows, units), (2 * rows,))
     parts = [net.random.normal(0, 0.6, (1, *shape)).astype(np.float32) for shape in shapes]
     inputs = [turned, *parts[: 3 if bias else 2]]
     if first is not None:
-        inputs += ["", first]
-    net.op("GRU", *inputs, hidden_size=units, **attrs)
+        inputs += ["", first, *[first] * (kind == "LSTM")]
+    net.op(kind, *inputs, hidden_size=units, **attrs)
     names = [f"{net.last}_y", f"{net.last}_h"]
     del net.nodes[-1].output[:]
     net.nodes[-1].output.extend(names)
@@ -44,7 +45,7 @@ def stacked(**attrs):
     net = Model((STEPS, NUMBERS))
     y, _ = gru(net, "x", NUMBERS, UNITS, **attrs)
     back = net.op("Transpose", net.op("Squeeze", y, np.array([1])), perm=[1, 0, 2])
-    y, _ = gru(net, back, UNITS, 4, linear_before_reset=1)
+    y, _ = gru(net, back, UNITS, 4, **attrs)
     net.op("Transpose", net.op("Squeeze", y, np.array([1])), perm=[1, 0, 2])
     net.op("Gather", net.last, np.array(-1), axis=1)
     net.dense(3, 4)
@@ -64,6 +65,9 @@ FIRST = np.linspace(-0.5, 0.5, UNITS, dtype=np.float32).reshape(1, 1, UNITS)
 KINDS = {
     "stacked": lambda: stacked(linear_before_reset=1),
     "stacked, reset before": stacked,
+    "LSTM, stacked": lambda: stacked(kind="LSTM"),
+    "LSTM, reverse": lambda: last_state(kind="LSTM", direction="reverse", first=0 * FIRST),
+    "LSTM without bias": lambda: last_state(kind="LSTM", bias=False),
     "last": lambda: last_state(linear_before_reset=1),
     "reverse": lambda: last_state(direction="reverse", first=FIRST),
     "without bias": lambda: last_state(bias=False, linear_before_reset=1),
@@ -97,12 +101,13 @@ def test_int8_is_close_and_has_the_same_bytes_everywhere(kind):
             assert bytes(run.outputs()) == row.astype(np.int8).tobytes()
 
 
-def test_all_steps_share_what_lies_in_a_program():
+@pytest.mark.parametrize("kind", [{"linear_before_reset": 1}, {"kind": "LSTM"}])
+def test_all_steps_share_what_lies_in_a_program(kind):
     """Weights, factors and tables lie there once; a step adds its instructions alone."""
     sizes = []
     for steps in (4, 8):
         net = Model((steps, NUMBERS))
-        gru(net, "x", NUMBERS, 32, linear_before_reset=1)
+        gru(net, "x", NUMBERS, 32, **kind)
         net.op("Squeeze", net.nodes[-1].output[1], np.array([0]))
         net.dense(3, 32)
         given = samples(net.shape, 30)[..., None]
@@ -129,6 +134,7 @@ def test_what_stands_behind_it_learns():
     "change, words",
     [
         (lambda n: gru(n, "x", 5, 6, activations=["Tanh", "Tanh"]), "one direction, sigmoid"),
+        (lambda n: gru(n, "x", 5, 6, kind="LSTM", first=FIRST), "LSTM (forward): one direction"),
         (lambda n: n.op("Relu", n.op("Transpose", "x", perm=[1, 0, 2])), "batch_first"),
         (lambda n: gru(n, n.op("Resize", "x", "", np.array([1, 20, 1], np.float32)), 5, 6),
          "GRU over 180 steps: batch_first = True, at most 128"),
