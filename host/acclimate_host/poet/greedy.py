@@ -23,6 +23,9 @@ _SMALL = 1e-30
 _ALIKE = 0.3  # share of the changes that all tensors of a kind get
 _LEANS = (1e-6, 0.5, 0.8, 1.25, 2.0, 1e6)  # of a round trip, where it is weighed
 _NEVER = float("inf")
+LATE = 1e30  # scores from here on are those of plans that miss the deadline
+_DEARER, _FIRST_DEARER = 5e-3, 0.1  # share by which a walk may pass the best, and at first more
+_SETTLED = 300  # walks in which the latter falls to a third
 _HEAT = 1e-4  # mean share by which the draw that later ones begin near may be worse
 
 
@@ -57,6 +60,9 @@ class _Facts:
             kind = (node.ram_bytes, node.compute_energy, len(self.reads[i]), len(self.uses[i]))
             alike.setdefault(kind, []).append(i)
         self.alike = {i: group for group in alike.values() for i in group}
+        self.joules = [node.compute_energy for node in nodes]
+        self.joules_in = [node.pagein_energy for node in nodes]
+        self.joules_out = [node.pageout_energy for node in nodes]
         self.weigh(0.0)
 
     def weigh(self, share):
@@ -76,6 +82,10 @@ class _Facts:
             back + out if paged else _NEVER
             for back, out, paged in zip(self.pagein, self.pageout, self.paged, strict=True)
         ]
+        self.first_back = [
+            min(cost, trip) if again else trip
+            for cost, trip, again in zip(self.compute, self.trip, self.again, strict=True)
+        ]
 
 
 class Draw:
@@ -90,9 +100,13 @@ class Draw:
 
 
 class _Walk:
-    """One list schedule. keep: None, or for each stage {tensor: how much it should stay}."""
+    """One list schedule.
 
-    def __init__(self, facts, draw, keep=None, pull=0.0):
+    keep: None, or for each stage {tensor: how much it should stay}. most: None, or J that may
+    have been spent after each stage. profile: J that were.
+    """
+
+    def __init__(self, facts, draw, keep=None, pull=0.0, most=None):
         self.facts, self.keep, self.pull = facts, keep, pull
         count = len(facts.size)
         self.a, self.b, self.c = draw.exponents
@@ -104,6 +118,8 @@ class _Walk:
         self.here, self.inside = bytearray(count), {}
         self.guard, self.stored = [0] * count, set()
         self.cost, self.next = list(facts.compute), [0] * count
+        self.back = facts.first_back[:]  # what it costs to have each tensor again
+        self.spent, self.profile, self.most = 0.0, [], most
         self.used, self.limit = facts.graph.resident_bytes, facts.budget.ram_bytes
         self.written = self.erased = 0
         self.steps, self.stage = [], 0
@@ -112,10 +128,13 @@ class _Walk:
         self.scores = [None] * count  # without the distance, while nothing changes them
 
     def run(self):
-        """Steps, or None where a tensor that was freed cannot be had again."""
+        """Steps, or None: a tensor that was freed cannot be had again, or it became too dear."""
         for t in range(len(self.here)):
             self.stage = t
             if not self._compute(t, 0):
+                return None
+            self.profile.append(self.spent)
+            if self.most is not None and self.spent > self.most[t]:
                 return None
             for i in self.facts.reads[t]:
                 self.next[i] += 1
@@ -139,22 +158,26 @@ class _Walk:
 
     def _compute(self, v, depth):
         """Compute v with what it reads; False where no room could be made."""
-        reads, guard = self.facts.reads[v], self.guard
+        reads, guard, here = self.facts.reads[v], self.guard, self.here
         for i in reads:
             guard[i] += 1
-        done = all(self.here[i] or self._fetch(i, depth) for i in reads)
-        done = done and (self.here[v] or self._room(self.facts.need[v]))
+        done = all(here[i] or self._fetch(i, depth) for i in reads)
+        if done and not here[v]:
+            need = self.facts.need[v]
+            done = self.used + need <= self.limit or self._room(need)
         for i in reads:
             guard[i] -= 1
-        if done and not self.here[v]:
+        if done and not here[v]:
+            self.spent += self.facts.joules[v]
             self._enter("compute", v)
         return done
 
     def _enter(self, kind, i):
         self.steps.append((kind, i))
         self.here[i] = 1
-        self.gone &= ~(1 << i)
-        self.lost &= ~(1 << i)
+        there = ~(1 << i)
+        self.gone &= there
+        self.lost &= there
         self.inside[i] = None
         self.used += self.facts.size[i]
         self._spread(i)
@@ -171,26 +194,26 @@ class _Walk:
 
     def _spread(self, i):
         """Work out anew what depends on whether tensor i is there."""
-        facts, todo = self.facts, [i]
-        while todo:
-            for u in facts.readers[todo.pop()]:
-                if u >= self.stage:
-                    continue
-                cost = facts.compute[u]
-                for j in facts.reads[u]:
-                    if not self.here[j]:
-                        cost += self._back(j)
-                if cost != self.cost[u]:
-                    self.cost[u] = cost
+        facts, here, back, stage = self.facts, self.here, self.back, self.stage
+        readers, reads, compute, trips = facts.readers, facts.reads, facts.compute, facts.trip
+        todo = [i]
+        for v in todo:
+            for u in readers[v]:
+                if u > stage:
+                    break
+                cost = compute[u]
+                for j in reads[u]:
+                    if not here[j]:
+                        cost += back[j]
+                self.cost[u] = cost
+                trip = facts.pagein[u] if u in self.stored else trips[u]
+                if cost > trip:
+                    cost = trip
+                if cost != back[u]:
+                    back[u] = cost
                     self.scores[u] = None
-                    if not self.here[u]:
+                    if not here[u]:
                         todo.append(u)
-
-    def _back(self, i):
-        """What it costs to have the missing tensor i again."""
-        facts = self.facts
-        cost = self.cost[i] if facts.again[i] else _NEVER
-        return min(cost, facts.pagein[i] if i in self.stored else facts.trip[i])
 
     def _fetch(self, i, depth):
         """Bring tensor i back into RAM; False where no room could be made."""
@@ -202,6 +225,7 @@ class _Walk:
             return True
         if not self._store(i) or not self._room(facts.size[i]):
             return again >= trip and again < _NEVER and self._compute(i, depth + 1)
+        self.spent += facts.joules_in[i]
         self._enter("pagein", i)
         return True
 
@@ -216,6 +240,8 @@ class _Walk:
         if budget.erase_budget is not None and erased > budget.erase_budget:
             return False
         self.stored.add(i)
+        self.spent += facts.joules_out[i]
+        self.back[i] = min(self.back[i], facts.pagein[i])
         self.scores[i] = None
         self.written, self.erased = written, erased
         return True
@@ -285,7 +311,7 @@ class _Walk:
 
     def _score(self, i):
         """The logarithm of a tensor's score, but for the steps until its next use."""
-        cost = self._back(i)
+        cost = self.back[i]
         return _NEVER if cost == _NEVER else self.a * math.log(cost + _SMALL) + self.base[i]
 
 
@@ -297,6 +323,7 @@ class Search:
         self.rng = random.Random(seed)
         self.best, self.draw, self.score = None, None, None
         self.keep, self.tries, self.share = None, 0, 0.0
+        self.walk = self.spent = None
         self.timed = budget.deadline is not None
 
     def guide(self, keep):
@@ -304,7 +331,7 @@ class Search:
         self.keep = keep
 
     def next(self):
-        """Steps of one more walk, or None where it found no way."""
+        """Steps of one more walk, or None where it found no way or became too dear."""
         self.draw = self._drawn()
         if self.draw.share != self.share:
             self.share = self.draw.share
@@ -312,13 +339,23 @@ class Search:
         guided = self.keep is not None and self.rng.random() < 0.5
         pull = self.rng.choice((1.0, 3.0, 10.0)) if guided else 0.0
         self.tries += 1
-        return _Walk(self.facts, self.draw, self.keep if guided else None, pull).run()
+        keep = self.keep if guided else None
+        self.walk = _Walk(self.facts, self.draw, keep, pull, self._most())
+        return self.walk.run()
+
+    def _most(self):
+        """J that a walk may have spent after each stage: somewhat more than the best one had."""
+        if self.spent is None:
+            return None
+        room = self.score * (_DEARER + _FIRST_DEARER * math.exp(-self.tries / _SETTLED))
+        return [spent + room for spent in self.spent]
 
     def learn(self, score):
         """Say what the last walk is worth (less is better); later ones begin near the best."""
         worse = 1 + _HEAT * self.rng.expovariate(1.0)
         if self.score is None or score <= self.score * worse:
             self.best, self.score = self.draw, score
+            self.spent = self.walk.profile if score < LATE else None
 
     def _drawn(self):
         count, rng = len(self.facts.size), self.rng

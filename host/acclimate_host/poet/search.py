@@ -29,6 +29,8 @@ from .tree import Tree
 
 _PATIENT = 20  # times as many states where nothing else found a plan
 _FIRST_S = 3.0  # walks before anything else, at most
+_BOUND_NODES = 15  # nodes for a second of the limit; with more of them a bound has no time
+_HURRIED = 0.75  # share of such a limit for walks
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
 _CUT_S = 120.0  # most seconds for cuts
 _COUNTED, _WIDE = 2_000, 2e-3  # columns and gap from which the tree is the better search
@@ -227,8 +229,10 @@ class Search:
             self.offer(steps)
         if self.plan is not None:
             self._say("greedy")
-        most = len(self.graph.nodes) / 50
-        self.walk(self.watch.part(min(_FIRST_S, most, 0.4 * self.watch.left())))
+        count, left = len(self.graph.nodes), self.watch.left()
+        hurried = left < count / _BOUND_NODES
+        seconds = _HURRIED * left if hurried else min(_FIRST_S, count / 50, 0.4 * left)
+        self.walk(self.watch.part(seconds))
         self._say("greedy")
 
     def _narrower(self):
@@ -272,7 +276,7 @@ class Search:
         if self.offer(plan):
             return energy
         verdict = evaluate(self.graph, replace(self.budget, deadline=None), plan)
-        return 1e30 * (1 + verdict.serial_time)
+        return greedy.LATE * (1 + verdict.serial_time)
 
     def look(self, values, watch):
         """Walks led by what a solution of the stage relaxation keeps; called in one thread."""

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The randomised list schedules: what a walk counts, and when one is given up."""
+
+import pytest
+
+from acclimate_host.poet import greedy, solve
+from acclimate_host.poet import search as searching
+from acclimate_host.poet.graphs import network_graph
+from acclimate_host.poet.problem import Budget
+from bench.poet_random import nine, training
+
+
+def walks(graph, budget, tries):
+    """Yield (search, steps) of so many walks, of which each learned from those before."""
+    search = greedy.Search(graph, budget)
+    for _ in range(tries):
+        steps = search.next()
+        yield search, steps
+        if steps is not None:
+            search.learn(greedy.energy_of(graph, steps))
+
+
+@pytest.mark.parametrize("source", [training, nine])
+def test_a_walk_counts_the_energy_of_its_steps(source):
+    counted = 0
+    for seed in range(40):
+        graph, budget, *_ = source(seed)
+        for search, steps in walks(graph, budget, 5):
+            if steps is not None:
+                profile, energy = search.walk.profile, greedy.energy_of(graph, steps)
+                assert len(profile) == len(graph.nodes) and profile == sorted(profile)
+                assert profile[-1] == pytest.approx(energy, rel=1e-9, abs=1e-12)
+                counted += 1
+    assert counted > 100
+
+
+def test_a_walk_that_becomes_too_dear_is_given_up_before_its_end():
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    given_up = whole = 0
+    for search, steps in walks(graph, Budget(490_752), 150):
+        ended = search.walk.profile
+        if steps is None and len(ended) < len(graph.nodes):
+            assert ended[-1] > search.walk.most[len(ended) - 1]
+            given_up += 1
+        elif steps is not None and search.walk.most is not None:
+            assert all(spent <= most for spent, most in zip(ended, search.walk.most, strict=True))
+            whole += 1
+    assert given_up > 10 and whole > 10
+
+
+def test_walks_are_not_given_up_for_their_energy_while_no_plan_is_in_time():
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    search = greedy.Search(graph, Budget(490_752, deadline=1.0))
+    search.next()
+    search.learn(2 * greedy.LATE)
+    search.next()
+    assert search.walk.most is None
+    search.learn(1.0)
+    search.next()
+    assert search.walk.most is not None
+
+
+def test_walks_get_most_of_a_limit_in_which_no_bound_can_be_had(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        searching.Search, "walk", lambda self, watch: seen.append(watch.left() / self.watch.left())
+    )
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    for seconds, share in ((6.0, 0.75), (30.0, 133 / 50 / 30)):
+        seen.clear()
+        budget = Budget(490_752)
+        watch = searching.highs.Watch(cpu_until=searching.time.process_time() + seconds)
+        options = solve.Options("greedy", 1e-6, None, 0, 1)
+        searching.Search(graph, budget, searching.greedy.Space(), watch, options)._greedy()
+        assert seen[0] == pytest.approx(share, rel=0.05)
