@@ -137,7 +137,6 @@ def shipped(name):
     "name, parameters",
     [
         ("resnet50", 25.6e6),
-        ("squeezenet", 1.24e6),
         ("bvlc_alexnet", 61e6),
         ("shufflenet", 1.4e6),
     ],
@@ -151,6 +150,16 @@ def test_networks_that_no_board_of_ours_runs_are_planned(name, parameters):
     assert any(n.endswith(".grad") for n in names) and any(n.endswith(".update") for n in names)
     full = whole(graph)
     activations = full.peak_ram - graph.resident_bytes
+    budget = Budget(graph.resident_bytes + int(0.7 * activations))
+    outcome = methods.run("dtr", graph, budget)
+    assert outcome.verdict.valid and evaluate(graph, budget, outcome.plan).valid
+
+
+def test_a_network_of_joined_branches_is_planned_as_it_is_compiled():
+    problem = planning_problem(str(shipped("squeezenet")), cost_table("a72"))
+    graph = problem.graph
+    assert not problem.note and len(graph.nodes) > 60
+    activations = whole(graph).peak_ram - graph.resident_bytes
     budget = Budget(graph.resident_bytes + int(0.7 * activations))
     outcome = methods.run("dtr", graph, budget)
     assert outcome.verdict.valid and evaluate(graph, budget, outcome.plan).valid

@@ -193,7 +193,7 @@ class Net:
         self.weights_bytes = _number(program, _P_WEIGHTS_BYTES)
         self._weights_at = _number(program, _P_WEIGHTS)
         if program[_P_DTYPE] != self._dtype:
-            raise NetError("program: float32 runs in FloatNet, int8 in Net")
+            raise NetError("program: float32 needs FloatNet, int8 Net")
         status = self._native.run(program, self._arena, b"", self._par)
         try:
             if status == _DONE:
@@ -489,8 +489,11 @@ class Net:
         if self._target is not None:
             self._target.put(self, label)
             label = 0
-        elif not isinstance(label, int) or not 0 <= label < self._classes:
-            raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
+        else:
+            try:
+                self._par[_LABEL] = label if 0 <= label < self._classes else None
+            except TypeError:  # of None, a float, a tuple
+                raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
         self._begin(x, label, self._end, 1)
         if not self._is_ready:
             raise NetError("rate: not set: call set_rate first")
@@ -532,7 +535,7 @@ class Net:
     def _page(self):
         par = self._par
         if self._pager is None:
-            raise NetError("program: it pages, which needs a pager")
+            raise NetError("program: it pages: give a pager")
         view = self._views.get(par[_AT])
         if view is None:  # the first step only
             view = self._arena[par[_PAGE_AT] : par[_PAGE_AT] + par[_PAGE_N]]
