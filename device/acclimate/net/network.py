@@ -493,7 +493,8 @@ class Net:
             try:
                 self._par[_LABEL] = label if 0 <= label < self._classes else None
             except TypeError:  # of None, a float, a tuple
-                raise NetError("label: expected 0 to %d, got %s" % (self._classes - 1, label))
+                given = self._classes - 1, label
+                raise NetError("label: expected 0 to %d, got %s" % given) from None
         self._begin(x, label, self._end, 1)
         if not self._is_ready:
             raise NetError("rate: not set: call set_rate first")
@@ -535,7 +536,7 @@ class Net:
     def _page(self):
         par = self._par
         if self._pager is None:
-            raise NetError("program: it pages: give a pager")
+            raise NetError("program: needs a pager")
         view = self._views.get(par[_AT])
         if view is None:  # the first step only
             view = self._arena[par[_PAGE_AT] : par[_PAGE_AT] + par[_PAGE_N]]
