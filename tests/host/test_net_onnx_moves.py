@@ -176,6 +176,27 @@ def test_a_number_for_each_place_of_the_last_axis_is_none_for_each_channel():
         assert y == pytest.approx(theirs(model, given), rel=1e-5, abs=1e-5)
 
 
+def test_slopes_belong_to_the_axis_that_they_lie_along():
+    """As many channels as rows and columns: which is meant is told by the axis alone."""
+    for last, slopes, fits in (
+        (False, (4, 1, 1), True), (False, (4,), False), (False, (4, 1), False), (False, (1,), True),
+        (True, (4,), True), (True, (4, 1, 1), True), (True, (4, 1), False),
+    ):  # fmt: skip
+        net = Model((4, 4, 4))
+        net.conv(4, 4, (1, 1))
+        if last:
+            net.op("Transpose", net.last, perm=[0, 2, 3, 1])
+        net.op("Flatten", net.op("PRelu", net.last, numbers(net, *slopes)))
+        net.dense(3, 64)
+        model, given = net.finish(), samples(net.shape)
+        if not fits:
+            with pytest.raises(GraphError, match="PRelu: a float model, one slope or one for"):
+                import_onnx(model)
+            continue
+        got = FloatRun(import_onnx(model)).predict(given)
+        assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
 @pytest.mark.parametrize("function", ("Relu", "Tanh"))
 def test_functions_keep_the_order_of_axes(function):
     net = Model((2, 3, 4))

@@ -38,7 +38,7 @@ ELEMENTWISE = (
     *_FUNCTIONS, *_WITH_ATTRIBUTES,
 )  # fmt: skip
 CHANNELS_FIRST = (
-    "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad", "PRelu",
+    "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad",
     "BatchNormalization",
 )  # fmt: skip
 _RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
@@ -224,25 +224,11 @@ class Layers:
             return
         factor, shift = form
         signal = op.inputs[0 if left else 1]
-        found = [self._per_channel(value, signal) for value in (factor, shift)]
+        found = [self.moves.per_channel(value, signal) for value in (factor, shift)]
         if any(value is None for value in found):
             self.low.problems.add(f"{op.name} of a constant map", "a constant per channel")
             return
         self._scaled(op, *found, source=signal)
-
-    def _per_channel(self, value, signal):
-        """Return one number per channel of a constant, or None where it varies otherwise.
-
-        A constant's axes are the last ones of the signal in the file.
-        """
-        value, channels = np.asarray(value, float), self.low.shape(signal)[0]
-        if value.size == 1:
-            return np.full(channels, float(value.ravel()[0]))
-        edges = (1, *self.moves.edges(signal))
-        at = len(edges) - 1 if self.moves.has_channels_last(signal) else 1
-        wide = (*(1,) * (len(edges) - value.ndim), *value.shape)
-        fits = len(wide) == len(edges) and wide[at] == edges[at] == channels == value.size
-        return value.ravel() if fits else None
 
     def _scaled(self, op, factor, shift, source=None):
         """Make y = x * factor + shift, within the layer that makes x if nobody else reads it."""

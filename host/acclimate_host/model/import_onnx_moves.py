@@ -66,6 +66,20 @@ class Moves:
             return self.has_channels_last(name)
         return name not in self.low.hwc and self.edges(name)[0] == self.low.shape(name)[0]
 
+    def per_channel(self, value, name):
+        """Return one number per channel of a constant, or None where it varies otherwise.
+
+        A constant's axes are the last ones of the signal in the file.
+        """
+        value, channels = np.asarray(value, float), self.low.shape(name)[0]
+        if value.size == 1:
+            return np.full(channels, float(value.ravel()[0]))
+        edges, last = self.edges(name), self.has_channels_last(name)
+        at = len(edges) - 1 if last else 0
+        wide = (*(1,) * (len(edges) - value.ndim), *value.shape)[-len(edges) :]
+        fits = last or self.leads(name, True)
+        return value.ravel() if fits and wide[at] == value.size == channels else None
+
     def channels_first(self, name):
         """Bring a signal whose channels come last in the file to an order as here."""
         low = self.low
@@ -335,13 +349,17 @@ class Moves:
         self.take(op.outputs[0], y, np.arange(index.size).reshape(edges), axis == len(edges) - 1)
 
     def _prelu(self, op):
-        low, slope = self.low, self.constant(op.inputs[1])
-        channels = low.shape(op.inputs[0])[0]
-        if low.quantized or slope is None or np.size(slope) not in (1, channels):
+        low, name, slope = self.low, op.inputs[0], self.constant(op.inputs[1])
+        found = None
+        if name in low.made and slope is not None and not low.quantized:
+            found = self.per_channel(slope, name)
+            if found is None and name in low.hwc:
+                self.channels_first(name)
+                found = self.per_channel(slope, name)
+        if found is None:
             low.problems.add("PRelu", "a float model, one slope or one for each channel")
             return
-        y = sloped(low, low.made[op.inputs[0]], np.ravel(slope) * np.ones(channels))
-        low.place(op.outputs[0], y)
+        low.place(op.outputs[0], sloped(low, low.made[name], found))
 
     def two_signals(self, op):
         """Mul, or in a float model Sub, of two signals; tell whether it was placed."""
