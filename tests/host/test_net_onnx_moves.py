@@ -179,7 +179,8 @@ def test_a_number_for_each_place_of_the_last_axis_is_none_for_each_channel():
 def test_slopes_belong_to_the_axis_that_they_lie_along():
     """As many channels as rows and columns: which is meant is told by the axis alone."""
     for last, slopes, fits in (
-        (False, (4, 1, 1), True), (False, (4,), False), (False, (4, 1), False), (False, (1,), True),
+        (False, (4, 1, 1), True), (False, (4,), False), (False, (4, 1), False),
+        (False, (1,), True),
         (True, (4,), True), (True, (4, 1, 1), True), (True, (4, 1), False),
     ):  # fmt: skip
         net = Model((4, 4, 4))
@@ -195,6 +196,44 @@ def test_slopes_belong_to_the_axis_that_they_lie_along():
             continue
         got = FloatRun(import_onnx(model)).predict(given)
         assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+def compared(net, features):
+    """Compare a model with a dense layer behind the last value with onnxruntime."""
+    net.op("Flatten", net.last)
+    net.dense(3, features)
+    model, given = net.finish(), samples(net.shape)
+    got = FloatRun(import_onnx(model)).predict(given.reshape(len(given), *(*net.shape, 1, 1)[:3]))
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("factor, shift", [((4,), None), ((3, 1), (3, 4)), ((1, 1), (4,))])
+def test_factors_of_a_normalization_are_spread_over_its_axes(factor, shift):
+    net = Model((2, 3, 4))
+    parts = [numbers(net, *shape) for shape in (factor, shift) if shape]
+    net.op("LayerNormalization", net.last, *parts, axis=-2)
+    compared(net, 24)
+
+
+def test_a_normalization_with_a_computed_shift_is_refused():
+    net = Model((3, 4))
+    net.op("LayerNormalization", "x", numbers(net, 4), net.op("GlobalAveragePool", "x"))
+    with pytest.raises(GraphError, match="LayerNormalization over 4 values: a float model"):
+        import_onnx(net.finish())
+
+
+def test_a_slice_may_begin_or_end_far_before_the_first_place():
+    net = Model((5, 4))
+    parts = [np.array(v) for v in ([-9, -7], [3, -(2**31)], [1, 2], [1, -1])]
+    net.op("Slice", net.last, *parts)
+    compared(net, 3)
+
+
+def test_a_part_without_values_is_refused():
+    net = Model((5, 4))
+    net.op("Relu", net.op("Slice", net.last, *map(np.array, ([3], [3], [1]))))
+    with pytest.raises(GraphError, match="v0 without values: one or more"):
+        import_onnx(net.finish())
 
 
 @pytest.mark.parametrize("function", ("Relu", "Tanh"))

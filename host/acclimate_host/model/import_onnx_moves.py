@@ -106,6 +106,9 @@ class Moves:
         if index.ndim > 3:
             low.problems.add(f"{output} of {index.ndim + 1} axes", _AXES)
             return
+        if not index.size:
+            low.problems.add(f"{output} without values", "one or more")
+            return
         ones = (1,) * (3 - index.ndim)
         if last:
             shape = (index.shape[-1], *index.shape[:-1], *ones)
@@ -196,9 +199,9 @@ class Moves:
             if place < 0:
                 self.low.problems.add("Slice of samples", "an axis of one sample")
                 return
-            part = slice(int(start), int(end), int(step))
-            if step < 0 and end < -index.shape[place]:
-                part = slice(int(start), None, int(step))
+            edge = index.shape[place]
+            start, end, step = max(int(start), -edge), int(end), int(step)
+            part = slice(start, None if step < 0 and end < -edge else end, step)
             index = index[(slice(None),) * place + (part,)]
         self.take(op.outputs[0], self.low.made[op.inputs[0]], index, last)
 
@@ -321,13 +324,14 @@ class Moves:
 
     def _normalization(self, op):
         low, name = self.low, op.inputs[0]
-        numbers = [self.constant(part) for part in op.inputs[1:3]]
+        numbers = [self.constant(part) for part in op.inputs[1:3] if part]
         axis = self._axis(op, -1)
         if axis is None:
             return
         edges = self.edges(name)
         n = math.prod(edges[axis:])
-        if low.quantized or numbers[0] is None or n > NORM_MOST or len(op.outputs) > 1:
+        known = all(part is not None for part in numbers)
+        if low.quantized or not known or n > NORM_MOST or len(op.outputs) > 1:
             low.problems.add(
                 f"LayerNormalization over {n} values" + " in a quantized model" * low.quantized,
                 f"a float model, constant factors, at most {NORM_MOST} values",
@@ -339,8 +343,8 @@ class Moves:
             x = in_order(low, x, index.ravel(), (n, len(index), 1))
         y = low.build.norm(low.new("n"), x, op.attrs.get("epsilon", 1e-5))
         low.made[op.outputs[0]] = y  # so that what scales it sees who reads it
-        shift = np.zeros(n) if len(numbers) < 2 else np.ravel(numbers[1])
-        y = scaled(low, y, np.ravel(numbers[0]) * np.ones(n), shift)
+        given = [np.broadcast_to(part, edges[axis:]).ravel() for part in (*numbers, 0.0)]
+        y = scaled(low, y, *given[:2])
         if last or len(edges) == 1:
             low.place(op.outputs[0], y)
             low.hwc.update(op.outputs[:1] if last else ())
