@@ -229,6 +229,35 @@ def test_a_slice_may_begin_or_end_far_before_the_first_place():
     compared(net, 3)
 
 
+@pytest.mark.parametrize("mode", ("nearest", "linear"))
+@pytest.mark.parametrize("sizes", (True, False))
+def test_a_resize_may_name_its_axes(mode, sizes):
+    """As of operators 18; those without a number stay."""
+    net = Model((2, 3, 4))
+    net.opset = 18
+    number = np.array([12]) if sizes else np.array([3], np.float32)
+    net.op("Resize", "x", "", *[""] * sizes, number, mode=mode, axes=[-1])
+    compared(net, 72)
+
+
+def test_a_resize_of_one_axis_or_of_samples():
+    net = Model((4,))
+    net.op("Resize", "x", "", np.array([1, 1], np.float32), mode="linear")
+    compared(net, 4)
+    for number in (np.array([2, 1, 1], np.float32), np.array([2, 3, 4])):
+        net = Model((3, 4))
+        sizes = [""] * (number.dtype != np.float32)
+        net.op("Resize", "x", "", *sizes, number, mode="nearest")
+        with pytest.raises(GraphError, match="Resize of samples: an axis of one sample"):
+            import_onnx(net.finish())
+    net = Model((3, 4, 4))
+    net.opset = 18
+    keep = {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3]}
+    net.op("Resize", "x", "", "", np.array([8, 6]), mode="nearest", **keep)
+    with pytest.raises(GraphError, match="Resize that keeps the aspect ratio: sizes or factors"):
+        import_onnx(net.finish())
+
+
 def test_a_part_without_values_is_refused():
     net = Model((5, 4))
     net.op("Relu", net.op("Slice", net.last, *map(np.array, ([3], [3], [1]))))

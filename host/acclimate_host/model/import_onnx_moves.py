@@ -271,18 +271,10 @@ class Moves:
     def _resize(self, op):
         """Nearest by any factor; linear by whole ones, as a layer does it."""
         name, mode = op.inputs[0], op.attrs.get("mode", "nearest")
-        old = self.edges(name)
-        scales, sizes = self._resize_numbers(op)
-        if sizes is None:
-            if scales is None:
-                self.low.problems.add(f"{op.name} by computed factors", _FIXED)
-                return
-            sizes = [math.floor(edge * s + 1e-6) for edge, s in zip(old, scales[1:], strict=True)]
-        else:
-            sizes, scales = [int(edge) for edge in sizes[1:]], None
-        factors = [new / edge for new, edge in zip(sizes, old, strict=True)]
-        if scales is not None:
-            factors = [float(s) for s in scales[1:]]
+        found = self._resize_numbers(op)
+        if found is None:
+            return
+        sizes, factors = found
         form = op.attrs.get("coordinate_transformation_mode", "half_pixel")
         form = "asymmetric" if op.name == "Upsample" else form
         if mode == "nearest":
@@ -299,10 +291,28 @@ class Moves:
         self._linear(op, mode, form, factors)
 
     def _resize_numbers(self, op):
-        """Return (factors, sizes), each None where it is not given."""
+        """Return (new edges, factors), or None where it is refused."""
         at = (1, 9) if op.name == "Upsample" or len(op.inputs) == 2 else (2, 3)
         found = [self._numbers(op, "scales", at[0]), self._numbers(op, "", at[1])]
-        return [value if value is not None and value.size else None for value in found]
+        scales, sizes = [None if value is None or not value.size else value for value in found]
+        if scales is None and sizes is None:
+            self.low.problems.add(f"{op.name} by computed factors", _FIXED)
+            return None
+        if op.attrs.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+            self.low.problems.add(f"{op.name} that keeps the aspect ratio", "sizes or factors")
+            return None
+        edges = self.edges(op.inputs[0])
+        old = (self.file.shapes.get(op.inputs[0], (1,))[0], *edges)
+        given = sizes if scales is None else scales
+        new = list(old) if scales is None else [1.0] * len(old)
+        for axis, value in zip(op.attrs.get("axes", range(len(old))), given, strict=True):
+            new[axis] = int(value) if scales is None else float(value)
+        if new[0] != (old[0] if scales is None else 1):
+            self.low.problems.add(f"{op.name} of samples", "an axis of one sample")
+            return None
+        if scales is None:
+            return new[1:], [n / edge for n, edge in zip(new[1:], edges, strict=True)]
+        return [math.floor(n * s + 1e-6) for n, s in zip(edges, new[1:], strict=True)], new[1:]
 
     def _linear(self, op, mode, form, factors):
         low, name = self.low, op.inputs[0]
@@ -317,7 +327,7 @@ class Moves:
                 "half_pixel or asymmetric",
             )
             return
-        factor = (*whole[1:], 1)[:2]
+        factor = (*whole[1:], 1, 1)[:2]
         low.place(op.outputs[0], enlarged(low, low.made[name], factor, centers))
 
     # ---- normalization and slopes ------------------------------------------------------------
