@@ -229,6 +229,70 @@ def test_a_slice_may_begin_or_end_far_before_the_first_place():
     compared(net, 3)
 
 
+def unsqueezed(shape, axis):
+    net = Model(shape)
+    net.op("Unsqueeze", net.last, np.array([axis]))
+    return net
+
+
+def test_an_axis_of_one_place_in_front_becomes_the_channels():
+    for kind, attrs in (("GlobalAveragePool", {}), ("ReduceMean", {"axes": [2, -1]})):
+        net = unsqueezed((4, 3), 1)
+        net.op(kind, net.last, **attrs)
+        compared(net, 1)
+    net = unsqueezed((4, 3), 1)
+    net.op("MaxPool", net.last, kernel_shape=[2, 2])
+    compared(net, 6)
+    net = unsqueezed((4, 3), 1)
+    net.conv(4, 1, (3, 2))
+    compared(net, 16)
+    net = unsqueezed((4, 3), 3)
+    net.op("Transpose", net.last, perm=[0, 2, 1, 3])
+    net.op("ReduceMean", net.last, axes=[2, 3])
+    compared(net, 3)
+
+
+def test_a_row_that_grows_is_no_column():
+    net = unsqueezed((2, 4), 2)
+    net.op("Pad", net.last, np.array([0, 0, 1, 0, 0, 0, 0, 1]))
+    compared(net, 20)
+    net = unsqueezed((2, 4), 2)
+    net.conv(3, 2, (2, 3), pads=[1, 1, 1, 1])
+    compared(net, 24)
+
+
+def test_means_over_no_axes_are_refused():
+    net = Model((4,))
+    net.op("ReduceMean", net.last)
+    with pytest.raises(GraphError, match="ReduceMean over axes None"):
+        import_onnx(net.finish())
+
+
+@pytest.mark.parametrize("shape, fits", [((1, 4, 1, 1), True), ((1, 4), False),
+                                         ((1, 1, 4), False), ((1, 4, 1), False)])  # fmt: skip
+def test_a_gate_multiplies_the_axis_that_it_lies_along(shape, fits):
+    """Four channels, rows and columns: which are meant is told by the gate's shape alone."""
+    net = Model((4, 4, 4))
+    net.op("GlobalAveragePool", "x")
+    gate = net.op("Reshape", net.last, np.array(shape))
+    net.op("Mul", gate, "x")
+    if fits:
+        compared(net, 64)
+    else:
+        with pytest.raises(GraphError, match="Mul of two activations"):
+            import_onnx(net.finish())
+
+
+@pytest.mark.parametrize("kind", ("Add", "Sub", "Mul"))
+def test_a_row_and_a_column_make_no_table(kind):
+    net = Model((4,))
+    net.op(kind, "x", net.op("Unsqueeze", "x", np.array([2])))
+    net.op("Flatten", net.last)
+    net.dense(3, 16)
+    with pytest.raises(GraphError, match=f"{kind} of "):
+        import_onnx(net.finish())
+
+
 @pytest.mark.parametrize("mode", ("nearest", "linear"))
 @pytest.mark.parametrize("sizes", (True, False))
 def test_a_resize_may_name_its_axes(mode, sizes):

@@ -279,8 +279,8 @@ class Layers:
     def _add(self, op):
         low = self.low
         if all(name in low.made for name in op.inputs):
-            turned = len({name in low.hwc for name in op.inputs}) > 1
-            if turned or low.shape(op.inputs[0]) != low.shape(op.inputs[1]):
+            shapes = {low.shape(name) for name in op.inputs}
+            if len(shapes) > 1 or not self.moves.pairs(*op.inputs):
                 low.problems.add("Add of different shapes", "add of the same shape")
                 return
             y = low.build.add(low.new("a"), *(low.made[name] for name in op.inputs))
@@ -318,9 +318,12 @@ class Layers:
         axes = op.attrs.get("axes")
         if axes is None and len(op.inputs) > 1:
             axes = np.ravel(self.constant(op.inputs[1])).tolist()
-        rank = len(self.file.shapes.get(op.inputs[0], "NCHW"))
-        places = range(1, rank - 1) if op.inputs[0] in low.hwc else range(2, rank)
-        if sorted(a % rank for a in axes or ()) != list(places):
+        name = op.inputs[0]
+        rank, last = len(self.moves.edges(name)) + 1, self.moves.has_channels_last(name)
+        if not last and not self.moves.leads(name, True):
+            self.moves.channels_first(name)
+        places = range(1, rank - 1) if last else range(2, rank)
+        if not axes or sorted(a % rank for a in axes) != list(places):
             low.problems.add(f"ReduceMean over axes {axes}", "mean over height and width")
             return
         self._average(op)

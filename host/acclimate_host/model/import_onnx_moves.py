@@ -80,10 +80,16 @@ class Moves:
         fits = last or self.leads(name, True)
         return value.ravel() if fits and wide[at] == value.size == channels else None
 
-    def channels_first(self, name):
-        """Bring a signal whose channels come last in the file to an order as here."""
-        low = self.low
-        if name in low.hwc:
+    def channels_first(self, name, output=None):
+        """Bring a signal whose channels are not the file's first axis to an order as here.
+
+        :param output: of the operator that reads it; a row may stay a column if that is one, too
+        """
+        low, edges, shape = self.low, self.edges(name), self.low.shape(name)
+        wide = (*edges, 1, 1)[: max(3, len(edges))]
+        turned = low.is_turned(name) and edges[0] == shape[0]
+        turned = turned and 1 in self.file.shapes.get(output, (1,) * 4)[2:]
+        if name in low.hwc or wide != tuple(shape) and not turned:
             index, x = self.order(name), low.made[name]
             low.hwc.discard(name)
             self.take(name, x, index)
@@ -375,16 +381,32 @@ class Moves:
             return
         low.place(op.outputs[0], sloped(low, low.made[name], found))
 
+    def pairs(self, name, other):
+        """Tell whether the file pairs elements of two signals as they lie in memory.
+
+        :param other: has as many elements, or one for each channel
+        """
+        orders = [self.order(signal)[None] for signal in (name, other)]
+        sizes, channels = [order.size for order in orders], self.low.shape(name)[0]
+        only_other = other in self.low.hwc and name not in self.low.hwc
+        if sizes[1] not in (sizes[0], channels) or only_other:
+            return False
+        try:
+            left, right = np.broadcast_arrays(*orders)
+        except ValueError:
+            return False
+        wanted = left if sizes[1] == sizes[0] else left % channels
+        return left.size == sizes[0] and bool((right == wanted).all())
+
     def two_signals(self, op):
         """Mul, or in a float model Sub, of two signals; tell whether it was placed."""
         low, names = self.low, op.inputs
-        same = (names[0] in low.hwc) == (names[1] in low.hwc)
         x = [low.made[name] for name in names]
-        y = None
-        if same and op.name == "Mul":
+        y, alike = None, low.shape(names[0]) == low.shape(names[1])
+        if op.name == "Mul" and (self.pairs(*names) or self.pairs(*names[::-1])):
             y = gated(low, *x)
-        elif same and op.name == "Sub" and not low.quantized:
-            y = difference(low, *x) if low.shape(names[0]) == low.shape(names[1]) else None
+        elif op.name == "Sub" and not low.quantized and alike and self.pairs(*names):
+            y = difference(low, *x)
         if y is None:
             return False
         low.place(op.outputs[0], y)
