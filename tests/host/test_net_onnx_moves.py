@@ -261,6 +261,29 @@ def test_a_row_that_grows_is_no_column():
     compared(net, 24)
 
 
+@pytest.mark.parametrize("mode, factors", [("nearest", (2.5, 1.7)), ("linear", (2, 3))])
+def test_the_resize_of_operators_10_takes_the_beginnings_of_elements(mode, factors):
+    net = Model((2, 3, 4))
+    net.opset = 10
+    net.op("Resize", "x", np.array([1, 1, *factors], np.float32), mode=mode)
+    compared(net, 2 * int(3 * factors[0]) * int(4 * factors[1]))
+
+
+def test_a_padding_may_name_its_axes():
+    for amounts, axes in (([1, 2, 0, 1], [3, -2]), ([0, 0, 1, 0, 0, 0, 2, 0], [0, 1, 3, 2])):
+        net = Model((2, 3, 4))
+        net.opset = 18
+        net.op("Pad", "x", np.array(amounts), "", np.array(axes))
+        compared(net, 60 if len(axes) == 2 else 42)
+
+
+def test_a_padding_that_cuts_is_refused():
+    net = Model((2, 3, 4))
+    net.op("Pad", "x", np.array([0, 0, -1, 0, 0, 0, 0, 1]))
+    with pytest.raises(GraphError, match="Pad .constant.: zeros around height and width"):
+        import_onnx(net.finish())
+
+
 def test_means_over_no_axes_are_refused():
     net = Model((4,))
     net.op("ReduceMean", net.last)

@@ -134,6 +134,7 @@ def test_what_stands_behind_it_learns():
     "change, words",
     [
         (lambda n: gru(n, "x", 5, 6, activations=["Tanh", "Tanh"]), "one direction, sigmoid"),
+        (lambda n: gru(n, "x", 5, 6, layout=1), "GRU (forward): one direction"),
         (lambda n: gru(n, "x", 5, 6, kind="LSTM", first=FIRST), "LSTM (forward): one direction"),
         (lambda n: n.op("Relu", n.op("Transpose", "x", perm=[1, 0, 2])), "batch_first"),
         (lambda n: gru(n, n.op("Resize", "x", "", np.array([1, 20, 1], np.float32)), 5, 6),

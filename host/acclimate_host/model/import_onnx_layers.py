@@ -352,9 +352,7 @@ class Layers:
         self._with_table(op, "identity", y)
 
     def _pad(self, op):
-        low, amounts = self.low, op.attrs.get("pads")
-        if amounts is None and len(op.inputs) > 1:
-            amounts = np.ravel(self.constant(op.inputs[1])).tolist()
+        low, amounts = self.low, self._pad_amounts(op)
         value = op.attrs.get("value", 0.0)
         if len(op.inputs) > 2 and op.inputs[2]:
             value = float(np.ravel(self.constant(op.inputs[2]))[0])
@@ -363,6 +361,7 @@ class Layers:
             form != "constant"
             or value
             or len(amounts) != 8
+            or min(amounts) < 0
             or any(amounts[i] for i in (0, 1, 4, 5))
         ):
             low.problems.add(f"Pad ({form})", "zeros around height and width")
@@ -374,6 +373,21 @@ class Layers:
         if low.quantized:
             low.scales[y] = low.scales[low.made[op.inputs[0]]]
         low.place(op.outputs[0], y)
+
+    def _pad_amounts(self, op):
+        """Return the places before each axis and behind each, () where they are computed."""
+        amounts = op.attrs.get("pads")
+        if amounts is None and len(op.inputs) > 1:
+            amounts = self.constant(op.inputs[1])
+        rank = len(self.moves.edges(op.inputs[0])) + 1
+        axes = range(rank)
+        if len(op.inputs) > 3 and op.inputs[3]:
+            axes = self.constant(op.inputs[3])
+        if amounts is None or axes is None:
+            return ()
+        whole = np.zeros((2, rank), int)
+        whole[:, [int(axis) % rank for axis in axes]] = np.reshape(amounts, (2, -1))
+        return whole.ravel().tolist()
 
     def _transpose(self, op):
         low, perm = self.low, op.attrs.get("perm")

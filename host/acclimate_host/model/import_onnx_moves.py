@@ -281,12 +281,14 @@ class Moves:
         if found is None:
             return
         sizes, factors = found
+        # Both are one operator until operators 10.
+        old = op.name == "Upsample" or len(op.inputs) == 2
         form = op.attrs.get("coordinate_transformation_mode", "half_pixel")
-        form = "asymmetric" if op.name == "Upsample" else form
+        form = "asymmetric" if old else form
         if mode == "nearest":
             index = self.order(name)
             for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True)):
-                rule = "floor" if op.name == "Upsample" else op.attrs.get("nearest_mode")
+                rule = "floor" if old else op.attrs.get("nearest_mode")
                 at = _nearest(index.shape[axis], new, factor, form, rule)
                 if at is None:
                     self.low.problems.add(f"{op.name} with {form}", "half_pixel or asymmetric")

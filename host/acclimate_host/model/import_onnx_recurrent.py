@@ -99,7 +99,7 @@ class Recurrent:
             not (self.low.quantized or inputs[4] or unknown or parts[0] is None)
             and names == usual
             and one_way
-            and not any(op.attrs.get(key) for key in ("clip", "input_forget"))
+            and not any(op.attrs.get(key) for key in ("clip", "input_forget", "layout"))
             and not any(np.any(part) for part in others)
             and not (last and self.low.readers(last))
         )
