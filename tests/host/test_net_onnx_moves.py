@@ -284,6 +284,32 @@ def test_a_padding_that_cuts_is_refused():
         import_onnx(net.finish())
 
 
+def ints(*lists):
+    return [np.array(numbers) for numbers in lists]
+
+
+@pytest.mark.parametrize(
+    "kind, inputs, attrs, words",
+    [
+        ("Split", ints([1, 9]), {"axis": 1}, r"Split into \[1, 9\]: 3 places in 1 parts"),
+        ("Split", ints([2]), {"axis": 1}, r"Split into \[2\]: 3 places in 1 parts"),
+        ("Slice", ints([0], [1], [5]), {}, "Slice along axis 5: an axis of one sample"),
+        (
+            "Resize",
+            ["", np.array([1, 1, 1e7], np.float32)],
+            {},
+            "Resize to .3, 40000000.: at most",
+        ),
+        ("LayerNormalization", [np.ones(4, np.float32)], {"epsilon": -1.0}, "a float model"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused(kind, inputs, attrs, words):
+    net = Model((3, 4))
+    net.op(kind, "x", *inputs, **attrs)
+    with pytest.raises(GraphError, match=words):
+        import_onnx(net.finish())
+
+
 def test_means_over_no_axes_are_refused():
     net = Model((4,))
     net.op("ReduceMean", net.last)

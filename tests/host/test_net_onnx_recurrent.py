@@ -134,6 +134,9 @@ def test_what_stands_behind_it_learns():
     "change, words",
     [
         (lambda n: gru(n, "x", 5, 6, activations=["Tanh", "Tanh"]), "one direction, sigmoid"),
+
+        (lambda n: n.op("GRU", n.op("Transpose", "x", perm=[1, 0, 2]), np.zeros((1, 6, 5)),
+                        np.zeros((1, 6, 2)), hidden_size=3), "GRU (forward): one direction"),
         (lambda n: gru(n, "x", 5, 6, layout=1), "GRU (forward): one direction"),
         (lambda n: gru(n, "x", 5, 6, kind="LSTM", first=FIRST), "LSTM (forward): one direction"),
         (lambda n: n.op("Relu", n.op("Transpose", "x", perm=[1, 0, 2])), "batch_first"),

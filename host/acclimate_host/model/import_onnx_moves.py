@@ -16,6 +16,7 @@ from .moves import places
 
 _AXES = "at most four axes"
 _FIXED = "numbers that are constants"
+_RESIZED_MOST = 1 << 24  # more than any board's program; damaged files may ask for much
 
 
 class Moves:
@@ -187,6 +188,10 @@ class Moves:
         if sizes is None:
             size = -(-index.shape[axis] // count)
             sizes = [min(size, index.shape[axis] - i * size) for i in range(count)]
+        if len(sizes) != count or min(sizes) < 0 or sum(sizes) != index.shape[axis]:
+            text = f"{index.shape[axis]} places in {count} parts"
+            self.low.problems.add(f"Split into {np.ravel(sizes).tolist()}", text)
+            return
         parts = np.split(index, np.cumsum(np.asarray(sizes, int))[:-1], axis)
         for output, part in zip(op.outputs, parts, strict=True):
             self.take(output, self.low.made[name], part, self.has_channels_last(name))
@@ -201,9 +206,9 @@ class Moves:
         axes = range(len(found[0])) if found[2] is None else found[2]
         steps = np.ones(len(found[0]), int) if found[3] is None else found[3]
         for start, end, axis, step in zip(*found[:2], axes, steps, strict=True):
-            place = int(axis) % (index.ndim + 1) - 1
-            if place < 0:
-                self.low.problems.add("Slice of samples", "an axis of one sample")
+            place, rank = int(axis) % (index.ndim + 1) - 1, index.ndim + 1
+            if place < 0 or not -rank <= axis < rank:
+                self.low.problems.add(f"Slice along axis {axis}", "an axis of one sample")
                 return
             edge = index.shape[place]
             start, end, step = max(int(start), -edge), int(end), int(step)
@@ -319,8 +324,15 @@ class Moves:
             self.low.problems.add(f"{op.name} of samples", "an axis of one sample")
             return None
         if scales is None:
-            return new[1:], [n / edge for n, edge in zip(new[1:], edges, strict=True)]
-        return [math.floor(n * s + 1e-6) for n, s in zip(edges, new[1:], strict=True)], new[1:]
+            factors = [n / edge for n, edge in zip(new[1:], edges, strict=True)]
+            new = new[1:]
+        else:
+            factors = new[1:]
+            new = [math.floor(n * s + 1e-6) for n, s in zip(edges, factors, strict=True)]
+        if math.prod(new) > _RESIZED_MOST:
+            self.low.problems.add(f"{op.name} to {new}", f"at most {_RESIZED_MOST} values")
+            return None
+        return new, factors
 
     def _linear(self, op, mode, form, factors):
         low, name = self.low, op.inputs[0]
@@ -349,6 +361,7 @@ class Moves:
         edges = self.edges(name)
         n = math.prod(edges[axis:])
         known = all(part is not None for part in numbers)
+        known = known and op.attrs.get("epsilon", 1e-5) >= 0
         if low.quantized or not known or n > NORM_MOST or len(op.outputs) > 1:
             low.problems.add(
                 f"LayerNormalization over {n} values" + " in a quantized model" * low.quantized,

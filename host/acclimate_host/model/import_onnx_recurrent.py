@@ -98,6 +98,8 @@ class Recurrent:
         return (
             not (self.low.quantized or inputs[4] or unknown or parts[0] is None)
             and names == usual
+            and parts[1] is not None
+            and op.attrs.get("hidden_size", parts[1].shape[-1]) == parts[1].shape[-1]
             and one_way
             and not any(op.attrs.get(key) for key in ("clip", "input_forget", "layout"))
             and not any(np.any(part) for part in others)
