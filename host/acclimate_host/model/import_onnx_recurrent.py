@@ -28,13 +28,17 @@ class Recurrent:
     def turned(self, op):
         """Tell whether a Transpose brought the time to the front, or back."""
         low, name = self.low, op.inputs[0]
-        if op.attrs.get("perm") != [1, 0, 2]:
+        edges = self.moves.edges(name)
+        if op.attrs.get("perm") != [1, 0, 2] or name not in self.time_first and len(edges) != 2:
             return False
         if name in self.time_first:
             low.made[op.outputs[0]] = low.made[name]
             low.hwc.add(op.outputs[0])
         else:
-            low.made[op.outputs[0]] = self.moves.channels_last(name)
+            # Rows may lie in one row of pixels, such as behind a Squeeze.
+            x, (steps, numbers) = self.moves.channels_last(name), edges
+            shape = (numbers, steps, 1)
+            low.made[op.outputs[0]] = in_order(low, x, np.arange(steps * numbers), shape)
             self.time_first.add(op.outputs[0])
         return True
 
