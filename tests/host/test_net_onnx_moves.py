@@ -176,6 +176,208 @@ def test_a_number_for_each_place_of_the_last_axis_is_none_for_each_channel():
         assert y == pytest.approx(theirs(model, given), rel=1e-5, abs=1e-5)
 
 
+def test_slopes_belong_to_the_axis_that_they_lie_along():
+    """As many channels as rows and columns: which is meant is told by the axis alone."""
+    for last, slopes, fits in (
+        (False, (4, 1, 1), True), (False, (4,), False), (False, (4, 1), False),
+        (False, (1,), True),
+        (True, (4,), True), (True, (4, 1, 1), True), (True, (4, 1), False),
+    ):  # fmt: skip
+        net = Model((4, 4, 4))
+        net.conv(4, 4, (1, 1))
+        if last:
+            net.op("Transpose", net.last, perm=[0, 2, 3, 1])
+        net.op("Flatten", net.op("PRelu", net.last, numbers(net, *slopes)))
+        net.dense(3, 64)
+        model, given = net.finish(), samples(net.shape)
+        if not fits:
+            with pytest.raises(GraphError, match="PRelu: a float model, one slope or one for"):
+                import_onnx(model)
+            continue
+        got = FloatRun(import_onnx(model)).predict(given)
+        assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+def compared(net, features):
+    """Compare a model with a dense layer behind the last value with onnxruntime."""
+    net.op("Flatten", net.last)
+    net.dense(3, features)
+    model, given = net.finish(), samples(net.shape)
+    got = FloatRun(import_onnx(model)).predict(given.reshape(len(given), *(*net.shape, 1, 1)[:3]))
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("factor, shift", [((4,), None), ((3, 1), (3, 4)), ((1, 1), (4,))])
+def test_factors_of_a_normalization_are_spread_over_its_axes(factor, shift):
+    net = Model((2, 3, 4))
+    parts = [numbers(net, *shape) for shape in (factor, shift) if shape]
+    net.op("LayerNormalization", net.last, *parts, axis=-2)
+    compared(net, 24)
+
+
+def test_a_normalization_with_a_computed_shift_is_refused():
+    net = Model((3, 4))
+    net.op("LayerNormalization", "x", numbers(net, 4), net.op("GlobalAveragePool", "x"))
+    with pytest.raises(GraphError, match="LayerNormalization over 4 values: a float model"):
+        import_onnx(net.finish())
+
+
+def test_a_slice_may_begin_or_end_far_before_the_first_place():
+    net = Model((5, 4))
+    parts = [np.array(v) for v in ([-9, -7], [3, -(2**31)], [1, 2], [1, -1])]
+    net.op("Slice", net.last, *parts)
+    compared(net, 3)
+
+
+def unsqueezed(shape, axis):
+    net = Model(shape)
+    net.op("Unsqueeze", net.last, np.array([axis]))
+    return net
+
+
+def test_an_axis_of_one_place_in_front_becomes_the_channels():
+    for kind, attrs in (("GlobalAveragePool", {}), ("ReduceMean", {"axes": [2, -1]})):
+        net = unsqueezed((4, 3), 1)
+        net.op(kind, net.last, **attrs)
+        compared(net, 1)
+    net = unsqueezed((4, 3), 1)
+    net.op("MaxPool", net.last, kernel_shape=[2, 2])
+    compared(net, 6)
+    net = unsqueezed((4, 3), 1)
+    net.conv(4, 1, (3, 2))
+    compared(net, 16)
+    net = unsqueezed((4, 3), 3)
+    net.op("Transpose", net.last, perm=[0, 2, 1, 3])
+    net.op("ReduceMean", net.last, axes=[2, 3])
+    compared(net, 3)
+
+
+def test_a_row_that_grows_is_no_column():
+    net = unsqueezed((2, 4), 2)
+    net.op("Pad", net.last, np.array([0, 0, 1, 0, 0, 0, 0, 1]))
+    compared(net, 20)
+    net = unsqueezed((2, 4), 2)
+    net.conv(3, 2, (2, 3), pads=[1, 1, 1, 1])
+    compared(net, 24)
+
+
+@pytest.mark.parametrize("mode, factors", [("nearest", (2.5, 1.7)), ("linear", (2, 3))])
+def test_the_resize_of_operators_10_takes_the_beginnings_of_elements(mode, factors):
+    net = Model((2, 3, 4))
+    net.opset = 10
+    net.op("Resize", "x", np.array([1, 1, *factors], np.float32), mode=mode)
+    compared(net, 2 * int(3 * factors[0]) * int(4 * factors[1]))
+
+
+def test_a_padding_may_name_its_axes():
+    for amounts, axes in (([1, 2, 0, 1], [3, -2]), ([0, 0, 1, 0, 0, 0, 2, 0], [0, 1, 3, 2])):
+        net = Model((2, 3, 4))
+        net.opset = 18
+        net.op("Pad", "x", np.array(amounts), "", np.array(axes))
+        compared(net, 60 if len(axes) == 2 else 42)
+
+
+def test_a_padding_that_cuts_is_refused():
+    net = Model((2, 3, 4))
+    net.op("Pad", "x", np.array([0, 0, -1, 0, 0, 0, 0, 1]))
+    with pytest.raises(GraphError, match="Pad .constant.: zeros around height and width"):
+        import_onnx(net.finish())
+
+
+def ints(*lists):
+    return [np.array(numbers) for numbers in lists]
+
+
+@pytest.mark.parametrize(
+    "kind, inputs, attrs, words",
+    [
+        ("Split", ints([1, 9]), {"axis": 1}, r"Split into \[1, 9\]: 3 places in 1 parts"),
+        ("Split", ints([2]), {"axis": 1}, r"Split into \[2\]: 3 places in 1 parts"),
+        ("Slice", ints([0], [1], [5]), {}, "Slice along axis 5: an axis of one sample"),
+        (
+            "Resize",
+            ["", np.array([1, 1, 1e7], np.float32)],
+            {},
+            "Resize to .3, 40000000.: at most",
+        ),
+        ("LayerNormalization", [np.ones(4, np.float32)], {"epsilon": -1.0}, "a float model"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused(kind, inputs, attrs, words):
+    net = Model((3, 4))
+    net.op(kind, "x", *inputs, **attrs)
+    with pytest.raises(GraphError, match=words):
+        import_onnx(net.finish())
+
+
+def test_means_over_no_axes_are_refused():
+    net = Model((4,))
+    net.op("ReduceMean", net.last)
+    with pytest.raises(GraphError, match="ReduceMean over axes None"):
+        import_onnx(net.finish())
+
+
+@pytest.mark.parametrize("shape, fits", [((1, 4, 1, 1), True), ((1, 4), False),
+                                         ((1, 1, 4), False), ((1, 4, 1), False)])  # fmt: skip
+def test_a_gate_multiplies_the_axis_that_it_lies_along(shape, fits):
+    """Four channels, rows and columns: which are meant is told by the gate's shape alone."""
+    net = Model((4, 4, 4))
+    net.op("GlobalAveragePool", "x")
+    gate = net.op("Reshape", net.last, np.array(shape))
+    net.op("Mul", gate, "x")
+    if fits:
+        compared(net, 64)
+    else:
+        with pytest.raises(GraphError, match="Mul of two activations"):
+            import_onnx(net.finish())
+
+
+@pytest.mark.parametrize("kind", ("Add", "Sub", "Mul"))
+def test_a_row_and_a_column_make_no_table(kind):
+    net = Model((4,))
+    net.op(kind, "x", net.op("Unsqueeze", "x", np.array([2])))
+    net.op("Flatten", net.last)
+    net.dense(3, 16)
+    with pytest.raises(GraphError, match=f"{kind} of "):
+        import_onnx(net.finish())
+
+
+@pytest.mark.parametrize("mode", ("nearest", "linear"))
+@pytest.mark.parametrize("sizes", (True, False))
+def test_a_resize_may_name_its_axes(mode, sizes):
+    """As of operators 18; those without a number stay."""
+    net = Model((2, 3, 4))
+    net.opset = 18
+    number = np.array([12]) if sizes else np.array([3], np.float32)
+    net.op("Resize", "x", "", *[""] * sizes, number, mode=mode, axes=[-1])
+    compared(net, 72)
+
+
+def test_a_resize_of_one_axis_or_of_samples():
+    net = Model((4,))
+    net.op("Resize", "x", "", np.array([1, 1], np.float32), mode="linear")
+    compared(net, 4)
+    for number in (np.array([2, 1, 1], np.float32), np.array([2, 3, 4])):
+        net = Model((3, 4))
+        sizes = [""] * (number.dtype != np.float32)
+        net.op("Resize", "x", "", *sizes, number, mode="nearest")
+        with pytest.raises(GraphError, match="Resize of samples: an axis of one sample"):
+            import_onnx(net.finish())
+    net = Model((3, 4, 4))
+    net.opset = 18
+    keep = {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3]}
+    net.op("Resize", "x", "", "", np.array([8, 6]), mode="nearest", **keep)
+    with pytest.raises(GraphError, match="Resize that keeps the aspect ratio: sizes or factors"):
+        import_onnx(net.finish())
+
+
+def test_a_part_without_values_is_refused():
+    net = Model((5, 4))
+    net.op("Relu", net.op("Slice", net.last, *map(np.array, ([3], [3], [1]))))
+    with pytest.raises(GraphError, match="v0 without values: one or more"):
+        import_onnx(net.finish())
+
+
 @pytest.mark.parametrize("function", ("Relu", "Tanh"))
 def test_functions_keep_the_order_of_axes(function):
     net = Model((2, 3, 4))

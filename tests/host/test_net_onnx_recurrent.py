@@ -61,6 +61,16 @@ def last_state(**attrs):
     return net
 
 
+def of_a_map(**attrs):
+    """Rows that a product makes of a map of one channel."""
+    net = Model((1, STEPS, NUMBERS))
+    net.op("MatMul", "x", net.random.normal(0, 0.5, (NUMBERS, 4)).astype(np.float32))
+    _, state = gru(net, net.op("Squeeze", net.last, np.array([1])), 4, UNITS, **attrs)
+    net.op("Squeeze", state, np.array([0]))
+    net.dense(3, UNITS)
+    return net
+
+
 FIRST = np.linspace(-0.5, 0.5, UNITS, dtype=np.float32).reshape(1, 1, UNITS)
 KINDS = {
     "stacked": lambda: stacked(linear_before_reset=1),
@@ -79,6 +89,14 @@ def test_a_float_model_gives_what_onnxruntime_gives(kind):
     net = KINDS[kind]()
     model, given = net.finish(), samples(net.shape)
     got = FloatRun(import_onnx(model)).predict(given[..., None])
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ("GRU", "LSTM"))
+def test_rows_of_a_map_of_one_channel_are_steps(kind):
+    net = of_a_map(kind=kind)
+    model, given = net.finish(), samples(net.shape)
+    got = FloatRun(import_onnx(model)).predict(given)
     assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
 
 
@@ -134,6 +152,10 @@ def test_what_stands_behind_it_learns():
     "change, words",
     [
         (lambda n: gru(n, "x", 5, 6, activations=["Tanh", "Tanh"]), "one direction, sigmoid"),
+
+        (lambda n: n.op("GRU", n.op("Transpose", "x", perm=[1, 0, 2]), np.zeros((1, 6, 5)),
+                        np.zeros((1, 6, 2)), hidden_size=3), "GRU (forward): one direction"),
+        (lambda n: gru(n, "x", 5, 6, layout=1), "GRU (forward): one direction"),
         (lambda n: gru(n, "x", 5, 6, kind="LSTM", first=FIRST), "LSTM (forward): one direction"),
         (lambda n: n.op("Relu", n.op("Transpose", "x", perm=[1, 0, 2])), "batch_first"),
         (lambda n: gru(n, n.op("Resize", "x", "", np.array([1, 20, 1], np.float32)), 5, 6),

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from acclimate_host.compile.step import training_step
 from acclimate_host.model import float_run, int8
 from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
@@ -135,6 +136,25 @@ def test_simulated_gradients_through_pools_equal_central_differences():
         if tensor.kind == "frozen"
     }
     _check_slopes(Simulation(Network(graph, values), full(graph)))
+
+
+def test_sums_whose_inputs_are_both_read_again_have_gradients():
+    build, random = Builder("net", (2, 5, 4)), np.random.default_rng(2)
+    left = build.conv("c0", build.x, 3, 3, relu=False)
+    right = build.conv("c1", left, 3, 3, relu=False)
+    both = build.add("a0", left, right)
+    build.clamp(both, 6.0)
+    y = build.add("a1", build.add("a2", left, right), build.add("a3", both, both))
+    graph = build.classify(build.pool("p", y), 3)
+    values = {
+        name: random.normal(0, 0.3, tensor.shape).astype(np.float32)
+        for name, tensor in graph.tensors.items()
+        if tensor.kind == "frozen"
+    }
+    _check_slopes(Simulation(Network(graph, values), full(graph)))
+    step = training_step(graph, full(graph))
+    made = [node.outputs[0] for node in step.graph.nodes if node.op == "sum_gradients"]
+    assert len(made) == len(set(made)) == 4
 
 
 def _check_slopes(run):

@@ -68,6 +68,8 @@ class _Step:
         if first is not None:
             shape = self.graph[tensor].shape
             name = f"{gradient}.sum"
+            while name in self.tensors:  # a sum hands one gradient on to several tensors
+                name += "_"
             gradient = self._run("sum_gradients", (first, gradient), name, shape, self.dtype, {})
         self.gradients[tensor] = gradient
 

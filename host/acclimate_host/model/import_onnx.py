@@ -60,7 +60,7 @@ class _Lowering:
         signals = [name for name in op.inputs if name in self.made]
         if op.name in CHANNELS_FIRST:
             for name in signals[:1]:
-                self.layers.moves.channels_first(name)
+                self.layers.moves.channels_first(name, op.outputs[0])
         self.layers.handlers[op.name](op)
         if op.name in ELEMENTWISE and any(name in self.hwc for name in signals):
             self.hwc.add(op.outputs[0])

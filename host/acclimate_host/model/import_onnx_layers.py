@@ -38,7 +38,7 @@ ELEMENTWISE = (
     *_FUNCTIONS, *_WITH_ATTRIBUTES,
 )  # fmt: skip
 CHANNELS_FIRST = (
-    "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad", "PRelu",
+    "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad",
     "BatchNormalization",
 )  # fmt: skip
 _RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
@@ -224,25 +224,11 @@ class Layers:
             return
         factor, shift = form
         signal = op.inputs[0 if left else 1]
-        found = [self._per_channel(value, signal) for value in (factor, shift)]
+        found = [self.moves.per_channel(value, signal) for value in (factor, shift)]
         if any(value is None for value in found):
             self.low.problems.add(f"{op.name} of a constant map", "a constant per channel")
             return
         self._scaled(op, *found, source=signal)
-
-    def _per_channel(self, value, signal):
-        """Return one number per channel of a constant, or None where it varies otherwise.
-
-        A constant's axes are the last ones of the signal in the file.
-        """
-        value, channels = np.asarray(value, float), self.low.shape(signal)[0]
-        if value.size == 1:
-            return np.full(channels, float(value.ravel()[0]))
-        edges = (1, *self.moves.edges(signal))
-        at = len(edges) - 1 if self.moves.has_channels_last(signal) else 1
-        wide = (*(1,) * (len(edges) - value.ndim), *value.shape)
-        fits = len(wide) == len(edges) and wide[at] == edges[at] == channels == value.size
-        return value.ravel() if fits else None
 
     def _scaled(self, op, factor, shift, source=None):
         """Make y = x * factor + shift, within the layer that makes x if nobody else reads it."""
@@ -293,8 +279,8 @@ class Layers:
     def _add(self, op):
         low = self.low
         if all(name in low.made for name in op.inputs):
-            turned = len({name in low.hwc for name in op.inputs}) > 1
-            if turned or low.shape(op.inputs[0]) != low.shape(op.inputs[1]):
+            shapes = {low.shape(name) for name in op.inputs}
+            if len(shapes) > 1 or not self.moves.pairs(*op.inputs):
                 low.problems.add("Add of different shapes", "add of the same shape")
                 return
             y = low.build.add(low.new("a"), *(low.made[name] for name in op.inputs))
@@ -332,9 +318,12 @@ class Layers:
         axes = op.attrs.get("axes")
         if axes is None and len(op.inputs) > 1:
             axes = np.ravel(self.constant(op.inputs[1])).tolist()
-        rank = len(self.file.shapes.get(op.inputs[0], "NCHW"))
-        places = range(1, rank - 1) if op.inputs[0] in low.hwc else range(2, rank)
-        if sorted(a % rank for a in axes or ()) != list(places):
+        name = op.inputs[0]
+        rank, last = len(self.moves.edges(name)) + 1, self.moves.has_channels_last(name)
+        if not last and not self.moves.leads(name, True):
+            self.moves.channels_first(name)
+        places = range(1, rank - 1) if last else range(2, rank)
+        if not axes or sorted(a % rank for a in axes) != list(places):
             low.problems.add(f"ReduceMean over axes {axes}", "mean over height and width")
             return
         self._average(op)
@@ -363,9 +352,7 @@ class Layers:
         self._with_table(op, "identity", y)
 
     def _pad(self, op):
-        low, amounts = self.low, op.attrs.get("pads")
-        if amounts is None and len(op.inputs) > 1:
-            amounts = np.ravel(self.constant(op.inputs[1])).tolist()
+        low, amounts = self.low, self._pad_amounts(op)
         value = op.attrs.get("value", 0.0)
         if len(op.inputs) > 2 and op.inputs[2]:
             value = float(np.ravel(self.constant(op.inputs[2]))[0])
@@ -374,6 +361,7 @@ class Layers:
             form != "constant"
             or value
             or len(amounts) != 8
+            or min(amounts) < 0
             or any(amounts[i] for i in (0, 1, 4, 5))
         ):
             low.problems.add(f"Pad ({form})", "zeros around height and width")
@@ -385,6 +373,21 @@ class Layers:
         if low.quantized:
             low.scales[y] = low.scales[low.made[op.inputs[0]]]
         low.place(op.outputs[0], y)
+
+    def _pad_amounts(self, op):
+        """Return the places before each axis and behind each, () where they are computed."""
+        amounts = op.attrs.get("pads")
+        if amounts is None and len(op.inputs) > 1:
+            amounts = self.constant(op.inputs[1])
+        rank = len(self.moves.edges(op.inputs[0])) + 1
+        axes = range(rank)
+        if len(op.inputs) > 3 and op.inputs[3]:
+            axes = self.constant(op.inputs[3])
+        if amounts is None or axes is None:
+            return ()
+        whole = np.zeros((2, rank), int)
+        whole[:, [int(axis) % rank for axis in axes]] = np.reshape(amounts, (2, -1))
+        return whole.ravel().tolist()
 
     def _transpose(self, op):
         low, perm = self.low, op.attrs.get("perm")

@@ -16,6 +16,7 @@ from .moves import places
 
 _AXES = "at most four axes"
 _FIXED = "numbers that are constants"
+_RESIZED_MOST = 1 << 24  # more than any board's program; damaged files may ask for much
 
 
 class Moves:
@@ -66,10 +67,30 @@ class Moves:
             return self.has_channels_last(name)
         return name not in self.low.hwc and self.edges(name)[0] == self.low.shape(name)[0]
 
-    def channels_first(self, name):
-        """Bring a signal whose channels come last in the file to an order as here."""
-        low = self.low
-        if name in low.hwc:
+    def per_channel(self, value, name):
+        """Return one number per channel of a constant, or None where it varies otherwise.
+
+        A constant's axes are the last ones of the signal in the file.
+        """
+        value, channels = np.asarray(value, float), self.low.shape(name)[0]
+        if value.size == 1:
+            return np.full(channels, float(value.ravel()[0]))
+        edges, last = self.edges(name), self.has_channels_last(name)
+        at = len(edges) - 1 if last else 0
+        wide = (*(1,) * (len(edges) - value.ndim), *value.shape)[-len(edges) :]
+        fits = last or self.leads(name, True)
+        return value.ravel() if fits and wide[at] == value.size == channels else None
+
+    def channels_first(self, name, output=None):
+        """Bring a signal whose channels are not the file's first axis to an order as here.
+
+        :param output: of the operator that reads it; a row may stay a column if that is one, too
+        """
+        low, edges, shape = self.low, self.edges(name), self.low.shape(name)
+        wide = (*edges, 1, 1)[: max(3, len(edges))]
+        turned = low.is_turned(name) and edges[0] == shape[0]
+        turned = turned and 1 in self.file.shapes.get(output, (1,) * 4)[2:]
+        if name in low.hwc or wide != tuple(shape) and not turned:
             index, x = self.order(name), low.made[name]
             low.hwc.discard(name)
             self.take(name, x, index)
@@ -91,6 +112,9 @@ class Moves:
         low = self.low
         if index.ndim > 3:
             low.problems.add(f"{output} of {index.ndim + 1} axes", _AXES)
+            return
+        if not index.size:
+            low.problems.add(f"{output} without values", "one or more")
             return
         ones = (1,) * (3 - index.ndim)
         if last:
@@ -164,6 +188,10 @@ class Moves:
         if sizes is None:
             size = -(-index.shape[axis] // count)
             sizes = [min(size, index.shape[axis] - i * size) for i in range(count)]
+        if len(sizes) != count or min(sizes) < 0 or sum(sizes) != index.shape[axis]:
+            text = f"{index.shape[axis]} places in {count} parts"
+            self.low.problems.add(f"Split into {np.ravel(sizes).tolist()}", text)
+            return
         parts = np.split(index, np.cumsum(np.asarray(sizes, int))[:-1], axis)
         for output, part in zip(op.outputs, parts, strict=True):
             self.take(output, self.low.made[name], part, self.has_channels_last(name))
@@ -178,13 +206,13 @@ class Moves:
         axes = range(len(found[0])) if found[2] is None else found[2]
         steps = np.ones(len(found[0]), int) if found[3] is None else found[3]
         for start, end, axis, step in zip(*found[:2], axes, steps, strict=True):
-            place = int(axis) % (index.ndim + 1) - 1
-            if place < 0:
-                self.low.problems.add("Slice of samples", "an axis of one sample")
+            place, rank = int(axis) % (index.ndim + 1) - 1, index.ndim + 1
+            if place < 0 or not -rank <= axis < rank:
+                self.low.problems.add(f"Slice along axis {axis}", "an axis of one sample")
                 return
-            part = slice(int(start), int(end), int(step))
-            if step < 0 and end < -index.shape[place]:
-                part = slice(int(start), None, int(step))
+            edge = index.shape[place]
+            start, end, step = max(int(start), -edge), int(end), int(step)
+            part = slice(start, None if step < 0 and end < -edge else end, step)
             index = index[(slice(None),) * place + (part,)]
         self.take(op.outputs[0], self.low.made[op.inputs[0]], index, last)
 
@@ -254,24 +282,18 @@ class Moves:
     def _resize(self, op):
         """Nearest by any factor; linear by whole ones, as a layer does it."""
         name, mode = op.inputs[0], op.attrs.get("mode", "nearest")
-        old = self.edges(name)
-        scales, sizes = self._resize_numbers(op)
-        if sizes is None:
-            if scales is None:
-                self.low.problems.add(f"{op.name} by computed factors", _FIXED)
-                return
-            sizes = [math.floor(edge * s + 1e-6) for edge, s in zip(old, scales[1:], strict=True)]
-        else:
-            sizes, scales = [int(edge) for edge in sizes[1:]], None
-        factors = [new / edge for new, edge in zip(sizes, old, strict=True)]
-        if scales is not None:
-            factors = [float(s) for s in scales[1:]]
+        found = self._resize_numbers(op)
+        if found is None:
+            return
+        sizes, factors = found
+        # Both are one operator until operators 10.
+        old = op.name == "Upsample" or len(op.inputs) == 2
         form = op.attrs.get("coordinate_transformation_mode", "half_pixel")
-        form = "asymmetric" if op.name == "Upsample" else form
+        form = "asymmetric" if old else form
         if mode == "nearest":
             index = self.order(name)
             for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True)):
-                rule = "floor" if op.name == "Upsample" else op.attrs.get("nearest_mode")
+                rule = "floor" if old else op.attrs.get("nearest_mode")
                 at = _nearest(index.shape[axis], new, factor, form, rule)
                 if at is None:
                     self.low.problems.add(f"{op.name} with {form}", "half_pixel or asymmetric")
@@ -282,10 +304,35 @@ class Moves:
         self._linear(op, mode, form, factors)
 
     def _resize_numbers(self, op):
-        """Return (factors, sizes), each None where it is not given."""
+        """Return (new edges, factors), or None where it is refused."""
         at = (1, 9) if op.name == "Upsample" or len(op.inputs) == 2 else (2, 3)
         found = [self._numbers(op, "scales", at[0]), self._numbers(op, "", at[1])]
-        return [value if value is not None and value.size else None for value in found]
+        scales, sizes = [None if value is None or not value.size else value for value in found]
+        if scales is None and sizes is None:
+            self.low.problems.add(f"{op.name} by computed factors", _FIXED)
+            return None
+        if op.attrs.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+            self.low.problems.add(f"{op.name} that keeps the aspect ratio", "sizes or factors")
+            return None
+        edges = self.edges(op.inputs[0])
+        old = (self.file.shapes.get(op.inputs[0], (1,))[0], *edges)
+        given = sizes if scales is None else scales
+        new = list(old) if scales is None else [1.0] * len(old)
+        for axis, value in zip(op.attrs.get("axes", range(len(old))), given, strict=True):
+            new[axis] = int(value) if scales is None else float(value)
+        if new[0] != (old[0] if scales is None else 1):
+            self.low.problems.add(f"{op.name} of samples", "an axis of one sample")
+            return None
+        if scales is None:
+            factors = [n / edge for n, edge in zip(new[1:], edges, strict=True)]
+            new = new[1:]
+        else:
+            factors = new[1:]
+            new = [math.floor(n * s + 1e-6) for n, s in zip(edges, factors, strict=True)]
+        if math.prod(new) > _RESIZED_MOST:
+            self.low.problems.add(f"{op.name} to {new}", f"at most {_RESIZED_MOST} values")
+            return None
+        return new, factors
 
     def _linear(self, op, mode, form, factors):
         low, name = self.low, op.inputs[0]
@@ -300,20 +347,22 @@ class Moves:
                 "half_pixel or asymmetric",
             )
             return
-        factor = (*whole[1:], 1)[:2]
+        factor = (*whole[1:], 1, 1)[:2]
         low.place(op.outputs[0], enlarged(low, low.made[name], factor, centers))
 
     # ---- normalization and slopes ------------------------------------------------------------
 
     def _normalization(self, op):
         low, name = self.low, op.inputs[0]
-        numbers = [self.constant(part) for part in op.inputs[1:3]]
+        numbers = [self.constant(part) for part in op.inputs[1:3] if part]
         axis = self._axis(op, -1)
         if axis is None:
             return
         edges = self.edges(name)
         n = math.prod(edges[axis:])
-        if low.quantized or numbers[0] is None or n > NORM_MOST or len(op.outputs) > 1:
+        known = all(part is not None for part in numbers)
+        known = known and op.attrs.get("epsilon", 1e-5) >= 0
+        if low.quantized or not known or n > NORM_MOST or len(op.outputs) > 1:
             low.problems.add(
                 f"LayerNormalization over {n} values" + " in a quantized model" * low.quantized,
                 f"a float model, constant factors, at most {NORM_MOST} values",
@@ -325,8 +374,8 @@ class Moves:
             x = in_order(low, x, index.ravel(), (n, len(index), 1))
         y = low.build.norm(low.new("n"), x, op.attrs.get("epsilon", 1e-5))
         low.made[op.outputs[0]] = y  # so that what scales it sees who reads it
-        shift = np.zeros(n) if len(numbers) < 2 else np.ravel(numbers[1])
-        y = scaled(low, y, np.ravel(numbers[0]) * np.ones(n), shift)
+        given = [np.broadcast_to(part, edges[axis:]).ravel() for part in (*numbers, 0.0)]
+        y = scaled(low, y, *given[:2])
         if last or len(edges) == 1:
             low.place(op.outputs[0], y)
             low.hwc.update(op.outputs[:1] if last else ())
@@ -335,24 +384,44 @@ class Moves:
         self.take(op.outputs[0], y, np.arange(index.size).reshape(edges), axis == len(edges) - 1)
 
     def _prelu(self, op):
-        low, slope = self.low, self.constant(op.inputs[1])
-        channels = low.shape(op.inputs[0])[0]
-        if low.quantized or slope is None or np.size(slope) not in (1, channels):
+        low, name, slope = self.low, op.inputs[0], self.constant(op.inputs[1])
+        found = None
+        if name in low.made and slope is not None and not low.quantized:
+            found = self.per_channel(slope, name)
+            if found is None and name in low.hwc:
+                self.channels_first(name)
+                found = self.per_channel(slope, name)
+        if found is None:
             low.problems.add("PRelu", "a float model, one slope or one for each channel")
             return
-        y = sloped(low, low.made[op.inputs[0]], np.ravel(slope) * np.ones(channels))
-        low.place(op.outputs[0], y)
+        low.place(op.outputs[0], sloped(low, low.made[name], found))
+
+    def pairs(self, name, other):
+        """Tell whether the file pairs elements of two signals as they lie in memory.
+
+        :param other: has as many elements, or one for each channel
+        """
+        orders = [self.order(signal)[None] for signal in (name, other)]
+        sizes, channels = [order.size for order in orders], self.low.shape(name)[0]
+        only_other = other in self.low.hwc and name not in self.low.hwc
+        if sizes[1] not in (sizes[0], channels) or only_other:
+            return False
+        try:
+            left, right = np.broadcast_arrays(*orders)
+        except ValueError:
+            return False
+        wanted = left if sizes[1] == sizes[0] else left % channels
+        return left.size == sizes[0] and bool((right == wanted).all())
 
     def two_signals(self, op):
         """Mul, or in a float model Sub, of two signals; tell whether it was placed."""
         low, names = self.low, op.inputs
-        same = (names[0] in low.hwc) == (names[1] in low.hwc)
         x = [low.made[name] for name in names]
-        y = None
-        if same and op.name == "Mul":
+        y, alike = None, low.shape(names[0]) == low.shape(names[1])
+        if op.name == "Mul" and (self.pairs(*names) or self.pairs(*names[::-1])):
             y = gated(low, *x)
-        elif same and op.name == "Sub" and not low.quantized:
-            y = difference(low, *x) if low.shape(names[0]) == low.shape(names[1]) else None
+        elif op.name == "Sub" and not low.quantized and alike and self.pairs(*names):
+            y = difference(low, *x)
         if y is None:
             return False
         low.place(op.outputs[0], y)

@@ -28,13 +28,17 @@ class Recurrent:
     def turned(self, op):
         """Tell whether a Transpose brought the time to the front, or back."""
         low, name = self.low, op.inputs[0]
-        if op.attrs.get("perm") != [1, 0, 2]:
+        edges = self.moves.edges(name)
+        if op.attrs.get("perm") != [1, 0, 2] or name not in self.time_first and len(edges) != 2:
             return False
         if name in self.time_first:
             low.made[op.outputs[0]] = low.made[name]
             low.hwc.add(op.outputs[0])
         else:
-            low.made[op.outputs[0]] = self.moves.channels_last(name)
+            # Rows may lie in one row of pixels, such as behind a Squeeze.
+            x, (steps, numbers) = self.moves.channels_last(name), edges
+            shape = (numbers, steps, 1)
+            low.made[op.outputs[0]] = in_order(low, x, np.arange(steps * numbers), shape)
             self.time_first.add(op.outputs[0])
         return True
 
@@ -98,8 +102,10 @@ class Recurrent:
         return (
             not (self.low.quantized or inputs[4] or unknown or parts[0] is None)
             and names == usual
+            and parts[1] is not None
+            and op.attrs.get("hidden_size", parts[1].shape[-1]) == parts[1].shape[-1]
             and one_way
-            and not any(op.attrs.get(key) for key in ("clip", "input_forget"))
+            and not any(op.attrs.get(key) for key in ("clip", "input_forget", "layout"))
             and not any(np.any(part) for part in others)
             and not (last and self.low.readers(last))
         )
