@@ -10,7 +10,7 @@ from acclimate_host.connect.room import littlefs_blocks
 from acclimate_host.errors import Refused
 from harness.errors import naming
 
-TOGETHER, APART = merge.layout(), merge.layout("armv6m")
+TOGETHER, APART, ROOMY = (merge.layout(arch) for arch in (None, "armv6m", "xtensawin"))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def room(tmp_path, monkeypatch):
 ANSWERING = {"svm.predictor", "svm.answers"}
 
 
-@pytest.mark.parametrize("layout", [TOGETHER, APART], ids=["together", "apart"])
+@pytest.mark.parametrize("layout", [TOGETHER, APART, ROOMY], ids=["together", "apart", "roomy"])
 def test_every_module_is_in_one_file_and_every_file_compiles(layout):
     listed = [module for modules in layout.units.values() for module in modules]
     assert sorted(listed) == sorted(merge.modules().keys() - ANSWERING)
@@ -46,7 +46,7 @@ def test_every_module_is_in_one_file_and_every_file_compiles(layout):
 
 
 def test_no_file_on_a_board_imports_a_module_of_a_room():
-    for layout in (TOGETHER, APART):
+    for layout in (TOGETHER, APART, ROOMY):
         for unit in layout.units:
             for node in ast.walk(ast.parse(layout.merged(unit))):
                 if isinstance(node, ast.ImportFrom) and merge.of_package(node.module):
@@ -145,3 +145,14 @@ def test_the_default_set_keeps_within_what_an_nrf52840_has():
     files = package.build("armv7emsp", list(ROLES), without=package.natives_left_out())
     blocks = sum(littlefs_blocks(len(data), 4096) for data in files.values()) + 6
     assert len(files) <= 24 and blocks * 4096 <= 229376, (len(files), blocks)
+
+
+@pytest.mark.parametrize("room", ["store", "pull"])
+def test_an_esp32_loads_one_driver_and_has_them_all(room):
+    files, _ = package.closure([room], arch="xtensawin")
+    assert {"store", "flash", "flash_esp32", "flash_file"} <= set(files)
+    assert ROOMY.units["flash"] == ("flash",) and "_pull_more" not in ROOMY.units
+    assert ROOMY.units["store"] == TOGETHER.units["store"]
+    assert merge.layout("rv32imc") is ROOMY and merge.layout("armv7emsp") is TOGETHER
+    alone, _ = package.closure(["store"], arch="armv6m")  # 32 KB: who wants a driver names it
+    assert "flash_esp32" not in alone

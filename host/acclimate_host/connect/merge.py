@@ -7,7 +7,8 @@ A board has no sub-packages: each costs two blocks of its file system and heap a
 out; imports of other files name the file. A module-level name that two modules of a file use
 for different things gets the module's name behind it.
 
-A board with little heap has the modules apart, so that only what is used takes some of it.
+A board with little heap has the modules apart, so that only what is used takes some of it. One
+with a file system of megabytes has those apart of which it uses one: drivers and transports.
 """
 
 import ast
@@ -183,15 +184,17 @@ def origin(module, name=None):
 def layout(arch=None):
     """Return the `Layout` of the package on boards of an architecture, or that of `PREDICTING`."""
     if arch == PREDICTING:
-        return _layout(PREDICTING)
-    return _layout(arch in _SMALL_ARCHS, arch in _ROOMY_ARCHS)
+        return _layout("predicting")
+    return _layout(
+        "apart" if arch in _SMALL_ARCHS else "roomy" if arch in _ROOMY_ARCHS else "together"
+    )
 
 
 @functools.lru_cache(maxsize=4)
-def _layout(small, roomy=False):
-    if small == PREDICTING:
-        return Layout(_PREDICTING)
-    return Layout(_APART if small else _ROOMY if roomy else _TOGETHER)
+def _layout(kind):
+    return Layout(
+        {"apart": _APART, "roomy": _ROOMY, "together": _TOGETHER, "predicting": _PREDICTING}[kind]
+    )
 
 
 def offered(room):
