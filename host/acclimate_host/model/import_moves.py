@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from .importing import function_of, table
 from .moves import is_in_order, places
 
 
@@ -28,6 +29,17 @@ def in_order(low, x, index, shape):
 def shaped(low, x, shape):
     """Return `x` in another shape (channels, height, width), in the same order of the memory."""
     return in_order(low, x, range(math.prod(shape)), shape)
+
+
+def of_scale(low, x, target):
+    """Return a tensor in another (scale, zero point), by a table where it differs."""
+    if low.scales.get(x, target) == target:
+        return x
+    name = low.new("t")
+    low.values[name + ".table"] = table(function_of("identity"), low.scales[x], target)
+    y = low.build.lookup(name, x, "identity")
+    low.scales[name + ".table"] = low.scales[y] = target
+    return y
 
 
 def joined(low, parts, orders, axis, shape):

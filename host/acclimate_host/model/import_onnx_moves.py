@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from .import_moves import difference, enlarged, gated, in_order, sloped
-from .importing import function_of, scaled, table
+from .import_moves import difference, enlarged, gated, in_order, of_scale, sloped
+from .importing import scaled
 from .int8 import NORM_MOST
 from .moves import places
 
@@ -129,19 +129,8 @@ class Moves:
         """Place a tensor that has its input's scale; another one in the file needs a table."""
         low, stored = self.low, self.file.scales.get(output)
         if low.quantized and stored is not None:
-            y = self.of_scale(y, (stored.scale, stored.zero_point))
+            y = of_scale(low, y, (stored.scale, stored.zero_point))
         low.place(output, y)
-
-    def of_scale(self, x, target):
-        """Return a tensor in another (scale, zero point), by a table where it differs."""
-        low = self.low
-        if low.scales.get(x, target) == target:
-            return x
-        name = low.new("t")
-        low.values[name + ".table"] = table(function_of("identity"), low.scales[x], target)
-        y = low.build.lookup(name, x, "identity")
-        low.scales[name + ".table"] = low.scales[y] = target
-        return y
 
     def turned(self, op):
         """A Transpose in whatever order of axes; another first axis is refused."""
@@ -237,7 +226,7 @@ class Moves:
         parts = [low.made[name] for name in names]
         if low.quantized and stored is not None:
             target = (stored.scale, stored.zero_point)
-            parts = [self.of_scale(part, target) for part in parts]
+            parts = [of_scale(self.low, part, target) for part in parts]
         last = all(map(self.has_channels_last, names))
         rank = len(self.edges(names[0]))
         first = all(self.leads(name, True) for name in names)

@@ -19,6 +19,7 @@ from .import_moves import (
     gated,
     in_order,
     joined,
+    of_scale,
     selected,
     shaped,
     sloped,
@@ -465,20 +466,10 @@ class _Lowering:
         given = self.tensor(op.outputs[0])
         if self.quantized:
             target = (float(given.scale[0]), self.zero_point(op.outputs[0]))
-            parts = [self._of_scale(part, target) for part in parts]
+            parts = [of_scale(self, part, target) for part in parts]
         axis = op.options["Axis"] % len(given.shape)
         orders = [self._order(i) for i in op.inputs]
         self.place(op.outputs[0], joined(self, parts, orders, axis, chw(given.shape)))
-
-    def _of_scale(self, x, target):
-        """Return a tensor in another (scale, zero point), by a table where it differs."""
-        if self.scales[x] == target:
-            return x
-        name = self.new("t")
-        self.values[name + ".table"] = table(function_of("identity"), self.scales[x], target)
-        y = self.build.lookup(name, x, "identity")
-        self.scales[name + ".table"] = self.scales[y] = target
-        return y
 
     def _densify(self, op):
         self.constants[op.outputs[0]] = self.real(op.inputs[0])
@@ -761,7 +752,7 @@ class _Lowering:
         self.notes.append(f"{len(ends)} outputs behind each other, of {counts} numbers")
         if self.quantized:
             widest = max((self.scales[end] for end in ends), key=lambda scale: scale[0])
-            ends = [self._of_scale(end, widest) for end in ends]
+            ends = [of_scale(self, end, widest) for end in ends]
         y = self.build.concat(self.new("j"), ends, "all")
         if self.quantized:
             self.scales[y] = self.scales[ends[0]]
