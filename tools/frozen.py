@@ -75,14 +75,15 @@ ONLINE = (
     "svm.small_report",
 )
 FIRMWARE = {"learning": LEARNING, "capsules": CAPSULES, "verdict": VERDICT, "online": ONLINE}
+APART = ("learning",)  # whose modules load one by one: heap is scarcest there
 
 
-def write(names, folder):
-    """Write the merged files of the named modules below a folder."""
+def write(firmware, folder):
+    """Write the merged files of the modules of a firmware below a folder."""
     target = Path(folder, merge.PACKAGE)
     shutil.rmtree(folder, ignore_errors=True)
     target.mkdir(parents=True)
-    layout = merge.layout("armv6m" if names is LEARNING else None)
+    names, layout = FIRMWARE[firmware], merge.layout("armv6m" if firmware in APART else None)
     for unit, modules in layout.units.items():
         chosen = [module for module in modules if module in names]
         if chosen:
@@ -90,4 +91,4 @@ def write(names, folder):
 
 
 if __name__ == "__main__":
-    write(FIRMWARE[sys.argv[1]], sys.argv[2])
+    write(sys.argv[1], sys.argv[2])
