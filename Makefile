@@ -106,7 +106,9 @@ BENCHES = papers $(basename $(notdir $(shell grep -l '^if __name__' bench/*.py))
 lint: out/stamps/venv-dev
 	@out/venv/bin/ruff check .
 	@out/venv/bin/ruff format --check --quiet .
+	@$(PYTHON) tools/stubs.py
 	@$(PYTHON) -m mypy
+	@[ ! -e out/stamps/stubs ] || $(PYTHON) -m mypy --config-file tools/mypy_micropython.ini
 
 house: out/stamps/venv-dev
 	@$(PYTHON) tools/house.py

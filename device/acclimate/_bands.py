@@ -13,6 +13,11 @@ The bits are those of TensorFlow Lite Micro's micro_frontend. Native code of the
 `frontend` runs it; without that, pure Python gives the same, some hundred times slower.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from acclimate import _native
 
 _WINDOW, _BITS, _AXES, _BANDS = 2, 3, 4, 5
@@ -31,8 +36,10 @@ class Frontend:
     RAM: four bytes for each sample of the transform and eight for each band.
     """
 
-    def __init__(self, tables):
-        head = [tables[i] | tables[i + 1] << 8 for i in range(0, 12, 2)] if len(tables) > 12 else 0
+    def __init__(self, tables: "ReadableBuffer") -> None:
+        head = (
+            [tables[i] | tables[i + 1] << 8 for i in range(0, 12, 2)] if len(tables) > 12 else []
+        )
         if not head or head[0] != 0x4641 or head[1] != 1 or not 3 <= head[_BITS] <= 12:
             raise ValueError("tables: expected those of a front end, got %d bytes" % len(tables))
         bands = head[_BANDS]
@@ -45,12 +52,12 @@ class Frontend:
             from acclimate import _bands_plain as native
         self._run = native.run
 
-    def reset(self):
+    def reset(self) -> None:
         """Forget the noise that earlier windows had."""
         for i in range(4 * self.width):
             self._state[i] = 0
 
-    def into(self, samples, out):
+    def into(self, samples: "ReadableBuffer", out: "WriteableBuffer") -> "WriteableBuffer":
         """Write the levels of a window to `out` and return `out`. Nothing is allocated.
 
         :param samples: ``array("h")`` of `samples` numbers

@@ -12,6 +12,13 @@ are bytes; a confidence is calibrated (``confidence`` does it with the capsule's
 What each rule is worth was measured: docs/acceptance.md.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable, Sequence
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 ACCEPT = 1
 REJECT = 0
 UNDECIDED = -1
@@ -52,7 +59,7 @@ def _discount(rank):
     return _HIGH[rank - 1] << 8 | _LOW[rank - 1]
 
 
-def dcg(old, new, confidence, n):
+def dcg(old: "ReadableBuffer", new: "ReadableBuffer", confidence: "ReadableBuffer", n: int) -> int:
     """Return the paper's score in 1/32768: +discount where both agree, -discount elsewhere.
 
     Ranks go by falling confidence of the old model; equal confidences share the mean of their
@@ -79,7 +86,9 @@ def _scores(old, new, confidence, n):
     return score, most
 
 
-def ndcg(old, new, confidence, n):
+def ndcg(
+    old: "ReadableBuffer", new: "ReadableBuffer", confidence: "ReadableBuffer", n: int
+) -> int:
     """Return dcg over its highest value, as -32768 (all differ) to 32768 (all agree)."""
     score, most = _scores(old, new, confidence, n)
     if not most:
@@ -119,8 +128,16 @@ def _spread(predictions, n):
 
 
 def evidence(
-    old, new, old_confidence, new_confidence, n, weights=WEIGHTS, prior=0, wins=0, losses=0
-):
+    old: "ReadableBuffer",
+    new: "ReadableBuffer",
+    old_confidence: "ReadableBuffer",
+    new_confidence: "ReadableBuffer",
+    n: int,
+    weights: "Sequence[int]" = WEIGHTS,
+    prior: int = 0,
+    wins: int = 0,
+    losses: int = 0,
+) -> int:
     """Return what speaks for the new model; below 0: against it.
 
     :param old: predicted labels of n rows, n > 0; :param old_confidence: calibrated, 0 to 255.
@@ -150,7 +167,7 @@ def _mean(total, n):
     return total // n if total >= 0 else -(-total // n)
 
 
-def decide(found, margin=0):
+def decide(found: int, margin: int = 0) -> int:
     """Return ACCEPT when the evidence is above 0, REJECT, or UNDECIDED within the margin."""
     if margin and abs(found) < margin:
         return UNDECIDED
@@ -158,8 +175,16 @@ def decide(found, margin=0):
 
 
 def label_free(
-    old, new, old_confidence, new_confidence, n, floor=-ONE, margin=0, prior=0, weights=WEIGHTS
-):
+    old: "ReadableBuffer",
+    new: "ReadableBuffer",
+    old_confidence: "ReadableBuffer",
+    new_confidence: "ReadableBuffer",
+    n: int,
+    floor: int = -ONE,
+    margin: int = 0,
+    prior: int = 0,
+    weights: "Sequence[int]" = WEIGHTS,
+) -> int:
     """Decide without labels: by confidence, spread and the server's prior, within a guard.
 
     :param floor: ndcg below it rejects: the models are too far apart. :param margin: evidence
@@ -185,7 +210,16 @@ def _judged(old, new, old_confidence, new_confidence, n, rule, labels=()):
     return decide(found, margin), score
 
 
-def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHTS, labels=None):
+def accept(
+    store: "Any",
+    sample: "Any",
+    predict: "Callable[[Any, Any], int]",
+    floor: int = -ONE,
+    margin: int = 0,
+    prior: int = 0,
+    weights: "Sequence[int]" = WEIGHTS,
+    labels: dict[int, int] | None = None,
+) -> int:
     """Try the waiting model on the sample; keep the verdict, and refuse the model or not.
 
     Return ACCEPT (``store.trial()`` is next), REJECT (it is refused, and remembered: it is not
@@ -214,7 +248,9 @@ def accept(store, sample, predict, floor=-ONE, margin=0, prior=0, weights=WEIGHT
     return verdict
 
 
-def disagreements(old, new, n, out):
+def disagreements(
+    old: "ReadableBuffer", new: "ReadableBuffer", n: int, out: "WriteableBuffer"
+) -> int:
     """Write the rows where the models differ to out; return how many: only these need labels.
 
     :param out: of n places or more.
@@ -228,12 +264,12 @@ def disagreements(old, new, n, out):
     return count
 
 
-def is_decided(found, left, weights=WEIGHTS):
+def is_decided(found: int, left: int, weights: "Sequence[int]" = WEIGHTS) -> bool:
     """Tell whether so many labels still to come cannot change the sign of the evidence."""
     return abs(found) > 16 * left * weights[3]
 
 
-def confidence(logits, n, temperature):
+def confidence(logits: "Sequence[int] | ReadableBuffer", n: int, temperature: int) -> int:
     """Return (place of the highest << 8) | its softmax in 1/255; logits and temperature in 1/256.
 
     :param logits: integers, -32768 to 32767. :param temperature: 1 to 65535; 256 is 1.0.

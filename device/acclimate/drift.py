@@ -30,7 +30,7 @@ class PageHinkley:
     :param int least: values before it tells, 1 or more
     """
 
-    def __init__(self, threshold=10.0, delta=0.05, least=30):
+    def __init__(self, threshold: float = 10.0, delta: float = 0.05, least: int = 30) -> None:
         if not 0 < threshold < _TOP or not 0 <= delta <= _UNIT or not 1 <= least < _TOP:
             raise ValueError(
                 "threshold, delta, least: expected > 0, 0..1000, >= 1, got %s, %s, %s"
@@ -42,17 +42,17 @@ class PageHinkley:
         self._told = 0
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Forget everything; done by itself when a change was told."""
         self.count = self._since = 0
         self._sum = self._above = 0
         self._early = self._least  # the count is halved now and then, and may never come so far
 
-    def recent(self):
+    def recent(self) -> int:
         """Values since the change that was told last began, as far as one can tell."""
         return self._told
 
-    def add(self, value):
+    def add(self, value: float) -> bool:
         """Take a value, -1000..1000; True when it tells a change.
 
         :raises ValueError: another one; nothing has changed then
@@ -88,7 +88,9 @@ class Adwin:
     :param int every: values between two looks, 1 or more
     """
 
-    def __init__(self, rows=10, width=4, confidence=9.0, every=8):
+    def __init__(
+        self, rows: int = 10, width: int = 4, confidence: float = 9.0, every: int = 8
+    ) -> None:
         if not (2 <= rows <= 16 and 2 <= width <= 16 and 0 < confidence < _TOP and every >= 1):
             raise ValueError(
                 "rows, width, confidence, every: expected 2..16, 2..16, > 0, >= 1, got %s"
@@ -101,21 +103,21 @@ class Adwin:
         self._used = bytearray(rows)
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Forget everything."""
         for row in range(len(self._used)):
             self._used[row] = 0
         self.count = self._total = self._since = 0
 
-    def recent(self):
+    def recent(self) -> int:
         """Values since the change that was told last began: the window is of those only."""
         return self.count
 
-    def mean(self):
+    def mean(self) -> int:
         """Mean of the window, in thousandths; 0 before the first value."""
         return self._total // self.count if self.count else 0
 
-    def add(self, value):
+    def add(self, value: float) -> bool:
         """Take a value, 0..1; True when the mean has changed, and the older part is gone."""
         if not 0 <= value <= 1:
             raise ValueError("value: expected 0..1, got %s" % value)

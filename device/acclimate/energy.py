@@ -11,6 +11,11 @@ True
 `acclimate.loop.TrainOnDemand(..., budget=budget)` asks and tells it by itself.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Callable
+except ImportError:
+    pass
+
 try:
     from time import ticks_ms
 except ImportError:
@@ -35,7 +40,9 @@ class EnergyBudget:
         another one after 24 hours
     """
 
-    def __init__(self, joules, watts, day=None):
+    def __init__(
+        self, joules: float, watts: float, day: "Callable[[], int] | None" = None
+    ) -> None:
         if not (0 < joules < 1e9 and 0 < watts < 1e6):
             raise ValueError("joules, watts: expected > 0, got %r, %r" % (joules, watts))
         self.joules = joules
@@ -46,7 +53,7 @@ class EnergyBudget:
         self._today = None
         self._awake_ms, self._tick = 0, ticks_ms()
 
-    def may_train(self):
+    def may_train(self) -> bool:
         """True while today's rest is enough for the dearest training so far."""
         today = self._number()
         if today != self._today:
@@ -55,7 +62,7 @@ class EnergyBudget:
         self._this = 0.0
         return self.used + max(self._dearest, 1e-9) <= self.joules
 
-    def spend(self, us):
+    def spend(self, us: int) -> None:
         """Count so many microseconds of computing.
 
         :raises ValueError: a number that is no such time; nothing is counted then

@@ -15,6 +15,13 @@ least and the largest value, and how often the signal crosses its mean (how fast
 Nothing is allocated in `into`, and no float is used.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Sequence
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 import gc
 import sys
 
@@ -68,7 +75,9 @@ class WindowFeatures:
     :raises ValueError: names the argument, what was expected and what came
     """
 
-    def __init__(self, channels=6, samples=128, shift=7, kinds=KINDS):
+    def __init__(
+        self, channels: int = 6, samples: int = 128, shift: int = 7, kinds: "Sequence[str]" = KINDS
+    ) -> None:
         for name, value, low, high in (
             ("channels", channels, 1, 16),
             ("samples", samples, 4, 4096),
@@ -88,12 +97,12 @@ class WindowFeatures:
         self._how = shift + sum(16 << i for i in range(len(KINDS)) if self._use[i])
         self._native = None if _SMALL else _native_window()
 
-    def names(self):
+    def names(self) -> list[str]:
         """Name of each feature, ``"channel.kind"``, in the order of a row."""
         kinds = [KINDS[i] for i in range(len(KINDS)) if self._use[i]]
         return ["%d.%s" % (c, kind) for c in range(self.channels) for kind in kinds]
 
-    def into(self, window, out):
+    def into(self, window: "ReadableBuffer", out: "WriteableBuffer") -> "WriteableBuffer":
         """Write the features of `window` to `out` and return `out`.
 
         :param window: ``array("h")`` of samples * channels values, sample after sample

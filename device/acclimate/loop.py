@@ -28,6 +28,13 @@ as ``acclimate.svm.SVM``. All buffers are made at set-up; a sample allocates not
     0
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable, Iterator, Sequence
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from array import array
 
 try:
@@ -58,25 +65,27 @@ class IO:
     :param action: called with the label; None: nothing happens
     """
 
-    def __init__(self, model, features=None, action=None):
+    def __init__(
+        self, model: "Any", features: "Any" = None, action: "Callable[[int], Any] | None" = None
+    ) -> None:
         self.model = model
         self._features = features
         self._action = action
         self.row = None if features is None else _zeros("b", features.width)
 
-    def step(self, window):
+    def step(self, window: "Sequence[float] | ReadableBuffer") -> int:
         """Predict one window; the row that was used stays in `row`."""
         self.take(window)
         return self.decide()
 
-    def take(self, window):
+    def take(self, window: "Sequence[float] | ReadableBuffer") -> None:
         """Make `row` of a window."""
         if self._features is None:
             self.row = window
         else:
             self._features.into(window, self.row)
 
-    def decide(self):
+    def decide(self) -> int:
         """Predict `row` and act."""
         label = self.model.predict(self.row)
         if self._action is not None:
@@ -97,7 +106,9 @@ class Feedback:
     :param str typecode: array type of a row
     """
 
-    def __init__(self, width, pending=4, memory=32, typecode="b"):
+    def __init__(
+        self, width: int, pending: int = 4, memory: int = 32, typecode: str = "b"
+    ) -> None:
         _check_size("pending", pending, 1, 255)
         _check_size("memory", memory, 1, 255)
         self.width = width
@@ -120,11 +131,11 @@ class Feedback:
         self.answered = 0
         self._recent_right = 0
 
-    def check(self, row):
+    def check(self, row: "Sequence[float] | ReadableBuffer") -> None:
         """Raise ValueError unless `row` has the width and only numbers that are kept exactly."""
         _check_row(row, self.width, self.typecode)
 
-    def expect(self, row, label):
+    def expect(self, row: "Sequence[float] | ReadableBuffer", label: int) -> int:
         """Remember a prediction; returns its ticket. When `pending` are waiting already, the
         oldest is forgotten.
 
@@ -179,7 +190,7 @@ class Feedback:
         self.waiting -= 1
         return slot
 
-    def truth(self, label, ticket=None):
+    def truth(self, label: int, ticket: int | None = None) -> bool | None:
         """The truth about a prediction: True when it was right, and its input is then in `row`;
         None when the prediction was forgotten meanwhile, or answered before.
 
@@ -197,12 +208,12 @@ class Feedback:
             self._note(1 if right else 0)
         return right
 
-    def skip(self, ticket=None):
+    def skip(self, ticket: int | None = None) -> None:
         """The truth about a prediction will never be known; None: the next in order."""
         if ticket is not None or self._due != self._issued:
             self._take(ticket)
 
-    def new_model(self):
+    def new_model(self) -> None:
         """Another model answers from now on: `recent` begins anew, and answers of the old one
         that still wait for their truth do not count."""
         self.answered = self._recent_right = self._next = 0
@@ -218,7 +229,7 @@ class Feedback:
         self._next = (self._next + 1) % len(self._answers)
         self.answered += 1
 
-    def recent(self):
+    def recent(self) -> int:
         """Share of right answers among the last ones, in per mille; 1000 before the first."""
         count = min(self.answered, len(self._answers))
         return self._recent_right * 1000 // count if count else 1000
@@ -240,7 +251,16 @@ class Stitcher:
     :param int seed: which are drawn, 1..30000
     """
 
-    def __init__(self, width, classes, per_class, held=16, hold_every=4, typecode="b", seed=1):
+    def __init__(
+        self,
+        width: int,
+        classes: int,
+        per_class: int,
+        held: int = 16,
+        hold_every: int = 4,
+        typecode: str = "b",
+        seed: int = 1,
+    ) -> None:
         _check_size("hold_every", hold_every, 2, 1000)
         _check_size("seed", seed, 1, 30000)
         _check_size("classes", classes, 1, 255)
@@ -266,21 +286,23 @@ class Stitcher:
         self.new = 0
 
     @staticmethod
-    def bytes_needed(width, classes, per_class, held=16, item_bytes=1):
+    def bytes_needed(
+        width: int, classes: int, per_class: int, held: int = 16, item_bytes: int = 1
+    ) -> int:
         """Bytes of the buffers that the same arguments will make."""
         rows = classes * per_class
         return rows * (width * item_bytes + 1) + held * (width * item_bytes + 1) + classes * 8
 
-    def capacity(self):
+    def capacity(self) -> int:
         """Most rows that can be trained on."""
         return self.classes * self.per_class
 
-    def fill(self, row, truth):
+    def fill(self, row: "Sequence[float] | ReadableBuffer", truth: int) -> None:
         """Take a sample that came with the product: trained on, never held back."""
         self._check(row, truth, truth)
         self._store(row, truth, truth)
 
-    def add(self, row, output, truth):
+    def add(self, row: "Sequence[float] | ReadableBuffer", output: int, truth: int) -> bool:
         """Take a sample of the device's own: True when it was held back for the test.
 
         :param row: what was seen
@@ -325,7 +347,7 @@ class Stitcher:
         if self._count[truth] < self.per_class:
             self._count[truth] += 1
 
-    def forget(self, keep=0):
+    def forget(self, keep: int = 0) -> None:
         """Forget all samples but about the `keep` newest: they are of a world that is gone."""
         _check_size("keep", keep, 0, _WRAP)
         self.new = 0
@@ -348,7 +370,7 @@ class Stitcher:
         _copy(self.X, to * self.width, self.X, source * self.width, self.width)
         self.outputs[to] = self.outputs[source]
 
-    def copy_into(self, X, y):
+    def copy_into(self, X: "WriteableBuffer", y: "WriteableBuffer") -> int:
         """Copy the filled rows and their truths to the front of `X`, `y`; returns how many."""
         rows = 0
         for truth in range(self.classes):
@@ -360,7 +382,7 @@ class Stitcher:
             rows += n
         return rows
 
-    def held(self, i, row):
+    def held(self, i: int, row: "WriteableBuffer") -> int:
         """Copy the `i`-th held-back input to `row`; returns its truth."""
         _check_size("i", i, 0, self.held_count - 1)
         _copy(row, 0, self.held_X, i * self.width, self.width)
@@ -390,7 +412,16 @@ class TrainOnDemand:
 
     IDLE, TRAINING, TESTING = 0, 1, 2
 
-    def __init__(self, live, spare, store, enough=16, margin=-1, least_held=1, budget=None):
+    def __init__(
+        self,
+        live: "Any",
+        spare: "Any",
+        store: "Stitcher",
+        enough: int = 16,
+        margin: int = -1,
+        least_held: int = 1,
+        budget: "Any" = None,
+    ) -> None:
         _check_size("enough", enough, 1, _WRAP)
         _check_size("margin", margin, -1, 1000)
         _check_size("least_held", least_held, 1, 1000)
@@ -413,20 +444,20 @@ class TrainOnDemand:
         self.spent_ms = self.longest_us = self._rest_us = 0
         self.reason = None
 
-    def wanted(self):
+    def wanted(self) -> bool:
         """True when enough new samples have come, some are held back to test with, and the
         budget allows a training."""
         if self._store.new < self.enough or self._store.held_count < self.least_held:
             return False
         return self.budget is None or self.budget.may_train()
 
-    def first_steps(self):
+    def first_steps(self) -> "Iterator[int]":
         """Generator that fits the model in use on the store: how a product begins its life."""
         self.rows = n = self._store.copy_into(self._X[self._side], self._y[self._side])
         X = memoryview(self._X[self._side])[: n * self._store.width]
         yield from self.live.fit_steps(X, memoryview(self._y[self._side])[:n])
 
-    def start(self):
+    def start(self) -> None:
         """Begin a training on a copy of the store as it is now."""
         side = 1 - self._side
         self.rows = n = self._store.copy_into(self._X[side], self._y[side])
@@ -437,7 +468,7 @@ class TrainOnDemand:
         self.state = self.TRAINING
         self._steps = iter(self.spare.fit_steps(X, memoryview(self._y[side])[:n]))
 
-    def idle(self):
+    def idle(self) -> str | None:
         """One short piece of work: None, or "kept" or "discarded" when a training has ended."""
         if self.state == self.IDLE and not self.wanted():
             return None
@@ -464,11 +495,11 @@ class TrainOnDemand:
             return self._end("discarded")
         return None
 
-    def busy(self):
+    def busy(self) -> bool:
         """True while a training or its test goes on."""
         return self.state != self.IDLE
 
-    def cancel(self):
+    def cancel(self) -> None:
         """Give up a training; the model in use is as it was."""
         self._steps = None
         self.state = self.IDLE
@@ -524,8 +555,16 @@ class Loop:
     """
 
     def __init__(
-        self, io, feedback, stitcher, trainer, target=1000, drift=None, on_drift=None, rounds=6
-    ):
+        self,
+        io: "IO",
+        feedback: "Feedback",
+        stitcher: "Stitcher",
+        trainer: "TrainOnDemand",
+        target: int = 1000,
+        drift: "Any" = None,
+        on_drift: "Callable[[Loop], Any] | None" = None,
+        rounds: int = 6,
+    ) -> None:
         _check_size("rounds", rounds, 1, _WRAP)
         rows, kept = (feedback.width, feedback.typecode), (stitcher.width, stitcher.typecode)
         if rows != kept:
@@ -543,7 +582,7 @@ class Loop:
         self._due = trainer.enough
         self.drifts = 0
 
-    def sense(self, window):
+    def sense(self, window: "Sequence[float] | ReadableBuffer") -> int:
         """Predict a window, act, and remember it until the truth is known; its number is in
         `ticket`.
 
@@ -555,7 +594,7 @@ class Loop:
         self.ticket = self.feedback.expect(self.io.row, label)
         return label
 
-    def observe(self, truth, ticket=None):
+    def observe(self, truth: int, ticket: int | None = None) -> bool | None:
         """The truth about a prediction: True when it was right; None when that was forgotten.
 
         :param ticket: what `ticket` was after its `sense`; None: in the order of the predictions
@@ -570,7 +609,7 @@ class Loop:
         self.stitcher.add(self.feedback.row, self.feedback.output, truth)
         return right
 
-    def changed(self, keep=None):
+    def changed(self, keep: int | None = None) -> None:
         """The world has changed: what the detector calls, and what a program may call that sees
         it in another way, as by a detector on a feature.
 
@@ -584,7 +623,7 @@ class Loop:
         self._left = self._rounds
         self._due = self.trainer.enough
 
-    def idle(self, limit_us=0):
+    def idle(self, limit_us: int = 0) -> str | None:
         """Short pieces of training, when there is any; call it whenever there is time.
 
         :param int limit_us: do pieces while another one as long as the longest so far would end
@@ -615,7 +654,7 @@ class Loop:
                 self._drift.reset()
         return verdict
 
-    def state(self, buffer=None):
+    def state(self, buffer: "WriteableBuffer | None" = None) -> "WriteableBuffer":
         """The samples, what waits for its truth and what is held back, as bytes to be kept over a
         reset: in the buffer, which has the right size, or in a new one.
 
@@ -628,7 +667,7 @@ class Loop:
         _loop_state.write(self, buffer)
         return buffer
 
-    def restore(self, data):
+    def restore(self, data: "ReadableBuffer") -> None:
         """Take back what `state` gave to a loop of the same sizes.
 
         :raises ValueError: it is of other sizes, or damaged; nothing has changed
@@ -644,7 +683,7 @@ class Loop:
             return False
         return self.feedback.recent() < self.target
 
-    def run_idle(self):
+    def run_idle(self) -> str | None:
         """All the training that waits, to its end: the verdict, or None when there was none."""
         verdict = self._piece()
         while verdict is None and self.trainer.busy():

@@ -11,6 +11,13 @@ any, so that the age of the rows is about capacity x recent inputs on average. A
 stay below 2**30; ``offer`` allocates nothing.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 
 def _whole(name, value, start, stop):
     """Refuse what is no whole number of the range: boards cut what a byte does not hold."""
@@ -21,18 +28,18 @@ def _whole(name, value, start, stop):
 class Draws:
     """Random numbers from 16-bit xorshift words (period 2**32 - 1)."""
 
-    def __init__(self, seed=1):
+    def __init__(self, seed: int = 1) -> None:
         self._x = seed & 0xFFFF
         self._y = seed >> 16 & 0xFFFF or int(not self._x)
 
-    def word(self):
+    def word(self) -> int:
         """Return the next 16 bits."""
         t = self._x ^ (self._x << 5 & 0xFFFF)
         self._x = self._y
         self._y = self._y ^ self._y >> 1 ^ t ^ t >> 3
         return self._y
 
-    def below(self, count):
+    def below(self, count: int) -> int:
         """Return 0 to count - 1, each as likely as the others: what is above is drawn again."""
         mask = count - 1 or 1
         for shift in (1, 2, 4, 8, 16):
@@ -55,7 +62,7 @@ class Reservoir:
     :raises ValueError: names the argument, what was expected and what came
     """
 
-    def __init__(self, capacity, width, recent=0, seed=1):
+    def __init__(self, capacity: int, width: int, recent: int = 0, seed: int = 1) -> None:
         _whole("capacity", capacity, 1, 128)
         _whole("width", width, 1, 65535)
         _whole("recent", recent, 0, 0x3FFFFFFF)
@@ -70,11 +77,11 @@ class Reservoir:
         self._below = Draws(seed).below
 
     @staticmethod
-    def bytes_needed(capacity, width):
+    def bytes_needed(capacity: int, width: int) -> int:
         """Return the bytes of the buffers, before anything is made."""
         return capacity * (width + 2)
 
-    def offer(self, row, prediction, confidence):
+    def offer(self, row: "ReadableBuffer", prediction: int, confidence: int) -> int:
         """Take an input or not; return its place, or -1.
 
         :param row: width numbers of a byte each. :param prediction: 0 to 255.
@@ -110,7 +117,7 @@ class Reservoir:
         if len(row) != self.width:
             raise ValueError("row: expected %d numbers, got %d" % (self.width, len(row)))
 
-    def row(self, i, out):
+    def row(self, i: int, out: "WriteableBuffer") -> None:
         """Copy row i of those held to out, an array('b') or bytearray of width."""
         _whole("row", i, 0, self.count - 1)
         self._fits(out)
@@ -120,7 +127,7 @@ class Reservoir:
             value = self.rows[start + k]
             out[k] = value - 256 if signed and value > 127 else value
 
-    def draw(self, out):
+    def draw(self, out: "WriteableBuffer") -> int:
         """Copy a row drawn by chance to out, as `row` does; return its number.
 
         :raises ValueError: where none is held
@@ -131,7 +138,7 @@ class Reservoir:
         self.row(place, out)
         return place
 
-    def refresh(self, predict, out):
+    def refresh(self, predict: "Callable[[Any], int]", out: "WriteableBuffer") -> None:
         """Answer all rows anew: predict(out) returns prediction x 256 + confidence."""
         for i in range(self.count):
             self.row(i, out)
@@ -140,6 +147,6 @@ class Reservoir:
             self.predictions[i] = answer >> 8
             self.confidences[i] = answer & 255
 
-    def drop(self):
+    def drop(self) -> None:
         """Forget all rows."""
         self.count = self.seen = 0

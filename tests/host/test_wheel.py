@@ -101,6 +101,7 @@ def test_the_wheel_has_the_native_modules_of_every_architecture(made):
     for arch in boards.ARCHS:
         wanted = {f"acclimate_host/native/{arch}/{name}.mpy" for name in package.natives(arch)}
         assert wanted == {name for name in names if f"/native/{arch}/" in name}
+    assert {"acclimate/py.typed", "acclimate/svm/__init__.pyi"} <= set(names)
     assert not [name for name in names if "/out/" in name or name.startswith(("tests", "tools"))]
 
 

@@ -10,6 +10,13 @@ Programming clears bits, in multiples of ``unit`` bytes; erasing sets ``erase_by
 Nothing is allocated after construction.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from acclimate import _buffers as octets
 
 _CHECK_BYTES = 64
@@ -30,7 +37,7 @@ class Flash:
 
     _tries = True  # whether program and erase are tried again here
 
-    def __init__(self, size, erase_bytes, unit=4):
+    def __init__(self, size: int, erase_bytes: int, unit: int = 4) -> None:
         if size < erase_bytes or size % erase_bytes:
             raise ValueError("flash of %d bytes: not whole pages of %d" % (size, erase_bytes))
         if erase_bytes % _CHECK_BYTES or _CHECK_BYTES % unit:
@@ -41,7 +48,7 @@ class Flash:
         self._back = bytearray(_CHECK_BYTES)
         self.view = None  # all of it in place, where the flash is mapped
 
-    def readinto(self, at, buffer):
+    def readinto(self, at: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer with the bytes from at on."""
         self._bounds(at, len(buffer))
         self._get(at, buffer)
@@ -59,7 +66,7 @@ class Flash:
         except OSError as error:
             _failed(at, error)
 
-    def program(self, at, buffer):
+    def program(self, at: int, buffer: "ReadableBuffer") -> None:
         """Clear the bits that are 0 in the buffer; it must then read back as the buffer.
 
         Units that did not arrive, as when a radio took the time, are tried once more.
@@ -118,7 +125,7 @@ class Flash:
                 break
         return done
 
-    def erase(self, at):
+    def erase(self, at: int) -> None:
         """Set all bytes of the page that starts at at to 255; tried again if the driver fails."""
         self._bounds(at, self.erase_bytes)
         if at % self.erase_bytes:
@@ -138,7 +145,7 @@ class Flash:
         except OSError as error:
             _failed(at, error)
 
-    def is_blank(self, at, n):
+    def is_blank(self, at: int, n: int) -> bool:
         """Tell whether n bytes from at on, a multiple of 64, are all 255."""
         if self.view is not None:  # all are as the first
             view = self.view
@@ -151,7 +158,7 @@ class Flash:
             at += _CHECK_BYTES
         return True
 
-    def mapped(self, at, n):
+    def mapped(self, at: int, n: int) -> memoryview | None:
         """Return n bytes from at on as a read-only view in place, or None where that cannot be."""
         return None
 
@@ -185,7 +192,7 @@ class BlockFlash(Flash):
     :param first: block that the region starts at; :param blocks: its length, all without it.
     """
 
-    def __init__(self, device, unit=4, first=0, blocks=0):
+    def __init__(self, device: "Any", unit: int = 4, first: int = 0, blocks: int = 0) -> None:
         try:
             count, block = device.ioctl(4, 0), device.ioctl(5, 0)
         except OSError as error:
@@ -209,7 +216,7 @@ class BlockFlash(Flash):
     def _erase(self, at):
         self._done(self._device.ioctl(6, self._first + at // self.erase_bytes), at)
 
-    def mapped(self, at, n):
+    def mapped(self, at: int, n: int) -> memoryview | None:
         try:
             start = self._first * self.erase_bytes + at
             return memoryview(self._device)[start : start + n]

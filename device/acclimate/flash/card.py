@@ -9,6 +9,11 @@ lost together; each model still proves itself by its SHA-256. Every write is tri
 read back.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+except ImportError:
+    pass
+
 from acclimate import _buffers as octets
 from acclimate.flash.base import Flash
 from acclimate.flash.retry import RetryingDevice
@@ -22,7 +27,14 @@ class CardFlash(Flash):
 
     _tries = False  # the device is asked again, block by block
 
-    def __init__(self, device, first=0, blocks=0, erase_bytes=4096, unit=4):
+    def __init__(
+        self,
+        device: "Any",
+        first: int = 0,
+        blocks: int = 0,
+        erase_bytes: int = 4096,
+        unit: int = 4,
+    ) -> None:
         count = device.ioctl(4, 0)
         size = device.ioctl(5, 0) or 512
         blocks = blocks or count - first

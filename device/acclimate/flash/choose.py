@@ -8,7 +8,7 @@ Tried in this order: an ESP32 partition called "capsule"; unused pages of an nRF
 region; the file, if a size is given; ``microcontroller.nvm``.
 """
 
-from acclimate.flash.base import FlashError
+from acclimate.flash.base import Flash, FlashError
 from acclimate.flash.file import FileFlash
 
 
@@ -36,7 +36,7 @@ def _nvm():
     return NvmFlash()
 
 
-def open_flash(path="capsule.bin", size=0):
+def open_flash(path: str = "capsule.bin", size: int = 0) -> Flash:
     """Return the first region that is there; each that is not is named in the error.
 
     :param path: file; :param size: its bytes; 0: no file is made, but one that exists is used.

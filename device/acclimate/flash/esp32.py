@@ -4,12 +4,17 @@
 flash = open_esp32("capsule")
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+except ImportError:
+    pass
+
 from acclimate.flash.base import BlockFlash, FlashError
 
 _DATA = 1  # esp32.Partition.TYPE_DATA; an application must never be overwritten
 
 
-def open_esp32(label="capsule", partition=None):
+def open_esp32(label: str = "capsule", partition: "Any" = None) -> BlockFlash:
     """Return the data partition of that label as a BlockFlash.
 
     :param partition: the class, ``esp32.Partition`` without it.

@@ -19,7 +19,7 @@ class FileFlash(Flash):
     :param path: made and filled with 255 where it does not exist.
     """
 
-    def __init__(self, path, size=0, erase_bytes=4096, unit=4):
+    def __init__(self, path: str, size: int = 0, erase_bytes: int = 4096, unit: int = 4) -> None:
         try:
             found = os.stat(path)[6]
         except OSError as error:
@@ -57,7 +57,7 @@ class FileFlash(Flash):
         if hasattr(os, "sync"):
             os.sync()
 
-    def close(self):
+    def close(self) -> None:
         self._file.close()
 
 

@@ -5,12 +5,17 @@ flash = open_nrf()
 flash = open_nrf(0xC0000, 0x10000)
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+except ImportError:
+    pass
+
 from acclimate.flash.base import BlockFlash, FlashError
 
 _PAGE = 4096
 
 
-def open_nrf(start=None, size=None, nrf=None):
+def open_nrf(start: int | None = None, size: int | None = None, nrf: "Any" = None) -> BlockFlash:
     """Return flash from address ``start`` on, of ``size`` bytes, both multiples of 4096.
 
     :param nrf: the module of the firmware, imported without it.

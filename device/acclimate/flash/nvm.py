@@ -8,6 +8,11 @@ any change, so a cut can damage what lies beside it: of a capsule that is notice
 slot is used; use a file on a board where that matters.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+except ImportError:
+    pass
+
 from acclimate.flash.base import Flash
 
 _FILL = b"\xff" * 64
@@ -19,7 +24,14 @@ class NvmFlash(Flash):
     :param nvm: something with slices, such as ``microcontroller.nvm``; None: that one.
     """
 
-    def __init__(self, nvm=None, start=0, size=0, erase_bytes=256, unit=4):
+    def __init__(
+        self,
+        nvm: "Any" = None,
+        start: int = 0,
+        size: int = 0,
+        erase_bytes: int = 256,
+        unit: int = 4,
+    ) -> None:
         if nvm is None:
             import microcontroller
 

@@ -8,7 +8,12 @@ which two slots cannot do with. So pages are erased through what the board has b
 ``esp32.Partition``, ``nrf.Flash`` or, on the SAMD21, the controller's registers.
 """
 
-from acclimate.flash.base import BlockFlash, FlashError
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable
+except ImportError:
+    pass
+
+from acclimate.flash.base import BlockFlash, Flash, FlashError
 
 _NUMBER, _SEGMENT = 1, 2
 _MAGIC = b"\xd2\xcd\x31"
@@ -35,7 +40,12 @@ def region(segment=0, rom_ioctl=None):
     return found
 
 
-def open_romfs(segment=0, overwrite=False, rom_ioctl=None, open_at=None):
+def open_romfs(
+    segment: int = 0,
+    overwrite: bool = False,
+    rom_ioctl: "Callable[..., Any] | None" = None,
+    open_at: "Callable[[int, int], Any] | None" = None,
+) -> Flash:
     """Return the ROMFS region as flash.
 
     :param overwrite: take it even though a ROMFS image is there.

@@ -9,6 +9,13 @@ programmed once; a row takes 4 programs between two erases, of the 8 that are al
 Registers and commands: SAM D21 data sheet, chapter "NVMCTRL".
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Sequence
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 from acclimate import _buffers as octets
 from acclimate.flash.base import Flash, FlashError
 
@@ -38,7 +45,15 @@ class SamdFlash(Flash):
     :param mem: (mem8, mem16, mem32) of ``machine``; :param memory: a buffer over the region.
     """
 
-    def __init__(self, start, size, rows=4, base=0x41004000, mem=None, memory=None):
+    def __init__(
+        self,
+        start: int,
+        size: int,
+        rows: int = 4,
+        base: int = 0x41004000,
+        mem: "Sequence[Any] | None" = None,
+        memory: "ReadableBuffer | None" = None,
+    ) -> None:
         super().__init__(size, rows * _ROW, _PAGE)
         if start % self.erase_bytes or start <= 0:
             raise ValueError("start %d: not a multiple of %d" % (start, self.erase_bytes))
@@ -61,7 +76,7 @@ class SamdFlash(Flash):
         self._address = base + 0x1C
         self.view = memoryview(memory)
 
-    def mapped(self, at, n):
+    def mapped(self, at: int, n: int) -> memoryview | None:
         return memoryview(self._memory)[at : at + n]
 
     def _read(self, at, buffer):

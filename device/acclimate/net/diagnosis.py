@@ -11,6 +11,13 @@ It predicts layer by layer and looks at what each one leaves in the arena: slow,
 one byte for each channel. Nothing is trained.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Iterable
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 from acclimate.net.layer import number, operand, signed
 
 try:
@@ -73,7 +80,7 @@ class Row:
         )
 
 
-def report(net, inputs):
+def report(net: "Any", inputs: "Iterable[ReadableBuffer]") -> "list[Row]":
     """Return the Rows of the input and of the layers that leave their outputs in the arena.
 
     A layer that hands its channels on to a depthwise one at once leaves none.
@@ -136,7 +143,7 @@ def _look(net, at, rows, order):
             row._see(net._arena, y + line * pitch + column * channels, channels)
 
 
-def troubles(net, rows):
+def troubles(net: "Any", rows: "list[Row]") -> list[str]:
     """Return sentences on what keeps a network from learning; none is good news."""
     found = []
     for row in rows:

@@ -8,6 +8,13 @@
 It needs the native module; there is no other interpreter for float32.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Sequence
+
+    from circuitpython_typing import WriteableBuffer
+except ImportError:
+    pass
+
 import struct
 
 from acclimate import _native
@@ -54,11 +61,11 @@ class FloatNet(Net):
             raise NetError("rate: expected a number from 0 to 2**40, got %s" % rate)
         struct.pack_into("<f", self._arena, self._state + _S_RATE_MANTISSA, rate * 2.0**exponent)
 
-    def outputs(self):
+    def outputs(self) -> memoryview:
         """Return the outputs of the latest pass as bytes of float32, a view of the arena."""
         return self._arena[self._output : self._output + 4 * self._classes]
 
-    def best(self):
+    def best(self) -> int:
         """Return the number of the largest output of the latest pass."""
         logits, best = self._logits(), 0
         for i, value in enumerate(logits):
@@ -66,11 +73,11 @@ class FloatNet(Net):
                 best = i
         return best
 
-    def real_outputs(self):
+    def real_outputs(self) -> list[float]:
         """Return the outputs of the latest pass as a list of numbers."""
         return self._logits()
 
-    def confidence(self):
+    def confidence(self) -> int:
         """Return the softmax share of the largest output of the latest pass, in 1/255.
 
         0 where an output is not finite.
@@ -82,7 +89,7 @@ class FloatNet(Net):
         total = sum([exp(value - most) for value in logits]) if most - most == 0 else 0
         return int(255 / total + 0.5) if total > 0 else 0
 
-    def quantize(self, values, out):
+    def quantize(self, values: "Sequence[float]", out: "WriteableBuffer") -> "WriteableBuffer":
         """Store real values into a buffer of `input_bytes`.
 
         :raises NetError: where values or bytes are not as many as inputs, or are not finite

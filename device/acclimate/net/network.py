@@ -14,6 +14,13 @@ The program is read in place and may lie in flash; all that changes lies in one 
 allocated by `predict` and `train_step`.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable, Iterable, Iterator, Sequence
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from array import array
 
 from acclimate import _native
@@ -91,7 +98,7 @@ _ALL = const(1 << 29)
 _OF_ANOTHER = "program damaged or native module of another release: install again"
 
 
-def bytes_needed(program):
+def bytes_needed(program: "ReadableBuffer") -> int:
     """Return the bytes of the arena that a program needs.
 
     :raises NetError: when it is no program of this release
@@ -165,7 +172,15 @@ class Net:
     _group, _steps, _dtype = 1, 0, 0
     bytes_needed = staticmethod(bytes_needed)
 
-    def __init__(self, program, weights=b"", arena=None, seed=1, pager=None, check=None):
+    def __init__(
+        self,
+        program: "ReadableBuffer",
+        weights: "ReadableBuffer" = b"",
+        arena: "WriteableBuffer | None" = None,
+        seed: int = 1,
+        pager: "Any" = None,
+        check: bool | None = None,
+    ) -> None:
         need = bytes_needed(program)
         if check is not False:
             if not _is_whole(program, _P_CRC, _P_BYTES, check):
@@ -246,7 +261,7 @@ class Net:
 
     # ---- state -----------------------------------------------------------------------------
 
-    def reset(self, weights, seed=1):
+    def reset(self, weights: "ReadableBuffer", seed: int = 1) -> None:
         """Start from these weights with a clean state of optimizer, windows and draws.
 
         The learning rate is to be set again, unless the weights bring it: `save`.
@@ -270,7 +285,7 @@ class Net:
                 arena[to + i] = program[constants + start + i]
         self.load(weights)
 
-    def load(self, source):
+    def load(self, source: "Any") -> None:
         """Take weights: what `weights` gave, a capsule's section, or those of a Store's model.
 
         With the optimizer's state behind them training goes on as if it had not stopped.
@@ -286,7 +301,7 @@ class Net:
             view[:] = source
         self._is_ready = self._is_ready or size > self.weights_bytes
 
-    def weights(self, optimizer=False):
+    def weights(self, optimizer: bool = False) -> memoryview:
         """Return what training changes, as a view of `weights_bytes` in the arena.
 
         :param optimizer: with the state of optimizer, rate and draws behind it
@@ -296,7 +311,7 @@ class Net:
             until = self._state + _number(self._program, _P_KEPT_BYTES)
         return self._arena[self._weights_at : until]
 
-    def save(self, store, optimizer=False):
+    def save(self, store: "Any", optimizer: bool = False) -> bool:
         """Save what was trained as a capsule of its own (acclimate.store); False: no change.
 
         :param optimizer: with its state: training goes on where it was after a restart
@@ -312,21 +327,21 @@ class Net:
         return _number(self._arena, self._state + field)
 
     @property
-    def rails(self):
+    def rails(self) -> int:
         """How many parameters a limit has held back since `reset`; many: lower the rate."""
         return self._get(_S_RAILS)
 
     @property
-    def moved(self):
+    def moved(self) -> int:
         """How many parameters have changed, counted over all steps since `reset`."""
         return self._get(_S_MOVED)
 
     @property
-    def dead(self):
+    def dead(self) -> int:
         """How many updates were left out since `reset` because their channel has no scale."""
         return self._get(_S_DEAD)
 
-    def set_rate(self, rate, exponent=0):
+    def set_rate(self, rate: "float | Callable[[int], float]", exponent: int = 0) -> None:
         """Set the learning rate: a number, or rate * 2**exponent with both integers.
 
         :param rate: or a schedule: a function of how many steps are done, asked before each one
@@ -348,7 +363,7 @@ class Net:
         self._put(_S_RATE_MANTISSA, mantissa)
         self._put(_S_RATE_EXPONENT, exponent)
 
-    def set_momentum(self, momentum):
+    def set_momentum(self, momentum: float) -> None:
         """Set the momentum, 0 to 1; 0.9 where it is not set. Stored in 1/256.
 
         :raises NetError: also for a program that was not compiled with momentum
@@ -359,7 +374,7 @@ class Net:
             raise NetError("momentum: compile with --optimizer momentum16")
         self._put(_S_MOMENTUM, int(256 * momentum + 0.5))
 
-    def set_group(self, steps):
+    def set_group(self, steps: int) -> None:
         """Move weights once in so many training steps, by the sum of their gradients.
 
         A group begins with the next step. Divide the rate by `steps` for their mean.
@@ -374,7 +389,7 @@ class Net:
 
     # ---- running ---------------------------------------------------------------------------
 
-    def predict(self, x):
+    def predict(self, x: "ReadableBuffer") -> int:
         """Return the number of the largest output for one input of `input_bytes`.
 
         :param x: the input; `net.input` where that is a view: another one is copied there
@@ -384,7 +399,7 @@ class Net:
             pass
         return self.best()
 
-    def best(self):
+    def best(self) -> int:
         """Return the number of the largest output of the latest pass."""
         arena, at, best = self._arena, self._output, 0
         for i in range(1, self._classes):
@@ -392,16 +407,18 @@ class Net:
                 best = i
         return best
 
-    def outputs(self):
+    def outputs(self) -> memoryview:
         """Return the stored outputs of the latest pass, as a view of the arena."""
         return self._arena[self._output : self._output + self._classes]
 
-    def real_outputs(self):
+    def real_outputs(self) -> list[float]:
         """Return the outputs of the latest pass as a list of real numbers."""
         scale, zero = self._scale(_P_OUTPUT_SCALE), _signed(self._program[_P_OUTPUT_ZERO])
         return [(_signed(byte) - zero) * scale for byte in self.outputs()]
 
-    def train_step(self, x, label=None):
+    def train_step(
+        self, x: "ReadableBuffer", label: "int | list | ReadableBuffer | None" = None
+    ) -> int:
         """Learn from one sample; return the share that `label` had, in 1/32768.
 
         :param label: a class; with another loss than cross-entropy a number or 0 and 1 for each
@@ -413,13 +430,13 @@ class Net:
             pass
         return self._get(_S_SHARE)
 
-    def loss(self):
+    def loss(self) -> float:
         """Return the loss of the latest training step as a real number."""
         from acclimate.net.targets import loss
 
         return loss(self)
 
-    def anomaly_score(self, x):
+    def anomaly_score(self, x: "ReadableBuffer") -> float:
         """Return how badly the network gives back its input: the mean squared error.
 
         It is in real units, squared, and small for what the network has learned to give back.
@@ -431,7 +448,13 @@ class Net:
 
         return anomaly_score(self, x)
 
-    def train(self, samples, budget=_ALL, replay=None, old=1):
+    def train(
+        self,
+        samples: "Iterable[tuple[ReadableBuffer, Any]]",
+        budget: int = _ALL,
+        replay: "Any" = None,
+        old: int = 1,
+    ) -> "Iterator[int]":
         """Learn from (x, label) pairs; yields how many are done, after each `budget` instructions.
 
         Leaving the loop early leaves weights that predict.
@@ -459,7 +482,7 @@ class Net:
             done += 1
             yield done
 
-    def evaluate(self, samples):
+    def evaluate(self, samples: "Iterable[tuple[ReadableBuffer, Any]]") -> float:
         """Return the share of (x, label) pairs that are predicted right, or the mean loss."""
         if self._target is not None:
             from acclimate.net.targets import evaluate
@@ -471,7 +494,7 @@ class Net:
             total += 1
         return right / total if total else 0.0
 
-    def confidence(self):
+    def confidence(self) -> int:
         """Return the softmax share of the largest output of the latest pass, in 1/255."""
         arena, at, program = self._arena, self._output, self._program
         table = _number(program, _P_CONSTANTS) + _number(program, _P_TABLE)
@@ -546,7 +569,7 @@ class Net:
         else:
             self._pager.page_out(par[_PAGE_NUMBER], view)
 
-    def quantize(self, values, out):
+    def quantize(self, values: "Sequence[float]", out: "WriteableBuffer") -> "WriteableBuffer":
         """Store real values as the network reads them, into a buffer of `input_bytes`.
 
         :raises NetError: where values or bytes are not as many as inputs, or are not finite

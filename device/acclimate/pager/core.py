@@ -15,6 +15,13 @@ Byte table of a page's header (little-endian): magic ``APGE`` 0, number 4, 0 6, 
 sequence 12, erases so far 16, CRC-32 of the data 20, 0 24, CRC-32 of the header 28.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from acclimate import _crc as crc
 
 HEADER_BYTES = 32
@@ -34,7 +41,7 @@ class Pager:
     :param int erases: erases that the region had before, for a new one
     """
 
-    def __init__(self, medium, endurance=0, erases=0):
+    def __init__(self, medium: "Any", endurance: int = 0, erases: int = 0) -> None:
         if HEADER_BYTES % medium.unit:
             raise ValueError("pager: unit of %d bytes; at most %d" % (medium.unit, HEADER_BYTES))
         self.medium = medium
@@ -52,7 +59,7 @@ class Pager:
 
     # ---- for acclimate.net -----------------------------------------------------------------
 
-    def page_out(self, number, view):
+    def page_out(self, number: int, view: "ReadableBuffer") -> None:
         """Write a page; a page that this step has written already begins the next step."""
         again = self._round.get(number)
         free = self.blocks if again else self._free
@@ -82,7 +89,7 @@ class Pager:
         self._round[number] = True
         self._next, self._free = place + need, free - need
 
-    def page_in(self, number, view):
+    def page_in(self, number: int, view: "WriteableBuffer") -> None:
         """Read a page back; raises PagerError when it is not as it was written."""
         place = self._places.get(number, -1)
         if place < 0:
@@ -102,11 +109,11 @@ class Pager:
 
     # ---- wear ------------------------------------------------------------------------------
 
-    def blocks_for(self, size):
+    def blocks_for(self, size: int) -> int:
         """Blocks that a page of so many bytes takes."""
         return (HEADER_BYTES + size + self.block_bytes - 1) // self.block_bytes
 
-    def erases_left(self):
+    def erases_left(self) -> int | None:
         """Erases that the budget leaves, or None without one."""
         return self.erase_budget - self.erases if self.erase_budget else None
 

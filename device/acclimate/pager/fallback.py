@@ -10,6 +10,13 @@
 A page that was written and cannot be read back is still an error: its content is nowhere else.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from acclimate import _buffers as octets
 from acclimate.pager.core import PagerError
 
@@ -22,7 +29,7 @@ class RamFallback:
     :param pager: acclimate.pager.core.Pager, or None; :param ram: bytearray for what it refuses
     """
 
-    def __init__(self, pager, ram):
+    def __init__(self, pager: "Any", ram: "WriteableBuffer") -> None:
         self.pager = pager
         self.failed = 0
         self.reason = "" if pager else "no medium"
@@ -31,7 +38,7 @@ class RamFallback:
         self._places = {}  # page -> (start, bytes) of its place in RAM
         self._here = {}  # page -> whether its latest content is there
 
-    def page_out(self, number, view):
+    def page_out(self, number: int, view: "ReadableBuffer") -> None:
         """Write a page; keep it in RAM where the medium refuses it.
 
         :raises PagerError: names what is needed and left of both
@@ -59,7 +66,7 @@ class RamFallback:
         octets.copy(self._ram, start, view, 0, n)
         self._here[number] = True
 
-    def page_in(self, number, view):
+    def page_in(self, number: int, view: "WriteableBuffer") -> None:
         """Read a page back from where it is."""
         if self._here.get(number):
             octets.copy(view, 0, self._ram, self._places[number][0], len(view))
@@ -68,7 +75,7 @@ class RamFallback:
         else:
             self.pager.page_in(number, view)
 
-    def erases_left(self):
+    def erases_left(self) -> int | None:
         """As that of the pager; None without one."""
         return self.pager.erases_left() if self.pager is not None else None
 

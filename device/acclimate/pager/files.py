@@ -12,6 +12,11 @@ The pager counts one erase for each block of a page; the file system adds one fo
 header, which is written last, and now and then one for its own records.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 import os
 
 from acclimate.flash import FlashError
@@ -29,7 +34,7 @@ class Files(_Medium):
     :param block_bytes: the file system's block, so that each file fills one (4096)
     """
 
-    def __init__(self, folder, blocks, block_bytes=4096):
+    def __init__(self, folder: str, blocks: int, block_bytes: int = 4096) -> None:
         super().__init__(blocks * block_bytes, block_bytes)
         if block_bytes % len(_BLANK):
             raise ValueError("block of %d bytes: not a multiple of 64" % block_bytes)
@@ -49,11 +54,11 @@ class Files(_Medium):
             text = "%s: %d of %d blocks could be made (%s)" % (folder, made, blocks, error)
             raise FlashError(text) from error
 
-    def readinto(self, at, buffer):
+    def readinto(self, at: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer with the bytes from at on."""
         self._move(at, buffer, False)
 
-    def program(self, at, buffer):
+    def program(self, at: int, buffer: "ReadableBuffer") -> None:
         """Write the buffer, and have it stored before this returns."""
         self._move(at, buffer, True)
 
@@ -74,7 +79,7 @@ class Files(_Medium):
                 raise FlashError("block %d ends early" % (at // size))
             at, done = at + part, done + part
 
-    def close(self):
+    def close(self) -> None:
         """Close the files; the pages stay."""
         for file in self._files:
             file.close()

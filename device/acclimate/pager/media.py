@@ -10,6 +10,13 @@ and ``erase(at)``, as acclimate.flash.base has. None of them wears as flash does
 nothing. Nothing is allocated after construction but what the driver itself allocates.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from acclimate import _buffers as octets
 from acclimate.flash import FlashError, RetryingDevice
 
@@ -39,7 +46,7 @@ class Card(_Medium):
     :param first: block that the region starts at; :param blocks: its length
     """
 
-    def __init__(self, device, first, blocks, block_bytes=512):
+    def __init__(self, device: "Any", first: int, blocks: int, block_bytes: int = 512) -> None:
         if first < 0 or first + blocks > device.ioctl(4, 0):
             have = device.ioctl(4, 0)
             raise ValueError("blocks %d to %d: the card has %d" % (first, first + blocks, have))
@@ -48,7 +55,7 @@ class Card(_Medium):
         self._block = bytearray(block_bytes)
         self._held = -1
 
-    def readinto(self, at, buffer):
+    def readinto(self, at: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer with the bytes from at on."""
         n, size, done = len(buffer), self.erase_bytes, 0
         self._bounds(at, n)
@@ -59,7 +66,7 @@ class Card(_Medium):
             octets.copy(buffer, done, self._block, start, part)
             done += part
 
-    def program(self, at, buffer):
+    def program(self, at: int, buffer: "ReadableBuffer") -> None:
         """Write the buffer, block by block."""
         n, size, block, done = len(buffer), self.erase_bytes, self._block, 0
         self._bounds(at, n)
@@ -84,18 +91,20 @@ class SpiRam(_Medium):
     :param cs: pin, low while a command runs; :param address_bytes: 2 or 3
     """
 
-    def __init__(self, spi, cs, size, block_bytes=256, address_bytes=3):
+    def __init__(
+        self, spi: "Any", cs: "Any", size: int, block_bytes: int = 256, address_bytes: int = 3
+    ) -> None:
         super().__init__(size, block_bytes)
         self._spi, self._cs = spi, cs
         self._command = bytearray(1 + address_bytes)
 
-    def readinto(self, at, buffer):
+    def readinto(self, at: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer with the bytes from at on."""
         self._begin(3, at, len(buffer))
         self._spi.readinto(buffer)
         self._cs.value(1)
 
-    def program(self, at, buffer):
+    def program(self, at: int, buffer: "ReadableBuffer") -> None:
         """Write the buffer."""
         self._begin(2, at, len(buffer))
         self._spi.write(buffer)
@@ -122,18 +131,18 @@ class Host(_Medium):
     :param stream: with readinto (blocking) and write: machine.UART, or a socket's file
     """
 
-    def __init__(self, stream, size, block_bytes=256):
+    def __init__(self, stream: "Any", size: int, block_bytes: int = 256) -> None:
         super().__init__(size, block_bytes)
         self._stream, self._request = stream, bytearray(10)
         self._one = bytearray(1)
 
-    def readinto(self, at, buffer):
+    def readinto(self, at: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer with the bytes from at on."""
         self._ask(114, at, len(buffer))
         if self._stream.readinto(buffer) != len(buffer):
             raise FlashError("host: the stream ended at byte %d" % at)
 
-    def program(self, at, buffer):
+    def program(self, at: int, buffer: "ReadableBuffer") -> None:
         """Write the buffer."""
         self._ask(119, at, len(buffer))
         self._stream.write(buffer)

@@ -12,6 +12,13 @@ where they go to the Store in order, so that a reset goes on from the last whole
 packets are drawn in docs/serving.md. RAM: window x block bytes.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 from acclimate import _crc as crc
 from acclimate.store import CapsuleError, StoreError
 from acclimate.store.capsule import Head
@@ -54,7 +61,9 @@ class Receiver:
     :param any_version: also take a version that was tried before.
     """
 
-    def __init__(self, store, window=8, block_bytes=240, any_version=False):
+    def __init__(
+        self, store: "Any", window: int = 8, block_bytes: int = 240, any_version: bool = False
+    ) -> None:
         if not 1 <= window <= 64 or not 8 <= block_bytes <= 1024:
             raise ValueError("window %d, block %d: 1 to 64, 8 to 1024" % (window, block_bytes))
         self.store = store
@@ -69,7 +78,7 @@ class Receiver:
         self._first = bytearray(_HEAD_MAX)
         self._crc = bytearray(_CRC)
 
-    def take(self, packet, n):
+    def take(self, packet: "ReadableBuffer", n: int) -> "ReadableBuffer | None":
         """Take one packet; return the bytes to answer with, or None.
 
         What is damaged, of another session or not of this protocol is passed over.
@@ -88,7 +97,7 @@ class Receiver:
             return self._data(packet, n)
         return None
 
-    def status(self):
+    def status(self) -> "ReadableBuffer":
         """Return the packet that says what is missing: a bit for each block of the window.
 
         It is never longer than a packet with a whole block, which the line is known to carry.

@@ -8,6 +8,11 @@
 ``await client.apull()`` does the same beside other tasks.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+except ImportError:
+    pass
+
 import gc
 
 from acclimate.pull import http, sockets
@@ -42,21 +47,21 @@ class Client:
 
     def __init__(
         self,
-        store,
-        url,
-        model=None,
-        cohort="all",
-        device=0,
-        timeout_s=20,
-        wait_s=1,
-        attempts=5,
-        limit_s=3600,
-        context=None,
-        buffer_bytes=512,
-        allow_http=False,
-        spread_s=0,
-        object_key=None,
-    ):
+        store: "Any",
+        url: str,
+        model: int | None = None,
+        cohort: str = "all",
+        device: int = 0,
+        timeout_s: float = 20,
+        wait_s: float = 1,
+        attempts: int = 5,
+        limit_s: float = 3600,
+        context: "Any" = None,
+        buffer_bytes: int = 512,
+        allow_http: bool = False,
+        spread_s: int = 0,
+        object_key: bytes | str | None = None,
+    ) -> None:
         model = store.wanted.model if model is None else model
         self.store = store
         self.url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
@@ -77,7 +82,7 @@ class Client:
         self._buffer = None
         self._fill_buffer()
 
-    def pull(self, any_version=False):
+    def pull(self, any_version: bool = False) -> bool:
         """Return whether a newer model is verified and waits; False: see ``reason``.
 
         :raises CapsuleError: the repository's model is refused; what is in use stays.

@@ -10,6 +10,13 @@ Blocks come on TOPIC/down, answers go to TOPIC/up. The methods have the names of
 so that its client serves ``receive`` as well.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 import time
 
 from acclimate.pull import sockets
@@ -34,15 +41,15 @@ class Mqtt:
 
     def __init__(
         self,
-        client_id,
-        server,
-        port=None,
-        user=None,
-        password=None,
-        keepalive_s=60,
-        timeout_s=10,
-        context=None,
-    ):
+        client_id: str,
+        server: str,
+        port: int | None = None,
+        user: str | None = None,
+        password: str | None = None,
+        keepalive_s: int = 60,
+        timeout_s: float = 10,
+        context: "Any" = None,
+    ) -> None:
         self._id = client_id
         self._address = server, port or (8883 if context else 1883)
         self._context = context
@@ -51,14 +58,14 @@ class Mqtt:
         self._timeout_s = timeout_s
         self._callback = None
         self._packet_id = 0
-        self._socket = None
+        self._socket: "Any" = None
         self._awaited = None
 
-    def set_callback(self, callback):
+    def set_callback(self, callback: "Callable[[bytes, bytes], Any]") -> None:
         """callback(topic, message), both bytes."""
         self._callback = callback
 
-    def connect(self):
+    def connect(self) -> None:
         user, password = self._login
         flags = 2 | (0x80 if user else 0) | (0x40 if password else 0)
         body = b"\x00\x04MQTT\x04" + bytes((flags,)) + _two(self._keepalive_s)
@@ -80,14 +87,20 @@ class Mqtt:
             sock.close()
             raise MqttError("TLS: %s" % error) from None
 
-    def subscribe(self, topic, qos=1):
+    def subscribe(self, topic: str | bytes, qos: int = 1) -> None:
         self._packet_id = self._packet_id % 65535 + 1
         self._send(_SUBSCRIBE, _two(self._packet_id) + _text(topic) + bytes((qos,)))
         answer = self._await(_SUBACK)
         if answer[2:3] == b"\x80":
             raise MqttError("broker refuses the subscription")
 
-    def publish(self, topic, message, retain=False, qos=0):
+    def publish(
+        self,
+        topic: str | bytes,
+        message: "str | ReadableBuffer",
+        retain: bool = False,
+        qos: int = 0,
+    ) -> None:
         """Send a message; with qos 1 wait until the broker has it."""
         head = _text(topic)
         if qos:
@@ -97,14 +110,14 @@ class Mqtt:
         if qos:
             self._await(_PUBACK)
 
-    def ping(self):
+    def ping(self) -> None:
         self._socket_write(_PINGREQ)
 
-    def wait_msg(self):
+    def wait_msg(self) -> None:
         """Wait for one packet and handle it."""
         self._handle(*self._read())
 
-    def check_msg(self):
+    def check_msg(self) -> None:
         """Handle a packet if one is there; return at once otherwise."""
         import select
 
@@ -114,7 +127,7 @@ class Mqtt:
         if poll.poll(0) or (hasattr(self._socket, "pending") and self._socket.pending()):
             self.wait_msg()
 
-    def disconnect(self):
+    def disconnect(self) -> None:
         try:
             self._socket_write(b"\xe0\x00")
         finally:
@@ -189,7 +202,7 @@ def _text(text):
     return _two(len(data)) + data
 
 
-def receive(client, receiver, topic, limit_s=600):
+def receive(client: "Any", receiver: "Any", topic: str, limit_s: float = 600) -> bool:
     """Take blocks until a model is verified (True), refused (False; ``receiver.reason``).
 
     :param client: a connected Mqtt, or a client of umqtt.simple.

@@ -8,6 +8,13 @@
 static web server answers 404 or 405, which does no harm: ``send`` is then False.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 import gc
 
 from acclimate.pull import http, sockets
@@ -62,7 +69,15 @@ def outcome_of(error):
     return FAILED, type(error).__name__
 
 
-def make_report(store, device=0, count=0, outcome=NONE, reason="", resets=None, battery_mv=0):
+def make_report(
+    store: "Any",
+    device: int = 0,
+    count: int = 0,
+    outcome: int = NONE,
+    reason: str = "",
+    resets: int | None = None,
+    battery_mv: int = 0,
+) -> bytearray:
     """Return the report of a Store as a bytearray.
 
     :param count: rises with each report, so that an old one cannot pass for a new one; a clock
@@ -133,7 +148,9 @@ class _Status:
         pass
 
 
-def send_report(url, data, timeout_s=20, context=None):
+def send_report(
+    url: str, data: "ReadableBuffer", timeout_s: float = 20, context: "Any" = None
+) -> bool:
     """Post a report to the server of a repository; return whether it was taken."""
     tls, host, port, path = http.split(url.rstrip("/") + "/reports")
     if tls and context is None:

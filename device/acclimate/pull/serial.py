@@ -6,6 +6,13 @@ call prints one line for the host: ``send TLS HOST PORT`` with the request in he
 behind it, ``more``, ``ready`` or ``none REASON``.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 from acclimate.pull.exchange import Pull
 
 
@@ -13,13 +20,20 @@ class SerialPull:
     """One pull; arguments as those of ``acclimate.pull.client.Client`` and ``Pull``."""
 
     def __init__(
-        self, store, url, model=None, cohort="all", device=0, whole_only=False, object_key=None
-    ):
+        self,
+        store: "Any",
+        url: str,
+        model: int | None = None,
+        cohort: str = "all",
+        device: int = 0,
+        whole_only: bool = False,
+        object_key: bytes | str | None = None,
+    ) -> None:
         model = store.wanted.model if model is None else model
         url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
         self._pull = Pull(store, url, "", device, whole_only=whole_only, object_key=object_key)
 
-    def ask(self):
+    def ask(self) -> None:
         """Print what to send next, or how the pull ended."""
         request = self._pull.request()
         if request is None:
@@ -31,15 +45,15 @@ class SerialPull:
             print("%02x" % byte, end="")
         print()
 
-    def feed(self, data):
+    def feed(self, data: "ReadableBuffer") -> None:
         """Take bytes of the reply."""
         self._step(lambda: self._pull.feed(memoryview(data), len(data)))
 
-    def end(self):
+    def end(self) -> None:
         """The server closed the connection."""
         self._step(lambda: self._pull.end() or True)
 
-    def lost(self, text):
+    def lost(self, text: str) -> None:
         """The connection broke; raises when it did so too often."""
         self._pull.lost(OSError(text))
         self.ask()

@@ -49,7 +49,7 @@ META = 4
 class CapsuleError(ValueError):
     """A capsule is refused; ``reason`` is a single word, the text says more."""
 
-    def __init__(self, reason, text):
+    def __init__(self, reason: str, text: str) -> None:
         super().__init__("capsule refused, %s: %s" % (reason, text))
         self.reason = reason
 
@@ -67,16 +67,16 @@ class Wanted:
 
     def __init__(
         self,
-        model=0,
-        kind=0,
-        board=0,
-        device=0,
-        arch=0,
-        abi=0,
-        key=None,
-        secret=None,
-        unsigned=False,
-    ):
+        model: int = 0,
+        kind: int = 0,
+        board: int = 0,
+        device: int = 0,
+        arch: int = 0,
+        abi: int = 0,
+        key: bytes | str | None = None,
+        secret: bytes | None = None,
+        unsigned: bool = False,
+    ) -> None:
         self.secret = secret
         if isinstance(key, str):
             # Not by an import: boards have this file only with the extra `ed25519`.

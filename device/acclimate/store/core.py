@@ -18,6 +18,13 @@ After an error from the flash make a new Store: it starts from what the flash ho
 raises for what it finds there. See docs/capsules.md.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable, Iterator
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 from acclimate.flash import FlashError
 from acclimate.store import journal as _journal
 from acclimate.store.capsule import CapsuleError, Checker, Head, Wanted, epoch_of
@@ -72,7 +79,15 @@ class Store:
         would never see the next one.
     """
 
-    def __init__(self, flash, wanted=None, max_boots=3, chunk_bytes=128, day_pages=None, day=None):
+    def __init__(
+        self,
+        flash: "Any",
+        wanted: "Wanted | None" = None,
+        max_boots: int = 3,
+        chunk_bytes: int = 128,
+        day_pages: int | None = None,
+        day: "Callable[[], int] | None" = None,
+    ) -> None:
         if not 1 <= max_boots <= 60:
             raise ValueError("max_boots %d: 1 to 60" % max_boots)
         self.flash = flash
@@ -97,11 +112,11 @@ class Store:
     # ---- what is there -------------------------------------------------------------------
 
     @property
-    def state(self):
+    def state(self) -> str:
         """``empty``, ``staged``, ``verified``, ``trial``, ``confirmed`` or ``rolled back``."""
         return _NAMES[self.journal.state]
 
-    def section(self, type):
+    def section(self, type: int) -> tuple[int, int]:
         """Return (offset in the flash, bytes) of a section of the active model."""
         index = self.head.find(type) if self.active is not None else -1
         if index < 0:
@@ -109,19 +124,19 @@ class Store:
         at = self.slots.start(self.active) + self.head.section_at(index)
         return at, self.head.section_size(index)
 
-    def view(self, type):
+    def view(self, type: int) -> memoryview | None:
         """Return a section as a memoryview in place, or None where the flash is not mapped."""
         at, size = self.section(type)
         return self.flash.mapped(at, size)
 
-    def readinto(self, type, offset, buffer):
+    def readinto(self, type: int, offset: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer from a section, from offset on."""
         at, size = self.section(type)
         if offset < 0 or offset + len(buffer) > size:
             raise ValueError("bytes %d to %d: %d" % (offset, offset + len(buffer), size))
         self.flash.readinto(at + offset, buffer)
 
-    def budget_left(self):
+    def budget_left(self) -> int | None:
         """Return how many slot pages may still be erased today; None without a limit."""
         if not self.day_pages:
             return None
@@ -136,7 +151,9 @@ class Store:
 
     # ---- a new capsule ---------------------------------------------------------------------
 
-    def stage(self, data, n, any_version=False, resume=True):
+    def stage(
+        self, data: "ReadableBuffer", n: int, any_version: bool = False, resume: bool = True
+    ) -> int:
         """Take the header and section table (the first n bytes), make room for the capsule.
 
         Return the offset of the first byte that ``write`` is to be given: 0, or more when the
@@ -157,13 +174,13 @@ class Store:
             raise CapsuleError("version", text)
         return self.make_room(resume)
 
-    def scratch(self):
+    def scratch(self) -> bytearray:
         """Return the buffer of the next header; what was being written is given up."""
         self.check_writable()
         self._is_open = self._is_checked = False
         return self.incoming.bytes
 
-    def write(self, data, n):
+    def write(self, data: "ReadableBuffer", n: int) -> None:
         """Program the next n bytes of the capsule."""
         if not self._is_open:
             raise StoreError("write without stage")
@@ -173,7 +190,7 @@ class Store:
             self.cancel()
             raise
 
-    def finish(self):
+    def finish(self) -> None:
         """End the writing; compare the whole with its SHA-256, as it stands in the flash."""
         self._end_writing()
         try:
@@ -183,7 +200,7 @@ class Store:
             raise
         self._verified()
 
-    def finish_steps(self):
+    def finish_steps(self) -> "Iterator[int]":
         """As ``finish``, but as a generator with short steps."""
         self._end_writing()
         try:
@@ -193,16 +210,16 @@ class Store:
             raise
         self._verified()
 
-    def trial(self):
+    def trial(self) -> None:
         """Use the verified model from now on, until a reset too many without ``confirm``."""
         self._switch(TRIAL)
 
-    def confirm(self):
+    def confirm(self) -> None:
         """Keep the model on trial (or verified); nothing happens when it is confirmed already."""
         if self.journal.state not in (CONFIRMED, ROLLED_BACK):
             self._switch(CONFIRMED)
 
-    def rollback(self):
+    def rollback(self) -> None:
         """Refuse the waiting model, end a trial, or go back from a model to the one before it.
 
         The version that is given up is remembered: it is not taken again.
@@ -223,7 +240,7 @@ class Store:
         self.check_writable()
         self.reopen()
 
-    def cancel(self):
+    def cancel(self) -> None:
         """Forget what is staged or verified; it may be taken again."""
         self._is_open = False
         if self.journal.state in (STAGED, VERIFIED):
@@ -231,7 +248,7 @@ class Store:
             self._use(self.active)
             self.check_writable()
 
-    def swap_capsule(self, source, any_version=False):
+    def swap_capsule(self, source: "Any", any_version: bool = False) -> None:
         """Replace the model by a capsule, or by an update of the one in use, and confirm it.
 
         :param source: the bytes, or an object with ``readinto``.
@@ -241,7 +258,7 @@ class Store:
         feed(self, source, any_version)
         self.confirm()
 
-    def save(self, weights):
+    def save(self, weights: "ReadableBuffer") -> bool:
         """Keep trained weights: a capsule of its own with the other sections as they are.
 
         Return False, and write nothing, when they are what the flash holds.
@@ -250,18 +267,18 @@ class Store:
 
         return save(self, weights)
 
-    def check_writable(self):
+    def check_writable(self) -> None:
         """Raise FlashError where the flash refused something at boot."""
         if self.trouble:
             raise FlashError(self.trouble)
 
-    def check_epoch(self, epoch):
+    def check_epoch(self, epoch: int) -> None:
         """Raise CapsuleError unless an epoch is the one of the board's key list."""
         own = self.journal.keys >> 16
         if epoch != own:
             raise CapsuleError("epoch", "%d, this device is in %d" % (epoch, own))
 
-    def waiting(self):
+    def waiting(self) -> "Any":
         """Return the verified model that waits; it reads as a Store does (view, readinto, head).
 
         :raises StoreError: none waits, or it is damaged.
@@ -272,7 +289,7 @@ class Store:
             raise StoreError("no model waits, the store is %s: %s" % (self.state, self.note))
         return WaitingModel(self)
 
-    def verdict(self):
+    def verdict(self) -> tuple[int, int] | None:
         """Return (verdict, score) on the latest verified model; None: there is no verdict."""
         from acclimate.store.waiting import verdict_of
 
@@ -301,7 +318,7 @@ class Store:
         self._is_checked = self._is_checked or self._load(self.journal.slot, self.incoming)
         return self._is_checked
 
-    def make_room(self, resume):
+    def make_room(self, resume: bool) -> int:
         """Erase a slot for ``incoming``; return the first byte that is not there yet."""
         j, head, slots = self.journal, self.incoming, self.slots
         self.check_writable()
@@ -409,7 +426,7 @@ class Store:
         if self.trouble and j.has_other and self._load(1 - j.slot, self.incoming):
             self._use(1 - j.slot)
 
-    def reopen(self):
+    def reopen(self) -> None:
         """Find the active model; where it is damaged, use the other one, or none."""
         j = self.journal
         self.active = None

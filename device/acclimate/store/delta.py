@@ -12,6 +12,13 @@ erased and programmed again. Memory does not depend on the sizes of the capsules
 (`make bench NAME=capsule` measures it).
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 from acclimate import _buffers as octets
 from acclimate import _crc as crc
 from acclimate import _native
@@ -47,7 +54,7 @@ _INSTRUCTION = const(56)  # bytes of input that the head of an instruction may t
 class Updater:
     """One update of one Store."""
 
-    def __init__(self, store, any_version=False):
+    def __init__(self, store: "Any", any_version: bool = False) -> None:
         self._decoder = _decoder()
         self._store = store
         self._any_version = any_version
@@ -66,7 +73,7 @@ class Updater:
         self._stream = 0  # bytes of instructions that have not come
         self._skip = 0  # bytes of the result that a reset left in the flash
 
-    def feed(self, data, n):
+    def feed(self, data: "ReadableBuffer", n: int) -> None:
         """Take the next n bytes of the container."""
         i = 0
         while i < n and self._need:
@@ -85,7 +92,7 @@ class Updater:
                 self._store.cancel()
                 raise
 
-    def finish(self):
+    def finish(self) -> None:
         """End the update: everything must have come, and the result have its SHA-256."""
         store = self._store
         if self._need or self._stream or self._op or self._have < store.slots.limit:

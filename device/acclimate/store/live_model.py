@@ -16,6 +16,11 @@ the old one in use and the store rolled back. Stage, write and finish need no ho
 touch only the slot that is not in use. One Store still belongs to one thread.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable
+except ImportError:
+    pass
+
 import time
 
 try:
@@ -45,7 +50,7 @@ class LiveModel:
         use at first and after each switch, with nobody predicting.
     """
 
-    def __init__(self, store, load):
+    def __init__(self, store: "Any", load: "Callable[[Any], Any]") -> None:
         self.store = store
         self._load = load
         self._lock = allocate_lock() if allocate_lock else _NoLock()
@@ -57,7 +62,7 @@ class LiveModel:
             self.model = load(store)
             self.version = store.head.version
 
-    def predict(self, *args):
+    def predict(self, *args: "Any") -> "Any":
         """Predict with the model in use. :raises LiveModelError: there is none."""
         if self._wants:  # a thread that predicts without a pause lets the switch go first
             time.sleep(0.001)
@@ -69,11 +74,11 @@ class LiveModel:
         finally:
             self._lock.release()
 
-    def held(self):
+    def held(self) -> "Any":
         """Return a context manager, for ``with`` or ``async with``, that gives the model."""
         return _Held(self)
 
-    def switch(self, step, timeout_ms=10000):
+    def switch(self, step: "Callable[[], Any]", timeout_ms: int = 10000) -> None:
         """Call step (store.trial, confirm or rollback) with nobody predicting; load the model.
 
         Others wait meanwhile. When the model cannot be loaded the store is rolled back.

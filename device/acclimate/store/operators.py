@@ -13,6 +13,11 @@ Python objects can be mounted (MicroPython) the file is read in place, through n
 elsewhere (CircuitPython) it is written once as ``op_HASH.mpy`` into a folder.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any
+except ImportError:
+    pass
+
 import gc
 import sys
 
@@ -43,7 +48,7 @@ class OperatorsError(ValueError):
     """The operators of the model in use cannot be imported here."""
 
 
-def load_operators(store, native=None, folder=""):
+def load_operators(store: "Any", native: str | None = None, folder: str = "") -> "Any":
     """Return the operators of the model in use as a module, or None where it has none.
 
     :param native: register them as this native module of acclimate, such as "net"; objects

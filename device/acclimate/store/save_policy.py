@@ -11,6 +11,13 @@ A save writes a whole capsule, so it erases as many pages as the capsule has. Wi
 ``Store(day_pages=N, day=...)`` the number of erases per day is limited over resets too.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Callable
+
+    from circuitpython_typing import ReadableBuffer
+except ImportError:
+    pass
+
 try:
     from micropython import const
 except ImportError:
@@ -31,7 +38,9 @@ class SavePolicy:
     :param clock: returns seconds that only rise; ``time.time`` without it.
     """
 
-    def __init__(self, store, every_s=3600, clock=None):
+    def __init__(
+        self, store: "Any", every_s: float = 3600, clock: "Callable[[], float] | None" = None
+    ) -> None:
         if not 0 <= every_s <= 100000000:
             raise ValueError("every_s: expected 0 to 10**8 seconds, got %s" % every_s)
         if clock is None:
@@ -45,7 +54,7 @@ class SavePolicy:
         self._latest = None
         self._look()
 
-    def save(self, weights):
+    def save(self, weights: "ReadableBuffer") -> str:
         """Save the weights if it is time; return what was done, and why.
 
         "saved"; "unchanged": the flash holds them already, nothing was written; "too soon";
@@ -63,7 +72,7 @@ class SavePolicy:
         self._look()
         return "saved"
 
-    def wait_s(self):
+    def wait_s(self) -> float:
         """Return the seconds until the next save may be; 0: now."""
         if self._latest is None:
             return 0
@@ -73,7 +82,7 @@ class SavePolicy:
             return self.every_s
         return max(0, self.every_s - passed)
 
-    def saves_left(self):
+    def saves_left(self) -> int | None:
         """Return how many saves the erase budget leaves today; None without a budget or model."""
         pages = self.store.budget_left()
         if pages is None or self.store.active is None:

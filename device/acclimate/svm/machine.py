@@ -14,7 +14,9 @@ learning are imported when they are first used.
 """
 
 try:  # for editors and checkers on a computer; boards have neither
-    from circuitpython_typing import ReadableBuffer, WriteableBuffer  # noqa: F401
+    from typing import Any, Iterator, Sequence
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
 except ImportError:
     pass
 
@@ -83,25 +85,25 @@ class SVM:
 
     def __init__(
         self,
-        kernel="linear",
-        C=1.0,
-        gamma=None,
-        degree=3,
-        coef0=0.0,
-        tol=1e-3,
-        max_iter=10000,
-        storage=None,
-        class_weight=None,
-        gram=None,
-        arena=None,
-        scale=False,
-        budget=0,
-        state=None,
-        small=False,
-        kind=None,
-        nu=0.1,
-        epsilon=0.1,
-    ):
+        kernel: str = "linear",
+        C: float = 1.0,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 10000,
+        storage: str | None = None,
+        class_weight: dict | str | None = None,
+        gram: bool | None = None,
+        arena: "WriteableBuffer | None" = None,
+        scale: bool = False,
+        budget: int = 0,
+        state: str | None = None,
+        small: bool = False,
+        kind: str | None = None,
+        nu: float = 0.1,
+        epsilon: float = 0.1,
+    ) -> None:
         if small:
             state, storage = _small(kernel, state, storage, scale, budget, kind)
         if kernel not in KERNELS:
@@ -148,7 +150,11 @@ class SVM:
         self.gap = 0.0
         self.converged = False
 
-    def fit(self, X: "list | ReadableBuffer", y: "list | ReadableBuffer | None" = None) -> "SVM":
+    def fit(
+        self,
+        X: "Sequence[Any] | ReadableBuffer",
+        y: "Sequence[Any] | ReadableBuffer | int | None" = None,
+    ) -> "SVM":
         """Train to the end and return the model.
 
         :param X: list of rows, or a flat buffer of ``len(y)`` rows (``bytearray``,
@@ -168,7 +174,12 @@ class SVM:
             pass
         return self
 
-    def fit_steps(self, X, y=None, steps=None):
+    def fit_steps(
+        self,
+        X: "Sequence[Any] | ReadableBuffer",
+        y: "Sequence[Any] | ReadableBuffer | int | None" = None,
+        steps: int | None = None,
+    ) -> "Iterator[int]":
         """Generator that trains in short pieces of work and yields how many solver steps it
         has offered so far (a small integer; while a pair of classes trains on native code
         nothing is allocated).
@@ -247,7 +258,7 @@ class SVM:
             self._take(self._job.model(), self._job.scaler)
         return self._model
 
-    def predict(self, row: "list | ReadableBuffer") -> int:
+    def predict(self, row: "Sequence[float] | ReadableBuffer") -> int:
         """Label of one row of `d` numbers. Does not allocate on the native path.
 
         One-class: 1 for a row like those of `fit`, -1 for others. Regression: a number.
@@ -267,7 +278,9 @@ class SVM:
         except TypeError:
             raise no_numbers(row) from None
 
-    def predict_many(self, rows, out: "WriteableBuffer") -> "WriteableBuffer":
+    def predict_many(
+        self, rows: "Sequence[Any] | ReadableBuffer", out: "WriteableBuffer"
+    ) -> "WriteableBuffer":
         """Labels of ``len(out)`` rows into `out`, and return it.
 
         :param rows: list of rows, or a flat buffer of them
@@ -289,7 +302,9 @@ class SVM:
             out[i] = self.predict(rows[i * d : i * d + d] if flat else rows[i])
         return out
 
-    def decision(self, row: "list | ReadableBuffer", out: "WriteableBuffer | None" = None):
+    def decision(
+        self, row: "Sequence[float] | ReadableBuffer", out: "WriteableBuffer | None" = None
+    ) -> "float | WriteableBuffer":
         """Decision value of one row: a number, or one per pair of classes.
 
         Two classes: above or equal 0 means the higher label, as in scikit-learn. More: one value
@@ -302,19 +317,28 @@ class SVM:
         value = model.decision(self._scaled(row), out)
         return value if self._kind is None else self._kind.decision(model, value)
 
-    def evaluate(self, X, y):
+    def evaluate(
+        self, X: "Sequence[Any] | ReadableBuffer", y: "Sequence[Any] | ReadableBuffer"
+    ) -> float:
         """Share of the rows of `X` (as in `fit`) whose label is predicted right, 0..1."""
         from acclimate.svm.metrics import evaluate
 
         return evaluate(self, X, y)
 
-    def report(self, X, y):
+    def report(
+        self, X: "Sequence[Any] | ReadableBuffer", y: "Sequence[Any] | ReadableBuffer"
+    ) -> str:
         """Text with rows and recall of each class: a dominant class cannot hide there."""
         from acclimate.svm.metrics import report
 
         return report(self, X, y)
 
-    def calibrate(self, X, y=None, share=0.01):
+    def calibrate(
+        self,
+        X: "Sequence[Any] | ReadableBuffer",
+        y: "Sequence[Any] | ReadableBuffer | int | None" = None,
+        share: float = 0.01,
+    ) -> "SVM":
         """Learn from held-back rows what a decision value means, in memory that does not grow.
 
         Two and more classes: `predict_proba` can be asked then (extra ``probability``).
@@ -327,7 +351,12 @@ class SVM:
             pass
         return self
 
-    def calibrate_steps(self, X, y=None, share=0.01):
+    def calibrate_steps(
+        self,
+        X: "Sequence[Any] | ReadableBuffer",
+        y: "Sequence[Any] | ReadableBuffer | int | None" = None,
+        share: float = 0.01,
+    ) -> "Iterator[int]":
         """The same in short pieces of work; until its end the machine is as before."""
         self._ready()
         if self._kind is not None:
@@ -338,7 +367,9 @@ class SVM:
             raise missing("probability") from None
         return calibrate_pieces(self, X, y)
 
-    def predict_proba(self, row, out: "WriteableBuffer | None" = None):
+    def predict_proba(
+        self, row: "Sequence[float] | ReadableBuffer", out: "WriteableBuffer | None" = None
+    ) -> "WriteableBuffer":
         """Probabilities of the labels, in rising order of labels, after `calibrate`.
 
         :param out: ``array("f")`` that takes them; without it a new one is made
@@ -350,13 +381,15 @@ class SVM:
             raise missing("probability") from None
         return probabilities(self, row, out)
 
-    def kernel(self, a, b):
+    def kernel(
+        self, a: "Sequence[float] | ReadableBuffer", b: "Sequence[float] | ReadableBuffer"
+    ) -> float:
         """Kernel value of two rows, with the parameters of this model."""
         from acclimate.svm.metrics import kernel
 
         return kernel(self, a, b)
 
-    def add(self, row: "list | ReadableBuffer", label: int) -> "SVM":
+    def add(self, row: "Sequence[float] | ReadableBuffer", label: int) -> "SVM":
         """Learn one more sample within `budget` kept ones; see `acclimate.svm.incremental`.
 
         May start from nothing: training begins with the second label. The work of one call is
@@ -366,7 +399,9 @@ class SVM:
             pass
         return self
 
-    def add_steps(self, row, label, steps=None):
+    def add_steps(
+        self, row: "Sequence[float] | ReadableBuffer", label: "Any", steps: int | None = None
+    ) -> "Iterator[int]":
         """Generator that learns one more sample in short pieces of work, as `fit_steps` trains.
 
         Close it before its end, and the sample and the model are as before. Between the steps a
@@ -393,7 +428,7 @@ class SVM:
         return load(SVM, path)
 
     @staticmethod
-    def bytes_needed(n, d, classes=2, **options):
+    def bytes_needed(n: int, d: int, classes: int = 2, **options: "Any") -> int:
         """Bytes of `arena` for training `n` rows of `d` features; see `acclimate.svm.train`."""
         from acclimate.svm.train import bytes_needed
 

@@ -14,6 +14,13 @@ label and of the strongest other just so far that it would be, at most by `C`. F
 brought to mean 0 and deviation 1 by what was seen so far. Files and errors are as those of `SVM`.
 """
 
+try:  # for editors and checkers on a computer; boards have neither
+    from typing import Any, Sequence
+
+    from circuitpython_typing import ReadableBuffer, WriteableBuffer
+except ImportError:
+    pass
+
 import os
 import struct
 from array import array
@@ -40,7 +47,9 @@ class PassiveAggressive:
     :raises MemoryError: the heap has no room for `bytes_needed`
     """
 
-    def __init__(self, features, classes=2, C=0.01, forget=0.0):
+    def __init__(
+        self, features: int, classes: int = 2, C: float = 0.01, forget: float = 0.0
+    ) -> None:
         for name, value, low, high in (
             ("features", features, 1, 4096),
             ("classes", classes, 2, 64),
@@ -63,7 +72,7 @@ class PassiveAggressive:
         self._values = array("f", bytes(4 * classes))
 
     @staticmethod
-    def bytes_needed(features, classes=2):
+    def bytes_needed(features: int, classes: int = 2) -> int:
         """Bytes that a machine keeps, whatever it learns."""
         return 4 * (classes * (features + 2) + 3 * features) + classes
 
@@ -123,7 +132,7 @@ class PassiveAggressive:
                 best = c
         return best
 
-    def add(self, row, label):
+    def add(self, row: "Sequence[float] | ReadableBuffer", label: int) -> "PassiveAggressive":
         """Learn one row with its label; return the machine."""
         self._enter(row)  # refuse before anything changes
         own = self._class_of(label)
@@ -157,7 +166,7 @@ class PassiveAggressive:
             self._mean[j] += share * apart
             self._spread[j] += share * ((1 - share) * apart * apart - self._spread[j])
 
-    def predict(self, row):
+    def predict(self, row: "Sequence[float] | ReadableBuffer") -> int:
         """Label of a row.
 
         :raises ValueError: nothing was learned yet, or a row of another width
@@ -168,7 +177,9 @@ class PassiveAggressive:
             raise ValueError("predict: expected a machine that has learned, got none: call add")
         return self.labels[best]
 
-    def decision(self, row, out=None):
+    def decision(
+        self, row: "Sequence[float] | ReadableBuffer", out: "WriteableBuffer | None" = None
+    ) -> "list[float] | WriteableBuffer":
         """Values of the known labels' functions, in the order in which labels came."""
         values = self._weigh(self._enter(row))
         count = sum([1 for c in self.labels if c != _FREE])
@@ -178,14 +189,18 @@ class PassiveAggressive:
             out[c] = values[c]
         return out
 
-    def evaluate(self, X, y):
+    def evaluate(
+        self, X: "Sequence[Any] | ReadableBuffer", y: "Sequence[float] | ReadableBuffer"
+    ) -> float:
         """Share of rows whose label is predicted right, 0..1."""
         right = 0
         for i in range(len(y)):
             right += self.predict(X[i]) == y[i]
         return right / len(y)
 
-    def report(self, X, y):
+    def report(
+        self, X: "Sequence[Any] | ReadableBuffer", y: "Sequence[float] | ReadableBuffer"
+    ) -> str:
         """Text with rows and recall of each label."""
         lines = ["label  rows  recall"]
         for label in sorted(set(y)):
@@ -194,7 +209,7 @@ class PassiveAggressive:
             lines.append("%5s %5d  %.3f" % (label, len(own), right / len(own)))
         return "\n".join(lines)
 
-    def save(self, path):
+    def save(self, path: str) -> None:
         """Write the machine to a file; the old one stays until the new one is whole."""
         k = len(self.labels)
         head = struct.pack(_HEAD, _MAGIC, _VERSION, k, self.d, self.seen, self.C, self.forget)
@@ -214,7 +229,7 @@ class PassiveAggressive:
             os.rename(path + _NEW, path)
 
     @staticmethod
-    def load(path):
+    def load(path: "Any") -> "PassiveAggressive":
         """A machine from a file, or from a stream such as io.BytesIO.
 
         :raises ValueError: the file is damaged, cut, of another kind or newer
@@ -225,7 +240,7 @@ class PassiveAggressive:
             head = stream.read(struct.calcsize(_HEAD))
             if len(head) < struct.calcsize(_HEAD) or head[:4] != _MAGIC:
                 raise ValueError(
-                    "%s: expected an online machine's file, got %s" % (path, head[:4])
+                    "%s: expected an online machine's file, got %r" % (path, head[:4])
                 )
             crc_of._update(crc, head, 0, len(head))
             _, version, k, d, seen, c, forget = struct.unpack(_HEAD, head)

@@ -133,6 +133,7 @@ EXTRAS = {
 # Whole numbers of these modules, in capitals, are put in where they are used: a board has neither
 # their names nor a look-up of them.
 _CONSTANTS = ("svm.parameters", "svm.model")
+_FOR_CHECKERS = ("typing", "circuitpython_typing")
 # Made by the installer.
 _INSTALLED = ("_manifest",)
 # Native modules that come with an extra only; without one pure Python does the same.
@@ -199,11 +200,15 @@ def _layout(kind):
 
 def offered(room):
     """Return the modules behind the names of a room's face, but for extras."""
-    found = set()
-    for node in _tree(room).body:
+    return {value.partition(".")[2] for value in names_of(room).values()} - extras()
+
+
+def names_of(room):
+    """Return ``{public name: module that defines it}`` of a room's face."""
+    for node in _tree(room).body if room in modules() else ():
         if _is_face(node):
-            found |= {value.partition(".")[2] for value in ast.literal_eval(node.value).values()}
-    return found - extras()
+            return ast.literal_eval(node.value)
+    return {}
 
 
 def extras():
@@ -331,18 +336,14 @@ def _bound(statements):
 
 def _where(module, name):
     """Return (module that defines a name, its name there), looked up through a room's face."""
-    for node in _tree(module).body if module in modules() else ():
-        if _is_face(node):
-            table = ast.literal_eval(node.value)
-            if name in table:
-                return table[name].partition(".")[2], name
-    return module, name
+    table = names_of(module)
+    return (table[name].partition(".")[2], name) if name in table else (module, name)
 
 
 def _is_for_checkers(node):
     """Tell whether a statement imports names that only annotations use: no board has them, and
     one would look for the module in each folder."""
-    return isinstance(node, ast.ImportFrom) and node.module == "circuitpython_typing"
+    return isinstance(node, ast.ImportFrom) and node.module in _FOR_CHECKERS
 
 
 def _is_face(node):
