@@ -18,11 +18,15 @@ HEAD = "# SPDX-License-Identifier: MIT\n# Written by tools/faces.py.\n"
 def faces():
     """Yield (path, text) of each face's file."""
     for path in sorted(device_package().glob("*/__init__.py")):
-        lines = [
-            f"from {module} import {name} as {name}\n"
-            for name, module in sorted(merge.names_of(path.parent.name).items())
-        ]
-        yield path.with_suffix(".pyi"), HEAD + "".join(sorted(lines))
+        names = sorted(merge.names_of(path.parent.name).items(), key=_order)
+        lines = [f"from {module} import {name} as {name}\n" for name, module in names]
+        yield path.with_suffix(".pyi"), HEAD + "".join(lines)
+
+
+def _order(item):
+    """Imports lie as the formatter has them: constants, classes, functions of each module."""
+    name, module = item
+    return module, not name.isupper(), not name[0].isupper(), name
 
 
 def main(arguments):

@@ -8,8 +8,10 @@ import pytest
 
 from acclimate.pull import Receiver
 from acclimate.pull.blocks import READY, REFUSED
+from acclimate.store import CapsuleError
 from acclimate_host.capsules.blocks import Sender, block_bytes_for
 from acclimate_host.capsules.delta import update
+from acclimate_host.capsules.encryption import seal
 from acclimate_host.errors import AcclimateError, Refused
 from acclimate_host.testing.nor import PowerCut
 from harness.errors import naming
@@ -134,6 +136,100 @@ def test_an_interrupted_transfer_gives_way_to_another_session():
     assert line.receive(0) is None
     store.confirm()
     assert cases.active(store) == new
+
+
+OBJECT_KEY = bytes(range(50, 82))
+
+
+def keyed(store, window=8, block=240):
+    return Receiver(store, window, block, object_key=OBJECT_KEY)
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("window,block", [(1, 40), (8, 40), (20, 200), (4, 240)])
+def test_an_encrypted_capsule_arrives_whatever_the_line_does(name, window, block):
+    for seed, more in enumerate((0, 1, 2, 3)):  # lengths around whole pages of 512 bytes
+        new = cases.capsule(2, cases.weights(1500, 2))
+        new = cases.capsule(2, cases.weights(1500 - len(new) % 512 + more, 2))
+        store = kept()
+        line = Line(keyed(store, window), seed, **LINES[name])
+        Sender(seal(new, OBJECT_KEY), block).run(line.send, line.receive, tries=200)
+        assert store.state == "verified", more
+        store.confirm()
+        assert cases.active(store) == new
+
+
+@pytest.mark.parametrize("name", ["good", "all"])
+def test_an_encrypted_update_arrives_too(name):
+    new = cases.capsule(2, cases.tuned(cases.weights(301, 1), 3))
+    store = kept()
+    line = Line(keyed(store, 8, 64), 5, **LINES[name])
+    sealed = seal(update(cases.capsule(1), new), OBJECT_KEY)
+    Sender(sealed, 48).run(line.send, line.receive, tries=200)
+    store.confirm()
+    assert cases.active(store) == new
+
+
+@pytest.mark.parametrize("cut", range(150, 1850, 97))
+def test_an_encrypted_capsule_goes_on_from_the_last_whole_page_after_a_reset(cut):
+    new = cases.capsule(2, cases.weights(1700, 2))
+    store = kept()
+    store.flash.cut_after(cut)
+    line = Line(keyed(store, 4, 64), 1)
+    try:
+        Sender(seal(new, OBJECT_KEY), 64, 9).run(line.send, line.receive)
+    except PowerCut:
+        pass
+    store.flash.power_on()
+    again = cases.store(store.flash)
+    line = Line(keyed(again, 4, 64), 1)
+    sender = Sender(seal(new, OBJECT_KEY), 64, 10)
+    if again.state != "verified":
+        sender.run(line.send, line.receive)
+        if cut > 900:  # two pages of 512 bytes lie in the flash
+            assert sender.sent < sender.count
+    again.confirm()
+    assert cases.active(again) == new
+
+
+def test_what_is_plain_and_what_no_key_reads_are_refused_before_the_first_erase():
+    new = cases.capsule(2)
+    sealed = seal(new, OBJECT_KEY)
+    for receiver, data, reason in (
+        (keyed, new, "encryption"),
+        (keyed, update(cases.capsule(1), new), "encryption"),
+        (keyed, seal(new, bytes(32)), "encryption"),
+        (keyed, seal(b"x" * 200, OBJECT_KEY), "magic"),
+        (Receiver, sealed, "encryption"),
+    ):
+        store = kept()
+        erases = store.journal.erases
+        line = Line(receiver(store), 1)
+        with pytest.raises(Refused, match=reason):
+            Sender(data, 64).run(line.send, line.receive)
+        assert store.journal.erases == erases and cases.active(store) == cases.capsule(1)
+    with pytest.raises(CapsuleError, match="31 bytes"):
+        Receiver(kept(), object_key=bytes(31))
+
+
+def test_an_encrypted_file_that_was_changed_anywhere_is_never_taken():
+    new = cases.capsule(2, cases.weights(1500, 2))
+    sealed = seal(new, OBJECT_KEY)
+    for at in [*range(0, 80, 3), *range(80, len(sealed), 61), len(sealed) - 1]:
+        bad = bytearray(sealed)
+        bad[at] ^= 1
+        store = kept()
+        line = Line(keyed(store, 4, 64), 1)
+        with pytest.raises(Refused, match="encryption"):
+            Sender(bytes(bad), 64).run(line.send, line.receive)
+        assert cases.active(store) == cases.capsule(1)
+
+
+@pytest.mark.parametrize("size", [1, 71, 72, 73, 88, 144, 160, 72 + 528 + 16, 72 + 528 + 1])
+def test_a_length_that_no_encryption_makes_is_refused(size):
+    line = Line(keyed(kept(), 4, 64), 1)
+    with pytest.raises(Refused, match="size"):
+        Sender(bytes(size), 64).run(line.send, line.receive)
 
 
 @pytest.mark.parametrize(

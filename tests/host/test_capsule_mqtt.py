@@ -12,6 +12,7 @@ from pathlib import Path
 import capsule_cases as cases
 import pytest
 
+from acclimate_host.capsules.encryption import seal
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Refused
@@ -62,7 +63,7 @@ from acclimate.store import Store
 store = Store(NorFlash(34 * 256, 256), Wanted(model=7, key={key!r}), chunk_bytes=64)
 client = Mqtt("device-17", "127.0.0.1", {port})
 client.connect()
-receiver = Receiver(store, 8, 128)
+receiver = Receiver(store, 8, 128, object_key={object_key!r})
 print(receive(client, receiver, "{topic}", 600), receiver.reason)
 client.disconnect()
 """
@@ -71,10 +72,11 @@ client.disconnect()
 class Device(threading.Thread):
     """The desktop binary, which takes a transfer in another thread."""
 
-    def __init__(self, board, port):
+    def __init__(self, board, port, object_key=None):
         super().__init__(daemon=True)
         self.board = board
-        self.code = DEVICE.format(key=cases.KEY, port=port, topic=TOPIC)
+        names = {"key": cases.KEY, "port": port, "topic": TOPIC, "object_key": object_key}
+        self.code = DEVICE.format(**names)
         self.output, self.error = "", None
 
     def run(self):
@@ -94,21 +96,21 @@ class Device(threading.Thread):
 def board():
     need(why_not("desktop"))
     with open_board("desktop") as opened:
-        install(opened, only=["pull", "pull.mqtt"], yes=True)
+        install(opened, only=["pull", "pull.mqtt"], yes=True, extras=("encrypted",))
         copy_model(opened)
         opened.soft_reset()
         yield opened
 
 
 @pytest.mark.case("C5")
-@pytest.mark.parametrize("loss", [0, 0.2])
-def test_a_model_arrives_over_a_real_broker(broker, board, loss):
+@pytest.mark.parametrize("loss,object_key", [(0, None), (0.2, None), (0, bytes(range(32)))])
+def test_a_model_arrives_over_a_real_broker(broker, board, loss, object_key):
     new = cases.capsule(2, cases.weights(3000, 2))
-    device = Device(board, broker)
+    device = Device(board, broker, object_key)
     device.start()
     draw = random.Random(4)
     packets, _ = send(
-        new,
+        seal(new, object_key) if object_key else new,
         TOPIC,
         port=broker,
         block_bytes=128,

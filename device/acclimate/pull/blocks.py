@@ -59,10 +59,17 @@ class Receiver:
     :param window: blocks that are held until those before them have come, 1 to 64.
     :param block_bytes: most bytes of a block's content, 8 to 1024.
     :param any_version: also take a version that was tried before.
+    :param object_key: 32 bytes that files are encrypted with, or the path of a file with them:
+        plain files are then refused. It needs `acclimate install --with encrypted`.
     """
 
     def __init__(
-        self, store: "Any", window: int = 8, block_bytes: int = 240, any_version: bool = False
+        self,
+        store: "Any",
+        window: int = 8,
+        block_bytes: int = 240,
+        any_version: bool = False,
+        object_key: bytes | str | None = None,
     ) -> None:
         if not 1 <= window <= 64 or not 8 <= block_bytes <= 1024:
             raise ValueError("window %d, block %d: 1 to 64, 8 to 1024" % (window, block_bytes))
@@ -70,6 +77,7 @@ class Receiver:
         self.window = window
         self.block_max = block_bytes
         self.any_version = any_version
+        self._seal = None if object_key is None else _seal(object_key)
         self.state = IDLE
         self.reason = ""
         self.session = -1
@@ -143,6 +151,8 @@ class Receiver:
         self._next = self._at = self._fill = 0
         self._updater = None
         self._is_staged = False
+        self._sealed = None
+        self._plain = size
         self.state = WANTS
         self._count = (size + block - 1) // block if block else 0
         for i in range(self.window):
@@ -151,6 +161,11 @@ class Receiver:
             return self._refuse("block")
         if not _HEAD_MAX // 2 < size or not self._count < 65536:
             return self._refuse("size")
+        if self._seal:
+            self._sealed = self._seal.file(self, size)
+            self._plain = self._sealed.size
+            if not _HEAD_MAX // 2 < self._plain:
+                return self._refuse("size")
         return self.status()
 
     _mark = b""
@@ -195,16 +210,21 @@ class Receiver:
         view = memoryview(self._blocks)[place * self.block : place * self.block + length]
         self._have[place] = 0
         self._next += 1
-        self._put(index * self.block, view, length)
+        reached = (self._sealed or self).put(index * self.block, view, length)
+        # Whole blocks that the flash holds already are not asked for.
+        while (self._next + 1) * self.block <= reached:
+            self._have[self._next % self.window] = 0
+            self._next += 1
 
-    def _put(self, at, view, n):
+    def put(self, at: int, view: "ReadableBuffer", n: int) -> int:
+        """Take n bytes of a capsule or update from its byte `at` on; return which is the next."""
         i = max(0, self._at - at)
         while i < n and not self._is_staged and self._updater is None:
             self._first[self._fill] = view[i]
             self._fill += 1
             i += 1
             self._at = at + i
-            if self._fill == min(_HEAD_MAX, self.size):
+            if self._fill == min(_HEAD_MAX, self._plain):
                 self._begin()
         i = max(i, self._at - at)
         if i < n:
@@ -213,10 +233,7 @@ class Receiver:
             else:
                 self.store.write(view[i:], n - i)
             self._at = at + n
-        # Whole blocks that the flash holds already are not asked for.
-        while (self._next + 1) * self.block <= self._at:
-            self._have[self._next % self.window] = 0
-            self._next += 1
+        return self._at
 
     def _begin(self):
         first, n = self._first, self._fill
@@ -226,13 +243,15 @@ class Receiver:
             self._updater = Updater(self.store, self.any_version)
             self._updater.feed(first, n)
             return
+        if first[0] == 65 and first[1] == 69 and first[2] == 78 and first[3] == 67:
+            raise CapsuleError("encryption", "it is encrypted: give object_key=")
         # Told before the store erases anything; the store names what is no capsule at all.
         head = Head()
         for i in range(n):
             head.bytes[i] = first[i]
         head.parse(n)
-        if head.total != self.size:
-            raise CapsuleError("truncated", "a file of %d bytes" % self.size)
+        if head.total != self._plain:
+            raise CapsuleError("truncated", "a file of %d bytes" % self._plain)
         head = None
         start = self.store.stage(first, n, self.any_version)
         self._is_staged = True
@@ -243,3 +262,12 @@ class Receiver:
     def _finish(self):
         (self._updater or self.store).finish()
         self.state = READY
+
+
+def _seal(key):
+    """Return what reads files that are encrypted with a key."""
+    try:
+        from acclimate.pull.encrypted import Seal
+    except ImportError:
+        raise ImportError("object_key: acclimate install --with encrypted") from None
+    return Seal(key)

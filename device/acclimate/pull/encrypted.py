@@ -52,6 +52,10 @@ class Seal:
         """Return the `Pages` of the encrypted file that leads to a part of a pull."""
         return Pages(part, self._key)
 
+    def file(self, receiver, size):
+        """Return the `Blocks` of an encrypted file of so many bytes, for a `Receiver`."""
+        return Blocks(receiver, size, self._key)
+
 
 class Pages:
     """The pages of one encrypted file of ``size`` bytes; each goes on once it is authentic."""
@@ -123,6 +127,50 @@ class Pages:
             raise CapsuleError("encryption", "page %d was changed" % self._index)
         self._index += 1
         self._part.body(memoryview(self._page), n)
+
+
+class Blocks:
+    """An encrypted file that comes in blocks: what is in it goes to a `Receiver`, page by page.
+
+    :ivar size: bytes of what is in it; 0 for a file that no encryption makes
+    """
+
+    def __init__(self, receiver, size, key):
+        rest = size - _X_BYTES
+        page = _SEALED_PAGE + _MAC_BYTES
+        self.size = rest - (rest + page - 1) // page * _MAC_BYTES
+        self.store = receiver.store
+        self.manifest = self
+        self._receiver = receiver
+        self._pages = Pages(self, key)
+        if self._pages.size != size:
+            self.size = 0
+        self._at = 0  # of the file
+        self._from = 0  # of what is in it
+
+    def names(self, head):
+        """No manifest says which capsule is to come: its signature and version decide."""
+        return True
+
+    def put(self, at, view, n):
+        """Take n bytes of the file from its byte `at` on; return which of its bytes is next."""
+        i = max(0, self._at - at)
+        while i < n:
+            i += self._pages.take(view[i:], n - i)
+            self._at = max(self._at, at + i)
+            i = self._at - at
+        return self._at
+
+    def body(self, view, n):
+        """Give on the plain bytes of a page; go to the page that a reset has left."""
+        reached = self._receiver.put(self._from, view, n)
+        self._from += n
+        if reached > self._from:
+            self._at = self._pages.jump(reached)
+            self._from = reached // _SEALED_PAGE * _SEALED_PAGE
+
+    def skip(self, n):
+        """The `Receiver` passes over what the flash holds."""
 
 
 def _read(path):

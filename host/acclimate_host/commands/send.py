@@ -2,8 +2,15 @@
 """``acclimate send FILE --mqtt HOST --topic TOPIC``: a capsule or update in numbered blocks."""
 
 from acclimate_host.capsules.blocks import Sender
+from acclimate_host.capsules.encryption import read_object_key, seal
 from acclimate_host.capsules.mqtt import send
-from acclimate_host.commands import progress, read_bytes, read_text, to_positive
+from acclimate_host.commands import (
+    add_object_key_argument,
+    progress,
+    read_bytes,
+    read_text,
+    to_positive,
+)
 from acclimate_host.errors import AcclimateError
 
 
@@ -14,6 +21,7 @@ def add_arguments(parser):
         "--topic", required=True, help="of the device: TOPIC/down has blocks, TOPIC/up answers"
     )
     parser.add_argument("--block", type=int, default=240, help="bytes of a block (%(default)s)")
+    add_object_key_argument(parser)
     parser.add_argument("--user")
     parser.add_argument("--password-file", metavar="FILE")
     parser.add_argument("--tls", action="store_true", help="with the system's certificates")
@@ -29,6 +37,8 @@ def add_arguments(parser):
 
 def run(args):
     data = read_bytes(args.file)
+    if args.object_key:
+        data = seal(data, read_object_key(args.object_key))
     host, port = _broker(args)
     if args.cafile and not args.tls:
         raise AcclimateError("--cafile: it counts with --tls only")
