@@ -195,6 +195,24 @@ def test_an_epoch_that_is_not_known_asks_for_the_list_of_keys():
     assert give(pull, reply(manifest(h16=1))) and asked(pull)[0] == "/keys/root"
 
 
+def test_a_capsule_of_an_epoch_that_is_not_known_asks_for_the_list_of_keys():
+    store = with_keys()
+    store.journal.keys = 0
+    newer = bytearray(TARGET)
+    newer[16] = 1
+    hasher, out = Hasher(), bytearray(32)
+    hasher.reset()
+    hasher.update(newer, 20)
+    hasher.update(newer[116:], len(newer) - 116)
+    hasher.into(out)
+    newer[20:52] = out
+    pull = Pull(store, URL)
+    asked(pull)
+    assert give(pull, reply(manifest(newer)))
+    asked(pull)
+    assert give(pull, reply(newer)) and asked(pull)[0] == "/keys/root"
+
+
 def test_a_capsule_of_a_key_that_is_not_known_asks_for_the_list_of_keys():
     store = with_keys()
     pull = Pull(store, URL)
