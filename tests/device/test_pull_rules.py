@@ -464,7 +464,8 @@ def test_a_server_without_parts_sends_all_and_what_is_known_is_skipped():
 
 
 def test_a_part_that_was_not_asked_for_is_refused():
-    for first, total in ((99, None), (101, None), (100, len(TARGET) + 1), (100, len(TARGET) - 1)):
+    right = len(TARGET)
+    for first, total in ((99, None), (101, None), (100, right + 1), (100, right - 1), (100, 0)):
         store = new()
         pull = broken(store, 100)
         pull.request()
@@ -627,6 +628,48 @@ def test_no_file_is_given_more_than_its_declared_size():
             assert asked(pull)[0] == "/models/7/all.man" and sum(taken) <= 60
     finally:
         exchange._Update = real
+
+
+def test_a_file_that_ends_early_is_not_closed():
+    closed = []
+
+    class Closing(exchange._Object):
+        def take(self, view, n):
+            self.have += n
+            return n
+
+        def close(self):
+            closed.append(self.have)
+            raise CapsuleError("patch", "not what it should be")
+
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), 60)]
+    real, exchange._Update = exchange._Update, Closing
+    try:
+        for body, found in ((0, []), (1, []), (59, []), (60, [60])):
+            closed.clear()
+            pull = begun(new(), entries)
+            pull.request()
+            assert not give(pull, b"HTTP/1.1 200 OK\r\n\r\n" + bytes(body))
+            pull.end()
+            assert closed == found and asked(pull)[0] == "/models/7/all.man"
+    finally:
+        exchange._Update = real
+
+
+def test_a_new_pull_waits_for_nothing_and_vouches_for_nothing():
+    store = new()
+    store.checker.vouch = lambda head: None  # of a pull that was given up
+    pull = Pull(store, URL)
+    assert store.checker.vouch is None and pull.wait_s == 0
+    assert (pull.reason, pull.is_ready, pull.etag) == ("", False, "")
+
+
+def test_the_sequence_of_a_manifest_is_kept():
+    store = new()
+    begun(store, fields={"n20": 7})
+    assert store.journal.manifest == 7
+    error = raised(CapsuleError, begun, store, None, TARGET, {"n20": 6})
+    assert error.reason == "version" and begun(store, fields={"n20": 7}).reason == ""
 
 
 def test_a_second_manifest_begins_anew():

@@ -63,6 +63,17 @@ def test_a_sealed_capsule_of_another_key_or_changed_is_refused():
         assert model(store) == BASE
 
 
+def test_a_key_for_objects_needs_the_file_that_reads_them():
+    before = encrypted.Seal
+    del encrypted.Seal
+    try:
+        error = raised(ImportError, lambda: Pull(new(), URL, object_key=OBJECT_KEY))
+        assert "--with encrypted" in str(error)
+    finally:
+        encrypted.Seal = before
+    Pull(new(), URL, object_key=OBJECT_KEY)
+
+
 # ---- what counts, with pages that are not encrypted --------------------------------------------
 
 
