@@ -169,7 +169,14 @@ def test_a_row_that_gives_way_is_silent_in_all_pairs_but_linear_ones():
 def full(**options):
     """A model with all the rows that it may keep."""
     m = SVM(kernel="rbf", gamma=0.05, C=10.0, budget=6, state="float", **options)
-    for row, label in (([0, 1], 0), ([3, 9], 0), ([8, 2], 1), ([9, 9], 1), ([1, 0], 0), ([7, 8], 1)):
+    for row, label in (
+        ([0, 1], 0),
+        ([3, 9], 0),
+        ([8, 2], 1),
+        ([9, 9], 1),
+        ([1, 0], 0),
+        ([7, 8], 1),
+    ):
         m.add(row, label)
     return m
 

@@ -310,6 +310,70 @@ def test_rows_of_a_pair_are_signed_and_read_with_pauses():
         assert pauses == n // at_once and len(rows) == n
 
 
+def test_a_pair_that_ended_badly_or_without_support_is_refused():
+    options = {"kernel": "rbf", "gamma": 1.0}
+    for state in ("float", "fixed"):
+        for status in (P.NON_FINITE, P.WORK_TOO_SMALL):
+            job = begun(state=state, **options)
+            job._set_word(P.N_SUPPORT, 3)
+            assert raised(ValueError, ended, job._end(status)) and job.open and not job.pairs
+        for status, is_good in ((P.CONVERGED, True), (P.NO_PROGRESS, False), (P.CAPPED, False)):
+            job = begun(state=state, **options)
+            for word, value in ((P.N_SUPPORT, 3), (P.N_ITER, 40)):
+                job._set_word(word, value)
+            job._set_word(P.GAP, 1 << 15 if state == "fixed" else 0.5)
+            ended(job._end(status))
+            assert (job.good, job.n_iter, job.gap) == (is_good, 40, 0.5)
+            assert not job.open and len(job.pairs) == 1
+    # a tolerance of 1 or more leaves nothing to learn, and whole numbers say so otherwise
+    for state, tol, is_lost in (
+        ("float", 0.01, True),
+        ("float", 0.99, True),
+        ("float", 1.0, False),
+        ("fixed", 0.01, False),
+    ):
+        job = begun(state=state, tol=tol, **options)
+        job._set_word(P.N_SUPPORT, 0)
+        if is_lost:
+            raised(ValueError, ended, job._end(P.CONVERGED))
+        else:
+            ended(job._end(P.CONVERGED))
+
+
+def test_the_largest_gap_of_all_pairs_is_told_also_of_an_open_one():
+    for state in ("float", "fixed"):
+        unit = 65536 if state == "fixed" else 1.0
+        job = job_of(state=state, kernel="rbf", gamma=1.0)
+        assert job.model().gap == 0 and job.model().n_iter == 0
+        job = begun(state=state, kernel="rbf", gamma=1.0)
+        for before, now, found in ((0.5, 0.25, 0.5), (0.25, 0.5, 0.5)):
+            job.gap, job.n_iter = before, 7
+            job._set_word(P.GAP, int(now * unit) if state == "fixed" else now)
+            job._set_word(P.N_ITER, 5)
+            model = job.model()
+            assert (model.gap, model.n_iter, model.converged) == (found, 12, False)
+
+
+def test_what_is_wrong_with_the_data_is_said_with_the_model():
+    assert "spans" in job_of([[0, 5000], [1, 0], [0, 3000], [1, 9]], [0, 1, 0, 1]).notes[0]
+    assert job_of().notes == []
+
+
+def test_a_job_of_another_kind_gets_the_data_and_its_own_labels():
+    made = []
+
+    def make(m, data, y):
+        made.append((m, data[3:6], y))
+        return t.Job(m, data, bytearray(6))
+
+    m, y = SVM(), [0.5, 1.5, -2.0, 300.0, 7.0, 8.0]
+    for job in t.start_pieces(m, ROWS, y, make, b"\0\1"):  # noqa: B007
+        pass
+    assert made == [(m, (6, 2, b"\0\1"), y)] and job.m is m
+    # the data are checked, stored, and then the job is made
+    assert sum(1 for _ in t.start_pieces(m, ROWS, y, make, b"\0\1")) == 3
+
+
 # ---- gamma -------------------------------------------------------------------------------------
 
 
