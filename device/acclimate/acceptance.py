@@ -290,12 +290,10 @@ def confidence(logits: "Sequence[int] | ReadableBuffer", n: int, temperature: in
 
 def _power(x):
     """Return 32768 x 2 ** -(x / 256), x >= 0, with an error below 40."""
-    shift, rest = x >> 8, x & 255
-    if shift > 15:
-        return 0
+    rest = x & 255
     at = rest >> 5
     high, low = _POWERS[at], _POWERS[at + 1]
-    return high - ((high - low) * (rest & 31) >> 5) >> shift
+    return high - ((high - low) * (rest & 31) >> 5) >> (x >> 8)
 
 
 _POWERS = (32768, 30048, 27554, 25268, 23170, 21247, 19484, 17867, 16384)

@@ -101,3 +101,32 @@ def begun(store, entries=None, capsule=TARGET, fields=None, **options):
     assert asked(pull) == ("/models/7/all.man", 0)
     assert give(pull, reply(manifest(capsule, entries, **(fields or {})), "200 OK", 'ETag: "e"'))
     return pull
+
+
+def large(size):
+    """A capsule of this many bytes, signed."""
+    data = bytearray(size)
+    data[:120] = BASE[:120]
+    data[6] = 1
+    data[12] = 9
+    put_number(data, 116, 2 | (size - 120) << 8)
+    for i in range(120, size):
+        data[i] = i * 7 & 255 or 1
+    hasher, out = Hasher(), bytearray(32)
+    hasher.reset()
+    hasher.update(data, 20)
+    hasher.update(bytes(data[116:]), size - 116)
+    hasher.into(out)
+    data[20:52] = out
+    hasher.hmac(KEY, data, 84, out)
+    data[84:116] = out
+    return bytes(data)
+
+
+def half_pulled(written, size, pages):
+    """A device that lost its power after so many bytes were written."""
+    store = new(pages)
+    data = large(size)
+    store.stage(data, 144)
+    store.write(data, written)
+    return Store(store.flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64), data

@@ -181,6 +181,86 @@ def test_the_guard_rejects_below_its_floor_only():
     assert a.label_free(b"\1", b"\1", b"\1", b"\2", 1) == ACCEPT
 
 
+def test_two_equal_models_are_no_reason_to_change():
+    old, sure = b"\1\2\3\1", bytes((9, 200, 40, 255))
+    assert a.evidence(old, old, sure, sure, 4) == 0
+    assert a.label_free(old, old, sure, sure, 4) == REJECT
+    assert a.label_free(old, old, sure, sure, 4, prior=1) == ACCEPT
+    assert a.label_free(old, old, sure, sure, 4, margin=1) == UNDECIDED
+    assert tried(old, sure, zip(old, sure))[0] == REJECT  # noqa: B905
+    assert tried(old, sure, zip(old, sure), prior=1)[0] == ACCEPT  # noqa: B905
+    assert tried(old, sure, zip(old, sure), margin=1)[0] == UNDECIDED  # noqa: B905
+
+
+class Sample:
+    """A reservoir of rows of two bytes."""
+
+    width = 2
+
+    def __init__(self, predictions, confidences):
+        self.predictions, self.confidences = predictions, confidences
+        self.count = len(predictions)
+
+    def row(self, i, row):
+        row[0], row[1] = i, -i
+
+
+class Tried:
+    """Stands for a store with a model that waits; keeps what is done to it."""
+
+    def __init__(self):
+        self.done = []
+
+    def waiting(self):
+        return self
+
+    def keep_verdict(self, verdict, score):
+        self.done.append((verdict, score))
+
+    def rollback(self):
+        self.done.append("rollback")
+
+
+def tried(old, sure, answers, **options):
+    """(verdict, what was done to the store) for answers (label, confidence) of the new model."""
+    store, answers, rows = Tried(), list(answers), []
+
+    def predict(waiting, row):
+        assert waiting is store
+        rows.append((row[0], row[1]))
+        label, confidence = answers[row[0]]
+        return label << 8 | confidence
+
+    verdict = a.accept(store, Sample(old, sure), predict, **options)
+    assert rows == [(i, -i) for i in range(len(old))]
+    return verdict, store.done
+
+
+def test_a_verdict_is_kept_and_a_model_that_is_rejected_goes():
+    old, sure = b"\1\2\3\1", bytes((9, 20, 40, 25))
+    better = [(label, 250) for label in old]
+    assert tried(old, sure, better) == (ACCEPT, [(ACCEPT, ONE)])
+    worse = [(label, 1) for label in old]
+    assert tried(old, sure, worse) == (REJECT, [(REJECT, ONE), "rollback"])
+    other = [(9, 250)] + better[1:]
+    score = a.ndcg(old, bytes(label for label, _ in other), sure, 4)
+    assert tried(old, sure, other)[1][0][1] == score
+    assert tried(old, sure, other, floor=score)[1] == [(ACCEPT, score)]
+    assert tried(old, sure, other, floor=score + 1)[1] == [(REJECT, score), "rollback"]
+    assert tried(old, sure, better, margin=1 << 20) == (UNDECIDED, [(UNDECIDED, ONE)])
+    assert tried(old, sure, better, prior=-128, weights=(1, 1, 127, 1))[0] == REJECT
+    # one label of a row where the models differ may turn it
+    same = [(9, sure[0])] + [(old[i], sure[i]) for i in (1, 2, 3)]
+    for label, verdict in ((9, ACCEPT), (1, REJECT)):
+        assert tried(old, sure, same, labels={0: label}, weights=(1, 0, 0, 999))[0] == verdict
+    # where both are wrong, and where both are right, nobody wins
+    for labels in ({0: 5}, {1: old[1]}, {}, None):
+        assert tried(old, sure, same, labels=labels, weights=(1, 0, 0, 999))[0] == REJECT
+        found = tried(old, sure, same, labels=labels, weights=(1, 0, 0, 999), margin=1)
+        assert found[0] == UNDECIDED
+    assert tried(b"", b"", []) == (UNDECIDED, [(UNDECIDED, 0)])
+
+
 def test_rows_that_differ_are_listed():
     out = bytearray(b"\xff" * 4)
     assert a.disagreements(b"\1\2\3\4", b"\1\3\3\5", 4, out) == 2

@@ -124,6 +124,20 @@ def test_a_record_is_as_documented():
     assert is_twice(journal)
 
 
+def test_a_record_may_have_a_low_half_of_0():
+    """It is then no version."""
+    journal = begun()
+    journal.append(VERIFIED, 1, True, 0, 0x50009, 0, 3)
+    assert bytes(journal.flash.data[44:48]) == b"\0\0\3\0"
+    for one in (journal, again(journal)):
+        assert one.parity == [0, 0] and one.verdict == 3
+    journal.append(STAGED, 0, True, 0, 0x50009, 0, 7)
+    for one in (journal, again(journal)):
+        assert (one.day, one.erases, one.day_erases, one.verdict) == (7, 0, 0, 0)
+    journal.append(TRIAL, 0, True, 0, 0x50009)
+    assert journal.version == again(journal).version == 0x50009
+
+
 def test_every_record_is_read_as_it_was_written():
     for unit in (4, 16):
         journal = fresh(unit=unit)
@@ -261,6 +275,16 @@ def test_a_page_whose_numbers_are_above_30_bits_is_no_page():
             assert again(journal).is_loaded is is_loaded, at
 
 
+def test_a_page_with_a_right_sum_but_other_letters_is_no_page():
+    for at in range(4):
+        journal = begun()
+        data = journal.flash.data
+        for page in (0, PAGE):
+            data[page + at] ^= 1
+            data[page + 36 : page + 40] = crc_of(bytes(data[page : page + 36]))
+        assert not again(journal).is_loaded, at
+
+
 def test_a_journal_of_another_layout_is_not_read():
     journal = begun()
     assert again(journal).is_loaded
@@ -328,6 +352,109 @@ def test_a_record_of_the_page_s_former_life_is_torn():
     found = again(journal)
     assert found._next == journal._next + 1
     assert found.state == CONFIRMED and found.version == 2 * PLACES + 1
+
+
+def test_after_three_blank_places_nothing_is_looked_for():
+    for blank, is_found in ((0, True), (1, True), (2, True), (3, False)):
+        for lead in (0, 1):
+            journal = begun()
+            for _ in range(lead):
+                journal.append(CONFIRMED, 0, False, 0, 5)
+            at = lead + blank
+            sealed(journal, at, bytes((at, 0, TRIAL, 1, 9, 0, 0, 0)))
+            found = again(journal)
+            assert (found.version == 9) is is_found, (blank, lead)
+            assert found._next == (at + 1 if is_found else lead)
+
+
+def test_blanks_are_counted_anew_after_each_record():
+    journal = begun()
+    for at in (2, 5):
+        sealed(journal, at, bytes((at, 0, TRIAL, 1, at, 0, 0, 0)))
+    assert PLACES == 6 and again(journal).version == 5
+
+
+def test_the_spare_place_of_a_page_is_no_record():
+    journal = begun()
+    for count in range(PLACES):
+        journal.append(CONFIRMED, 0, False, 0, count + 1)
+    sealed(journal, PLACES, bytes((PLACES, 0, TRIAL, 1, 99, 0, 0, 0)))
+    found = again(journal)
+    assert (found.version, found.state, found._next) == (PLACES, CONFIRMED, PLACES)
+
+
+def test_a_record_is_taken_from_a_page_whose_header_is_damaged():
+    """A record of one page and the header of the other: together they are whole."""
+    for index in range(3):
+        for header in (0, 1):
+            journal = begun()
+            for version in (5, 6, 7):
+                journal.append(CONFIRMED, 0, False, 0, version)
+            data = journal.flash.data
+            data[header * PAGE + 20] ^= 1
+            data[place(index)[1 - header] + 4] ^= 1
+            found = again(journal)
+            assert found.is_loaded and fields(found) == fields(journal)
+
+
+class Unreadable(NorFlash):
+    """Some addresses cannot be read; which are read is kept."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.lost, self.reads = (), []
+
+    def mapped(self, at, n):
+        return None
+
+    def _read(self, at, buffer):
+        self.reads.append(at)
+        if at in self.lost:
+            raise OSError(5)
+        super()._read(at, buffer)
+
+
+def unreadable(lost, prepare=lambda journal: None):
+    journal = fresh(Unreadable)
+    journal.flash.view = None
+    for version in (5, 6):
+        journal.append(CONFIRMED, 0, False, 0, version)
+    prepare(journal)
+    journal.flash.lost = lost
+    return journal
+
+
+def test_what_cannot_be_read_may_be_the_newest_so_nothing_is_made_of_the_rest():
+    """Nor is anything written over it."""
+    for index in (0, 1, 2):
+        for lost in (place(index), place(index)[:1], place(index)[1:]):
+            journal = unreadable(lost)
+            before = bytes(journal.flash.data)
+            found = again(journal)
+            assert not found.is_loaded and "cannot be read" in found.note, index
+            try:
+                found.append(TRIAL, 1, True, 0, 9)
+            except FlashError:
+                assert bytes(journal.flash.data) == before
+            else:
+                raise AssertionError("expected FlashError")
+            journal.flash.lost = ()  # it was the driver
+            assert again(journal).version == 6
+
+
+def test_records_of_an_older_page_are_not_read():
+    def turned(journal):
+        for version in range(7, 7 + PLACES):
+            old = bytes(journal.flash.data[:PAGE])
+            journal.append(CONFIRMED, 0, False, 0, version)
+            if journal.generation == 2:
+                journal.flash.data[:PAGE] = old  # a cut before the second page was begun
+                break
+
+    journal = unreadable([place(index)[0] for index in range(PLACES)], turned)
+    version = journal.version
+    found = again(journal)
+    assert found.is_loaded and found.version == version and found.generation == 2
 
 
 def test_after_a_torn_record_the_next_place_is_used():
@@ -499,13 +626,14 @@ def test_floors_change_no_state_and_outlive_all_records():
         counted = (2, 3) if state in (STAGED, VERIFIED) else ()
         kept = (0, False, 0) if state == EMPTY else (1, True, 4)
         journal.append(state, *kept, 0x10002, *counted)
-        before = fields(journal)[:4] + [journal.floor, journal.parity, journal.verdict]
+        before = fields(journal)[:4] + fields(journal)[5:9]
+        before += [journal.parity, journal.verdict]
         journal.keep(8, 0x1234, 0x3F)
         journal.keep(7, 9, 0)
         for _ in range(3 * PLACES):
             found = again(journal)
             assert (found.manifest, found.keys) == (0x3F1234, 9)
-            after = fields(found)[:4] + [found.floor, found.parity, found.verdict]
+            after = fields(found)[:4] + fields(found)[5:9] + [found.parity, found.verdict]
             assert after == before, state
             journal.keep(7, 9, 0)
         assert found.generation > 1 and is_twice(journal)

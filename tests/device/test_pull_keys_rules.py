@@ -8,6 +8,7 @@ from pull_cases import URL, asked, give, manifest, new, reply
 from store_cases import model, raised
 
 from acclimate._digest import Hasher
+from acclimate.pull import HttpError
 from acclimate.pull.exchange import Pull, Refused
 from acclimate.store import CapsuleError
 
@@ -195,6 +196,24 @@ def test_an_epoch_that_is_not_known_asks_for_the_list_of_keys():
     assert give(pull, reply(manifest(h16=1))) and asked(pull)[0] == "/keys/root"
 
 
+def test_a_capsule_of_an_epoch_that_is_not_known_asks_for_the_list_of_keys():
+    store = with_keys()
+    store.journal.keys = 0
+    newer = bytearray(TARGET)
+    newer[16] = 1
+    hasher, out = Hasher(), bytearray(32)
+    hasher.reset()
+    hasher.update(newer, 20)
+    hasher.update(newer[116:], len(newer) - 116)
+    hasher.into(out)
+    newer[20:52] = out
+    pull = Pull(store, URL)
+    asked(pull)
+    assert give(pull, reply(manifest(newer)))
+    asked(pull)
+    assert give(pull, reply(newer)) and asked(pull)[0] == "/keys/root"
+
+
 def test_a_capsule_of_a_key_that_is_not_known_asks_for_the_list_of_keys():
     store = with_keys()
     pull = Pull(store, URL)
@@ -217,6 +236,32 @@ def test_a_server_without_a_list_ends_with_the_first_refusal():
         assert give(pull, reply(manifest()))
         asked(pull)
         assert raised(CapsuleError, give, pull, reply(b"", status)).reason == "authenticity"
+
+
+def test_what_is_missing_after_the_list_of_keys_is_named_itself():
+    store = with_keys(refuses=1, takes=False)
+    pull = Pull(store, URL)
+    for answer in (manifest(), b"a list"):
+        asked(pull)
+        assert give(pull, reply(answer))
+    asked(pull)
+    error = raised(Refused, give, pull, reply(b"", "404 Not Found"))
+    assert "all.man" in str(error)
+
+
+def test_a_list_of_keys_is_taken_in_pieces_and_gains_nothing_when_it_breaks():
+    store = with_keys(refuses=1)
+    pull = Pull(store, URL, attempts=2)
+    asked(pull)
+    assert give(pull, reply(manifest()))
+    asked(pull)
+    answer = reply(b"a longer list")
+    for at in range(len(answer) - 1):
+        assert pull.feed(memoryview(answer[at : at + 1]), 1) is False
+    assert pull.lost(HttpError("gone")) == 1
+    asked(pull)
+    assert give(pull, answer) and store.wanted.key.given == [b"a longer list"]
+    raised(HttpError, pull.lost, HttpError("gone"))
 
 
 # ---- the way there, and an update ----------------------------------------------------------

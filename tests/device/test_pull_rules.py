@@ -4,7 +4,21 @@
 # RUNTIMES = ("cpython", "desktop")
 
 from capsule_vectors import BASE, KEY, TARGET
-from pull_cases import PAGE, URL, WHOLE, asked, begun, give, manifest, name_of, new, part, reply
+from pull_cases import (
+    PAGE,
+    URL,
+    WHOLE,
+    asked,
+    begun,
+    give,
+    half_pulled,
+    large,
+    manifest,
+    name_of,
+    new,
+    part,
+    reply,
+)
 from store_cases import model, raised
 
 from acclimate import _crc as crc
@@ -450,7 +464,8 @@ def test_a_server_without_parts_sends_all_and_what_is_known_is_skipped():
 
 
 def test_a_part_that_was_not_asked_for_is_refused():
-    for first, total in ((99, None), (101, None), (100, len(TARGET) + 1), (100, len(TARGET) - 1)):
+    right = len(TARGET)
+    for first, total in ((99, None), (101, None), (100, right + 1), (100, right - 1), (100, 0)):
         store = new()
         pull = broken(store, 100)
         pull.request()
@@ -559,6 +574,104 @@ def test_what_an_error_says_is_not_taken_for_the_body():
         assert pull._part.have == 0
 
 
+def test_what_an_answer_that_is_refused_has_to_say_is_not_waited_for():
+    for status, kind in (("404 Not Found", Refused), ("503 Busy", HttpError)):
+        pull = Pull(new(), URL)
+        pull.request()
+        raised(kind, give, pull, reply(b"", status, length=1000000))
+    pull = Pull(new(), URL)
+    pull.request()
+    assert give(pull, reply(b"", "302 Found", "Location: /x", length=1000000))
+    assert asked(pull)[0] == "/x"
+
+
+def test_after_an_answer_that_was_refused_the_next_is_read_to_its_end():
+    pull = Pull(new(), URL)
+    pull.request()
+    error = raised(HttpError, give, pull, reply(b"", "503 Busy"))
+    pull.lost(error)
+    pull.request()
+    assert give(pull, reply(manifest()), 1)
+    pull.request()
+    error = raised(HttpError, give, pull, reply(b"", "503 Busy", "Retry-After: 7"))
+    assert pull.wait_s == 7 and pull.lost(error) == 2
+    pull.request()
+    assert give(pull, reply(TARGET), 1) and pull.is_ready
+
+
+def test_once_a_file_is_chosen_its_manifest_takes_68_bytes():
+    pull = Pull(new(), URL)
+    pull.request()
+    assert len(pull.manifest.bytes) == 420
+    give(pull, reply(manifest()))
+    assert len(pull.manifest.bytes) == 68
+
+
+def test_no_file_is_given_more_than_its_declared_size():
+    taken = []
+
+    class Counting(exchange._Object):
+        def take(self, view, n):
+            taken.append(n)
+            self.have += n
+            return n
+
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), 60)]
+    real, exchange._Update = exchange._Update, Counting
+    try:
+        for body, pieces in ((61, 61), (61, 20), (1000, 30), (61, 1)):
+            taken.clear()
+            pull = begun(new(), entries)
+            pull.request()
+            # the whole capsule instead
+            assert give(pull, b"HTTP/1.1 200 OK\r\n\r\n" + bytes(body), pieces)
+            assert asked(pull)[0] == "/models/7/all.man" and sum(taken) <= 60
+    finally:
+        exchange._Update = real
+
+
+def test_a_file_that_ends_early_is_not_closed():
+    closed = []
+
+    class Closing(exchange._Object):
+        def take(self, view, n):
+            self.have += n
+            return n
+
+        def close(self):
+            closed.append(self.have)
+            raise CapsuleError("patch", "not what it should be")
+
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), 60)]
+    real, exchange._Update = exchange._Update, Closing
+    try:
+        for body, found in ((0, []), (1, []), (59, []), (60, [60])):
+            closed.clear()
+            pull = begun(new(), entries)
+            pull.request()
+            assert not give(pull, b"HTTP/1.1 200 OK\r\n\r\n" + bytes(body))
+            pull.end()
+            assert closed == found and asked(pull)[0] == "/models/7/all.man"
+    finally:
+        exchange._Update = real
+
+
+def test_a_new_pull_waits_for_nothing_and_vouches_for_nothing():
+    store = new()
+    store.checker.vouch = lambda head: None  # of a pull that was given up
+    pull = Pull(store, URL)
+    assert store.checker.vouch is None and pull.wait_s == 0
+    assert (pull.reason, pull.is_ready, pull.etag) == ("", False, "")
+
+
+def test_the_sequence_of_a_manifest_is_kept():
+    store = new()
+    begun(store, fields={"n20": 7})
+    assert store.journal.manifest == 7
+    error = raised(CapsuleError, begun, store, None, TARGET, {"n20": 6})
+    assert error.reason == "version" and begun(store, fields={"n20": 7}).reason == ""
+
+
 def test_a_second_manifest_begins_anew():
     pull = Pull(new(), URL)
     pull.request()
@@ -615,35 +728,6 @@ def test_an_address_that_cannot_be_meant_is_refused_at_once():
 # ---- a capsule of many pages, and a reset in the middle ----------------------------------------
 
 
-def large(size):
-    """A capsule of this many bytes, signed."""
-    data = bytearray(size)
-    data[:120] = BASE[:120]
-    data[6] = 1
-    data[12] = 9
-    put_number(data, 116, 2 | (size - 120) << 8)
-    for i in range(120, size):
-        data[i] = i * 7 & 255 or 1
-    hasher, out = Hasher(), bytearray(32)
-    hasher.reset()
-    hasher.update(data, 20)
-    hasher.update(bytes(data[116:]), size - 116)
-    hasher.into(out)
-    data[20:52] = out
-    hasher.hmac(KEY, data, 84, out)
-    data[84:116] = out
-    return bytes(data)
-
-
-def half_pulled(written, size, pages):
-    """A device that lost its power after so many bytes were written."""
-    store = new(pages)
-    data = large(size)
-    store.stage(data, 144)
-    store.write(data, written)
-    return Store(store.flash, Wanted(model=7, kind=1, key=KEY), chunk_bytes=64), data
-
-
 def test_after_a_reset_little_is_read_again_and_much_is_jumped_over():
     for written, jumps in ((1024, False), (4096 + 256, False), (4096 + 384, True)):
         store, data = half_pulled(written, 6000, 130)
@@ -660,6 +744,20 @@ def test_after_a_reset_little_is_read_again_and_much_is_jumped_over():
         assert pull.is_ready, written
         store.confirm()
         assert model(store) == data
+
+
+def test_what_lies_in_the_flash_is_jumped_over_from_one_byte_above_the_border_on():
+    before = exchange._SKIP_MAX
+    try:
+        for border, jumps in ((1024 - PAGE - 144, False), (1024 - PAGE - 145, True)):
+            exchange._SKIP_MAX = border
+            store, data = half_pulled(1024, 6000, 130)
+            pull = begun(store, capsule=data)
+            pull.request()
+            assert give(pull, reply(data)) and pull.is_ready is not jumps
+    finally:
+        exchange._SKIP_MAX = before
+    assert before == 4096
 
 
 def test_a_jump_is_made_once_and_from_the_first_page_there_is_none():

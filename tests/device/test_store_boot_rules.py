@@ -185,6 +185,43 @@ def worn(store):
     return open_store(store.flash)
 
 
+class Unreadable(NorFlash):
+    """Nothing is read of one slot once it is lost."""
+
+    lost = -1
+
+    def mapped(self, at, n):
+        return None
+
+    def _read(self, at, buffer):
+        if self.lost <= at < self.lost + 3 * PAGE and self.lost >= 0:
+            raise OSError(5)
+        super()._read(at, buffer)
+
+
+def test_a_slot_that_cannot_be_read_is_trouble_and_the_other_model_serves():
+    store = empty(Unreadable)
+    store.flash.view = None
+    store.swap_capsule(BASE)
+    store.swap_capsule(TARGET)
+    for slot, found in ((store.active, BASE), (1 - store.active, TARGET)):
+        store.flash.lost = store.slots.start(slot)
+        before = bytes(store.flash.data)
+        again = open_store(store.flash)
+        assert model(again) == found and bytes(store.flash.data) == before
+        if found == BASE:
+            assert again.trouble and again.trouble in again.note
+            raised(FlashError, again.stage, TARGET, len(TARGET), True)
+        else:
+            assert not again.trouble  # nobody has looked
+    store.flash.lost = 2 * PAGE
+    before = store.flash.data[: 2 * PAGE]
+    store.flash.data[2 * PAGE + 3 * PAGE + 150] ^= 1  # and the other one is damaged
+    again = open_store(store.flash)
+    assert again.active is None and again.trouble and "no model" in again.note
+    assert store.flash.data[: 2 * PAGE] == before
+
+
 def test_a_store_in_trouble_reads_and_writes_nothing():
     store = verified(new(Worn))
     store.trial()

@@ -53,6 +53,17 @@ def resigned(data, **changed):
     return data
 
 
+def signed(data, **changed):
+    """The capsule with other bytes, signed with the device's key."""
+    from acclimate._digest import Hasher
+
+    data = resigned(data, **changed)
+    out = bytearray(32)
+    Hasher().hmac(KEY, data, 84, out)
+    data[84:116] = out
+    return data
+
+
 # ---- what is asked of the region ---------------------------------------------------------------
 
 
@@ -215,6 +226,31 @@ def test_a_confirmed_model_goes_back_to_the_one_before_once():
     assert model(reset(store)) == BASE
     store.rollback()  # nothing more to go back to, and nothing happens
     assert model(store) == BASE
+
+
+def test_a_model_that_was_given_up_does_not_come_back_when_the_journal_is_lost():
+    for prepare in ("confirmed", "trial", "verified"):
+        store = new()
+        verified(store)
+        if prepare != "verified":
+            store.trial()
+        if prepare == "confirmed":
+            store.confirm()
+        store.rollback()
+        assert model(store) == BASE
+        store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
+        store = reset(store)
+        assert model(store) == BASE and store.active == 0, prepare
+
+
+def test_a_whole_capsule_that_nobody_put_there_is_not_gone_back_to():
+    store = empty()
+    start = store.slots.start(1)
+    store.flash.data[start : start + len(BASE)] = BASE
+    verified(store).trial()
+    assert store.active == 0 and not store.journal.has_other
+    store.rollback()
+    assert store.state == "empty" and store.active is None
 
 
 def test_rollback_without_another_model_is_refused():
@@ -467,6 +503,26 @@ def test_the_budget_counts_the_pages_of_a_day_and_the_next_day_is_fresh():
     assert store.budget_left() == 2 * pages - (len(TARGET) + PAGE - 1) // PAGE
 
 
+def test_without_a_word_a_day_has_room_for_32_whole_slots():
+    for pages in (8, 12, 21):
+        store = open_store(NorFlash(pages * PAGE, PAGE))
+        assert store.budget_left() == store.day_pages == 32 * ((pages - 2) // 2)
+
+
+def test_a_write_that_goes_on_needs_the_pages_that_are_left_alone():
+    assert (len(TARGET) + PAGE - 1) // PAGE == 2
+    for left, is_taken in ((0, False), (1, True), (2, True)):
+        store = interrupted(2 * PAGE)  # its first page stays
+        store = reset(store, day_pages=100, day=lambda: 9)
+        store.day_pages = left or 1
+        store.journal.day, store.journal.day_erases = 9, 0 if left else 1
+        if is_taken:
+            assert store.stage(TARGET, len(TARGET)) == PAGE
+            assert store.budget_left() == left - 1
+        else:
+            assert "budget: 1 pages, 0 left" in str(raised(StoreError, staged, store))
+
+
 def test_only_the_pages_that_are_erased_count():
     store = new(day_pages=100)
     erased = sum(store.flash.erases[2:])
@@ -483,6 +539,16 @@ def test_a_version_is_taken_once_unless_any_is_asked_for():
     assert error.reason == "version"
     assert store.stage(BASE, len(BASE), True) == 0
     assert store.state == "staged"
+
+
+def test_what_a_board_saved_for_itself_is_not_taken_from_outside():
+    for flags in (1, 2, 3, 128, 255):
+        store = new()
+        mine = signed(TARGET, _7=flags)
+        before = bytes(store.flash.data)
+        assert raised(CapsuleError, store.stage, mine, len(mine)).reason == "authenticity"
+        assert bytes(store.flash.data) == before and model(store) == BASE
+    assert new().stage(signed(TARGET, _7=0), len(TARGET)) == 0
 
 
 def test_more_or_fewer_bytes_than_declared_end_the_writing():

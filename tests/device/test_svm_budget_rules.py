@@ -78,6 +78,8 @@ def test_of_rows_that_support_nothing_the_one_farthest_from_its_margin_gives_way
     assert least_useful(model, samples(rows, (0, 0, 0, 1, 1, 1))) == 5
     rows[3] = [-7]  # on the wrong side, and as far
     assert least_useful(model, samples(rows, (0, 0, 0, 1, 1, 1))) == 3
+    rows[0] = [-8]
+    assert least_useful(model, samples(rows, (0, 0, 0, 1, 1, 1))) == 0
 
 
 def test_only_pairs_of_its_own_label_count_and_the_nearest_of_them():
@@ -111,6 +113,9 @@ def test_rows_that_are_answered_wrong_go_first_where_they_are_more_than_a_sixtee
         for at in (2, 3, 1)[:many]:
             wrong[at] = 1
         assert least_useful(model, samples(rows, labels, wrong)) == found, many
+    few = bytearray(31)
+    few[2] = few[3] = 1  # 2 of 31 are more as well
+    assert least_useful(model, samples(rows[:31], labels[:31], few)) == 3
     # exactly a sixteenth is not more
     wrong = bytearray(32)
     wrong[0] = wrong[1] = 1
@@ -156,6 +161,110 @@ def test_a_row_that_gives_way_is_silent_in_all_pairs_but_linear_ones():
     for beta, place, value in undo:
         beta[place] = value
     assert list(first.beta) == [1, -2, 3] and list(second.beta) == [7, 8]
+
+
+# ---- one more sample ---------------------------------------------------------------------------
+
+
+def full(**options):
+    """A model with all the rows that it may keep."""
+    m = SVM(kernel="rbf", gamma=0.05, C=10.0, budget=6, state="float", **options)
+    for row, label in (
+        ([0, 1], 0),
+        ([3, 9], 0),
+        ([8, 2], 1),
+        ([9, 9], 1),
+        ([1, 0], 0),
+        ([7, 8], 1),
+    ):
+        m.add(row, label)
+    return m
+
+
+def with_functions(call, **functions):
+    before = {name: getattr(inc, name) for name in functions}
+    for name, function in functions.items():
+        setattr(inc, name, function)
+    try:
+        return call()
+    finally:
+        for name, function in before.items():
+            setattr(inc, name, function)
+
+
+def gives_way(at):
+    def chosen(model, samples, known):
+        yield
+        return at
+
+    return chosen
+
+
+def test_the_row_that_gives_way_is_replaced_and_its_coefficients_are_forgotten():
+    real = inc._train
+    for at in range(6):
+        m = full()
+        before, labels = bytes(m.samples.x), list(m.samples.labels)
+        seen = []
+
+        def train(m, samples, known, steps, seen=seen):
+            seen.append({row for pair in known.values() for row in pair})
+            yield from real(m, samples, known, steps)
+
+        held = {r if r >= 0 else ~r for pair in m._model.pairs for r in pair.rows}
+        with_functions(lambda m=m: m.add([5, 5], 1), _least_useful=gives_way(at), _train=train)
+        assert seen == [held - {at}]
+        for i in range(6):
+            if i == at:
+                assert list(m.samples.row(i)) == [5, 5] and m.samples.labels[i] == 1
+            else:
+                assert bytes(m.samples.row(i)) == before[4 * i : 4 * i + 4]
+                assert m.samples.labels[i] == labels[i]
+
+
+def test_an_addition_that_fails_or_is_given_up_leaves_all_as_it_was():
+    def failing(m, samples, known, steps):
+        yield
+        raise MemoryError
+
+    def state(m):
+        pairs = [(list(pair.rows), list(pair.beta)) for pair in m._model.pairs]
+        return bytes(m.samples.x), bytes(m.samples.labels), pairs, m.decision([4, 4])
+
+    for at in range(6):
+        m = full()
+        before = state(m)
+        try:
+            with_functions(
+                lambda m=m: m.add([5, 5], 1), _least_useful=gives_way(at), _train=failing
+            )
+        except MemoryError:
+            assert state(m) == before, at
+        else:
+            raise AssertionError("expected MemoryError")
+        steps = with_functions(lambda m=m: m.add_steps([5, 5], 1))
+        next(steps)
+        steps.close()
+        assert state(m) == before, at
+
+
+def test_rows_of_one_label_are_kept_without_training_and_the_first_gives_way():
+    m = SVM(budget=2)
+    for row in ([1, 2], [3, 4], [5, 6]):
+        m.add(row, 1)
+    assert list(m.samples.x) == [5, 6, 3, 4] and m._model is None
+    m.add([7, 8], 0)
+    assert list(m.samples.labels) == [0, 1] and m._model is not None
+
+
+def test_rows_that_the_latest_training_answers_wrong_are_known_to_the_next():
+    m = SVM(kernel="linear", C=0.01, budget=8, state="float")
+    rows = [[0, 0], [0, 1], [1, 0], [50, 50], [9, 9], [9, 8], [8, 9], [-50, -50]]
+    for i in range(8):
+        m.add(rows[i], i // 4)
+    assert m.samples.wrong is not None and len(m.samples.wrong) == 8
+    wrong = [i for i in range(8) if m.predict(rows[i]) != i // 4]
+    assert [i for i in range(8) if m.samples.wrong[i]] == wrong and wrong
 
 
 # ---- the first sample --------------------------------------------------------------------------

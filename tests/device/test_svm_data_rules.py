@@ -281,6 +281,262 @@ def test_values_that_the_chosen_storage_does_not_hold_are_refused():
     assert "for this storage" in refused(data.prepare_pieces, [[300], [1]], [0, 1], "uint8")
 
 
+def test_labels_that_bytes_hold_are_plain():
+    for y in ([0, 254], [5], [], b"", b"\xff", bytearray(2), [1.0, 2], array("B", [254])):
+        assert data.plain_labels(y) is True, y
+    for y in ([0, 255], [-1, 3], ["a", "b"], [0, "b"], [None], array("h", [255, 0])):
+        assert data.plain_labels(y) is False, y
+    for y in (None, 7):
+        assert "y: expected a label" in refused(data.plain_labels, y)
+    assert "got 0" in refused(data.classes_of, b"")
+    assert "y[1]" in refused(data.classes_of, b"\0\xff")
+
+
+# ---- pieces ------------------------------------------------------------------------------------
+
+
+class Watched:
+    """Rows that count how often one is asked for."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.seen = 0
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, at):
+        self.seen += 1
+        return self.rows[at]
+
+
+def seen_at_pauses(steps, watched):
+    """(how many rows were asked for at each pause, at the end)."""
+    return [watched.seen for _ in steps], watched.seen
+
+
+def test_rows_are_read_in_pieces_of_one_size():
+    for d, pause in ((1, 256), (100, 2), (128, 2), (129, 1), (300, 1)):
+        for n in (3 * pause - 1, 3 * pause, 3 * pause + 1):
+            every = list(range(pause, n + 1, pause))
+            X = Watched([[1] * d] * n)
+            assert seen_at_pauses(data.scan(X, n, d, False), X) == (every, n), (d, n)
+            X, y = Watched([[i & 1] * d for i in range(n)]), bytes(i & 1 for i in range(n))
+            # the labels, all rows looked at, a pause, all rows stored
+            looked = [1] + [1 + k for k in every] + [1 + n]
+            stored = [1 + n + k for k in every]
+            found = seen_at_pauses(data.prepare_pieces(X, y), X)
+            assert found == (looked + stored, 1 + 2 * n), (d, n)
+
+
+def test_only_data_that_may_be_wide_are_looked_at_once_more():
+    y = b"\0\1"
+    for rows, options, times in (
+        ([[0], [100]], {}, 2),
+        ([[0], [101]], {}, 3),
+        ([[155], [255]], {}, 2),
+        ([[154], [255]], {}, 3),
+        ([[-50], [50]], {}, 2),
+        ([[-51], [50]], {}, 3),
+        ([[0], [1]], {"storage": "int16"}, 3),
+        ([[0.5], [1]], {}, 3),
+    ):
+        if data._widen is not None:
+            return "native code looks once"
+        X = Watched(rows)
+        run(data.prepare_pieces(X, y, **options))
+        assert X.seen == 1 + 2 * times, (rows, options)
+
+
+# ---- what native code does ---------------------------------------------------------------------
+
+
+def widen(low, high, row, scratch):
+    """As the native function: 1 whole, 0 real, -1 too large or not finite."""
+    values = [v + 0 for v in row]
+    whole = 1
+    assert len(scratch) == len(low) == len(high) == len(values)
+    for k in range(len(values)):
+        v = values[k]
+        if not -16777216 < v < 16777216:
+            return -1
+        if v != int(v):
+            whole = 0
+        low[k] = min(low[k], v)
+        high[k] = max(high[k], v)
+    return whole
+
+
+def with_native(name, function, call):
+    before = getattr(data, name)
+    setattr(data, name, function)
+    try:
+        return call()
+    finally:
+        setattr(data, name, before)
+
+
+def scanned(rows):
+    found = with_native("_widen", widen, lambda: run(data.scan(rows, len(rows), 2, False)))
+    spans = found[3]
+    return found[:3] + (spans and (list(spans[0]), list(spans[1])),)
+
+
+def test_native_code_and_python_look_at_the_same_rows():
+    found = scanned([[5, -3], [0, 9], [2, 2]])
+    assert found == (-3, 9, True, ([0, -3], [5, 9]))
+    assert all(isinstance(v, int) for v in found[:2] + tuple(found[3][0] + found[3][1]))
+    assert scanned([[5, -3], [0.5, 9]]) == (-3, 9, False, ([0.5, -3], [5, 9]))
+    assert scanned([[0.5, -3], [1, 9]]) == (-3, 9, False, ([0.5, -3], [1, 9]))
+    big = 1 << 25
+    # from a row that native code leaves to Python on, Python looks; what was seen counts
+    for rows, wanted in (
+        ([[-7, 3], [big, 0]], (-7, big, True, None)),
+        ([[7, 3], [-big, 0]], (-big, 7, True, None)),
+        ([[-7, 0.5], [big, 0]], (-7, big, False, None)),
+        ([[big, 2], [1, 0]], (0, big, True, None)),
+        ([[big, 2], [1, 0.5]], (0.5, big, False, None)),
+        ([[big, -2], [1, 0]], (-2, big, True, None)),
+        ([[1, 0], [2, big], [3, -4]], (-4, big, True, None)),
+    ):
+        assert scanned(rows) == wanted, rows
+    for bad in ([1, "x"], [1, NAN], [INF, 0], [1, None]):
+        assert "X row 1" in refused(scanned, [[1, 2], bad])
+
+
+def test_native_code_stores_what_it_can_and_python_the_rest():
+    asked = []
+
+    def store(buf, at, row, d):
+        asked.append((at, d))
+        if row[0] == 3:
+            return False
+        for k in range(d):
+            buf[at + k] = row[k]
+        return True
+
+    X, y = [[1, 2], [3, 4], [5, 6]], b"\0\1\0"
+    found = with_native("_store", store, lambda: prepared(X, y))
+    assert list(found[0]) == [1, 2, 3, 4, 5, 6] and asked == [(0, 2), (2, 2), (4, 2)]
+    asked.clear()
+    found = with_native("_store", store, lambda: prepared(X, y, scale=True))
+    assert found[6] is not None and asked == []
+    half = [[0.5, 2], [3, 4], [5, 6]]
+    found = with_native("_store", store, lambda: prepared(half, y, "int16", centre=False))
+    assert asked == [] and [v * 2.0 ** -found[2] for v in found[0]] == [0.5, 2, 3, 4, 5, 6]
+
+
+# ---- rows far from zero ------------------------------------------------------------------------
+
+
+def centre(low, high, whole=True, code="h", floats=True):
+    """(type, offsets, shift) of what is subtracted, or None."""
+    low, high = [v for v in low], [v for v in high]
+    made = data._centre(low, high, whole, code, floats)
+    return made and (made.code, list(made.offset), made.shift)
+
+
+def test_rows_are_moved_from_four_spans_on():
+    # the middle is 4 halves of the span: not yet
+    assert centre([30], [50]) is None and centre([31], [51]) == ("h", [41], 0)
+    assert centre([-50], [-30]) is None and centre([-51], [-31]) == ("h", [-41], 0)
+    assert centre([30.0], [50.0], False, "f") is None
+    assert centre([31.0], [51.0], False, "f") == ("f", [41.0], 0)
+    # in a store of scaled integers from one on
+    assert centre([30], [50], True, "h", False) is None
+    assert centre([0.0], [20.5], False, "h", False) is None
+    assert centre([1.0], [20.5], False, "h", False) == ("h", [10.75], 11)
+    # all features together
+    assert centre([30, 0], [50, 0]) is None and centre([30, 1], [50, 1]) == ("h", [40, 1], 0)
+
+
+def test_middles_of_whole_numbers_are_whole_and_others_are_not():
+    assert centre([1000], [1003]) == ("h", [1002], 0)
+    assert centre([-1003], [-1000]) == ("h", [-1001], 0)
+    assert centre([1000.0], [1003.0]) == ("h", [1002], 0)  # the spans came as floats
+    assert centre([1000.0], [1003.0], False, "f") == ("f", [1001.5], 0)
+    assert centre([1000], [1003], False, "h", False) == ("h", [1001.5], 14)
+    # the largest distance of any feature, on either side, must enter the store
+    for low, high in (([1000, 3000], [1003, 3020]), ([1000, 3000], [1020, 3003])):
+        assert centre(low, high, False, "h", False)[2] == 11
+    assert centre([-1020], [-1000], False, "h", False)[2] == 11
+
+
+def test_beyond_24_bits_whole_numbers_stay_whole_where_int16_holds_them():
+    edge = 1 << 24
+    for sign in (1, -1):
+        for largest, code in ((edge, "f"), (edge + 2, "h"), (2 * edge, "h")):
+            ends = sorted((sign * largest, sign * (largest - 8)))
+            assert centre(ends[:1], ends[1:], True, "f")[0] == code, ends
+            assert centre(ends[:1], ends[1:], True, "f", False)[0] == "h"
+    for top, code in ((2099999000, "h"), (2100001000, "f")):
+        assert centre([top - 20], [top], True, "f")[0] == code
+        assert centre([-top], [20 - top], True, "f")[0] == code
+    # products of what is left must still be floats
+    assert centre([1e19], [1.0001e19], False, "f")[0] == "f"
+    if hasattr(array("f"), "typecode"):  # where floats are wider than 32 bits
+        for span, code in ((65534, "h"), (65535, "f"), (65540, "f"), (70000, "f")):
+            found = centre([100000000], [100000000 + span], True, "f")
+            assert found[0] == code, span
+        assert "float32" in refused(centre, [1e20], [1.3e20], False, "f")
+
+
+def test_only_wide_stores_are_moved_and_only_where_it_is_asked():
+    y = b"\0\1"
+    for rows, options, code in (
+        ([[250, 100], [251, 101]], {}, "B"),
+        ([[250, 100], [251, 101]], {"storage": "int16"}, "h moved"),
+        ([[250, 100], [251, 101]], {"storage": "int16", "centre": False}, "h"),
+        ([[2500, 100], [2510, 101]], {}, "h moved"),
+        ([[2500, 100], [2510, 101]], {"centre": False}, "h"),
+        ([[0, 100], [2510, 101]], {}, "h"),
+        ([[250.5, 100], [251, 101]], {}, "f moved"),
+        ([[250.5, 100], [251, 101]], {"floats": False}, "h moved"),
+    ):
+        found = prepared(rows, y, **options)
+        moved = " moved" if found[6] is not None else ""
+        assert found[1] + moved == code, (rows, options)
+        assert len(found[0]) == 4 and found[3:5] == (2, 2)
+        back = [v * 2.0 ** -found[2] for v in found[0]]
+        if found[6] is not None:
+            back = [back[k] + found[6].offset[k % 2] for k in range(4)]
+        flat = [v for row in rows for v in row]
+        assert all(abs(back[k] - flat[k]) < 0.01 for k in range(4)), (rows, back)
+
+
+def test_scaled_whole_numbers_that_no_array_holds_are_scaled_as_real_ones():
+    y = b"\0\1\0"
+    for top, code in ((2000000000, "h"), (3000000000, "f")):
+        for sign in (1, -1):
+            rows = [[sign * top], [sign * (top - 1000000000)], [sign * (top - 500000000)]]
+            found = prepared(rows, y, scale=True)
+            assert found[1] == found[6].code == code and found[2] == found[6].shift
+            assert found[5] == b"\0\1" and found[7] is None
+            assert prepared(rows, y, scale=True, floats=False)[1] == "h"
+
+
+def test_signed_bytes_stay_signed():
+    y = b"\0\1"
+    for kind in ("b", "B"):
+        X = array(kind, [1, 127])
+        found = prepared(X, y)
+        assert found[0] is X and found[1] == kind
+        assert data.code_of(X) == kind and data.code_of(memoryview(X)) in (kind, None)
+    assert data.code_of([1]) is None and data.code_of(array("h", [1])) == "h"
+    assert prepared([[1], [127]], y)[1] == "B" and prepared([[-1], [127]], y)[1] == "b"
+
+
+def test_a_scale_for_fractions_may_fill_the_store_to_its_last_number():
+    for code, top in (("B", 255), ("b", 127), ("h", 32767)):
+        for shift in (-3, -2, -1, 1, 2, 3, 23, 24):
+            assert data.shift_for(code, 0.0, top * 2.0**-shift, False, 1) == shift, (code, shift)
+    # and the sum of d squares 30 bits
+    for d, room in ((4, 16384), (16, 8192), (64, 4096)):
+        assert data.shift_for("h", 0.0, room * 0.25, False, d) == 2
+        assert data.shift_for("h", -room * 0.25, 0.0, False, d) == 2
+        assert data.shift_for("h", 0.0, room * 0.2501, False, d) == 1
+
+
 def test_a_budget_keeps_as_many_rows_as_it_says():
     class Budget:
         budget = 4

@@ -4,10 +4,11 @@
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from acclimate_host.poet.evaluate import evaluate
-from acclimate_host.poet.model import INFINITY, Program, build
+from acclimate_host.poet.model import INFINITY, Program, build, exact_rows
 from acclimate_host.poet.positions import Space, positions
 from acclimate_host.poet.problem import Budget, Graph, Node
 
@@ -32,6 +33,171 @@ def model_of(budget=ROOMY, graph=GRAPH, space=None, smallest=False):
     # Positions for all plans, whatever the budget lets an optimal one leave out.
     every = positions(graph, replace(ROOMY, aux_bytes=10_000), space)
     return build(graph, budget, space, every, smallest)
+
+
+# ---- every assignment of a small model ---------------------------------------------------------
+
+A = Node("a", (), 3, 1, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+B = Node("b", ("a",), 5, 2, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+C = Node("c", ("a", "b"), 4, 0, 1.0, 1.0)
+SMALL = {
+    "both read": Graph((A, B, C), 10),
+    "chain": Graph((A, B, replace(C, deps=("b",)), Node("d", ("a", "c"), 2)), 10),
+    "kept once": Graph((replace(A, recomputable=False), B, C, Node("d", ("b", "c"), 7)), 10),
+    "made again": Graph((A, replace(B, recomputable=False), C), 10),
+    "larger workspace": Graph((A, replace(B, workspace_bytes=9), C), 10),
+}
+PAGING = Space(recompute=False)
+CASES = [
+    (name, space)
+    for name, space in (
+        ("both read", Space()),
+        ("chain", PAGING),
+        ("made again", Space(paging=False, rounds=2)),
+        ("kept once", PAGING),
+        ("kept once", Space(paging=False)),
+        ("made again", Space()),
+        ("larger workspace", PAGING),
+    )
+]
+
+
+class Every:
+    """All assignments of the whole columns of a model, one a row, and what each means."""
+
+    def __init__(self, model):
+        self.model = model
+        whole = [c for c, is_whole in enumerate(model.program.integer) if is_whole]
+        assert len(whole) <= 16, len(whole)
+        count = 1 << len(whole)
+        self.values = np.zeros((count, len(model.program.cost)))
+        for bit, column in enumerate(whole):
+            self.values[:, column] = np.arange(count) >> bit & 1
+        self.size = [node.ram_bytes for node in model.graph.nodes]
+
+    def column(self, number):
+        """The values of a column; None: it is not there, and 0."""
+        return np.zeros(len(self.values)) if number is None else self.values[:, number]
+
+    def is_a_plan(self):
+        """What the head of `model.py` says of x, r, in and out."""
+        good = np.ones(len(self.values), bool)
+        for p, events in enumerate(self.model.events):
+            x = self.model.x[p]
+            runs = np.ones(len(good), bool) if x is None else self.column(x) == 1
+            for event in events[:-1]:
+                held, read = self.column(event.before) == 1, self.column(event.page_in) == 1
+                good &= ~runs | held | read  # an input is there,
+                good &= ~(held & read)  # read back only where it is not,
+                good &= ~read | runs  # for this operator,
+                if event.page_in is not None:
+                    good &= ~read | (self.column(self.model.out[event.tensor]) == 1)
+                good &= (self.column(event.after) == 0) | held | read  # and stays if it was
+            made = events[-1]
+            held, after = self.column(made.before) == 1, self.column(made.after) == 1
+            if x is not None:
+                good &= ~(runs & held)  # nothing is made that is there
+                good &= ~after | held | runs
+                good &= ~runs | after  # or made for nothing
+        return good
+
+    def needs(self):
+        """Most bytes at once, and bytes that stay after each position."""
+        staying, most, stays, open_ = 0.0, 0.0, [], {}
+        nodes = self.model.graph.nodes
+        for p, events in enumerate(self.model.events):
+            x, node = self.model.x[p], nodes[self.model.positions.node[p]]
+            runs = 1.0 if x is None else self.column(x)
+            read = sum(self.column(e.page_in) * self.size[e.tensor] for e in events)
+            most = np.maximum(
+                most, staying + read + runs * (node.ram_bytes + node.workspace_bytes)
+            )
+            for event in events:
+                open_[event.tensor] = self.column(event.after) * self.size[event.tensor]
+            staying = sum(open_.values())
+            stays.append(staying)
+        return np.maximum(most, np.max(stays, axis=0)), stays
+
+    def meets(self):
+        """Which assignments meet all rows, with the memory that follows from them."""
+        for column, staying in zip(self.model.memory, self.needs()[1], strict=True):
+            self.values[:, column] = staying / self.model.unit
+        program = self.model.program
+        rows = np.zeros((len(program.row_low), len(program.cost)))
+        for number in range(len(rows)):
+            for column, value in program.terms(number):
+                rows[number, column] += value
+
+        def within(low, values, high):
+            low, high = np.array(low) - 1e-9, np.array(high) + 1e-9
+            return np.all((low <= values) & (values <= high), axis=1)
+
+        good = within(program.row_low, self.values @ rows.T, program.row_high)
+        return good & within(program.low, self.values, program.high)
+
+
+@pytest.mark.parametrize(("name", "space"), CASES)
+def test_of_all_assignments_those_meet_the_rows_that_mean_a_plan(name, space):
+    graph = SMALL[name]
+    budget = Budget(1000, aux_bytes=1000)
+    at = positions(graph, budget, space)
+    every = Every(build(graph, budget, space, at))
+    plans, needs = every.is_a_plan(), every.needs()[0]
+    assert plans.any() and not plans.all()
+    limits = sorted({int(need) for need in needs[plans]})
+    for room in [limits[0] - 1, limits[0], *limits[1::3], 900]:
+        tight = Budget(room + graph.resident_bytes, aux_bytes=1000)
+        limited = Every(build(graph, tight, space, at))
+        wanted = plans & (needs <= room)
+        assert (limited.meets() == wanted).all(), room
+        assert wanted.any() == (room >= limits[0])
+
+
+@pytest.mark.parametrize(("name", "space"), CASES[:4])
+def test_rows_of_a_broken_ram_limit_cut_off_what_breaks_it_and_nothing_else(name, space):
+    graph, budget = SMALL[name], Budget(1000, aux_bytes=1000)
+    at = positions(graph, budget, space)
+    every = Every(build(graph, budget, space, at))
+    plans, needs = every.is_a_plan(), every.needs()[0]
+    for room in sorted({int(need) for need in needs[plans]})[:3]:
+        model = build(graph, Budget(room + graph.resident_bytes, aux_bytes=1000), space, at)
+        fits, cut = plans & (needs <= room), set()
+        for k in np.flatnonzero(plans):
+            rows = exact_rows(model, every.values[k])
+            assert bool(rows) == (needs[k] > room), (room, k)
+            for terms, high in rows:
+                assert sum(every.values[k][c] * v for c, v in terms) > high
+                cut.add((tuple(terms), high))
+        for terms, high in cut:
+            total = sum(every.values[fits][:, c] * v for c, v in terms)
+            assert (total <= high).all()
+
+
+def test_no_row_is_written_that_says_nothing():
+    graph, space = SMALL["both read"], Space()
+    at = positions(graph, Budget(1000, aux_bytes=1000), space)
+
+    def rows(budget, smallest=False, space=space):
+        program = build(graph, budget, space, at, smallest).program
+        return [program.terms(number) for number in range(len(program.row_low))]
+
+    roomy = len(rows(Budget(1000)))
+    # where all tensors fit together there is no second limit around first computations
+    least = sum(node.ram_bytes + node.workspace_bytes for node in graph.nodes) + 10
+    assert len(rows(Budget(least))) == roomy
+    # nor where the RAM is what is asked for
+    assert len(rows(Budget(10), True)) == len(rows(Budget(1000), True))
+    # a limit of what is stored is one row each
+    assert len(rows(Budget(1000, aux_bytes=100))) == roomy + 1
+    assert len(rows(Budget(1000, erase_budget=9))) == roomy  # of no erase blocks
+    assert len(rows(Budget(1000, erase_budget=9, erase_block_bytes=4))) == roomy + 1
+    # of the paging that runs beside the computing nothing is in its row
+    for share, columns in ((0.0, 3), (0.5, 3 + 2 + 4)):
+        both = rows(Budget(1000, deadline=9.0), space=Space(clock="overlapped", share=share))
+        assert len(both) == roomy + 2 and len(both[-2]) == columns
+
+
+# ---- plans of a larger one ---------------------------------------------------------------------
 
 
 def walk(draw):

@@ -483,7 +483,6 @@ class Store:
         """Both journal pages are damaged or blank: look at the slots themselves."""
         best = None
         for slot in (0, 1):
-            self.journal.parity[slot] = 0
             if not self._load(slot, self.incoming):
                 continue
             self.journal.parity[slot] = self.incoming.parity()

@@ -76,8 +76,7 @@ class Journal:
         self._clear()
 
     def _clear(self):
-        self._at = 0  # start of the page in use
-        self._next = 0  # place of the next record in it
+        self._next = 0  # place of the next record in the page in use, which starts at `_at`
         self._is_twice = False  # whether the other page holds the same
         self.note = ""  # while it loads: what the driver refused to read
         self.generation = 0

@@ -30,7 +30,7 @@ class Slots:
         self.flash = flash
         self.pages = (pages - JOURNAL_PAGES) // 2
         if self.pages * flash.erase_bytes < _HEAD_MAX:
-            raise ValueError("region of %d pages: 4 or more, a slot has 128 bytes" % pages)
+            raise ValueError("region of %d pages: 4 or more, a slot has 144 bytes" % pages)
         if flash.erase_bytes % len(chunk) or len(chunk) % flash.unit:
             raise ValueError("chunk of %d bytes does not divide a page" % len(chunk))
         self.bytes = self.pages * flash.erase_bytes

@@ -214,8 +214,6 @@ def shift_for(code, lo, hi, whole, d):
 
 def code_of(X):
     """Type code of a buffer's items, or None where it does not tell."""
-    if isinstance(X, (bytes, bytearray)):
-        return "B"
     have = getattr(X, "typecode", None) or getattr(X, "format", None)
     if not have and isinstance(X, array):
         have = repr(X[0:1])[7]  # MicroPython has no typecode, but prints it
@@ -228,10 +226,10 @@ def same_items(X, code):
         return False  # bytes cannot change under us, but a native call wants a typed buffer
     if isinstance(X, bytearray):
         return code == "B"
-    have = getattr(X, "typecode", None) or getattr(X, "format", None)
+    have = code_of(X)
     if have:
         return have == code or (code in "Bb" and have in "Bb") or (code == "h" and have == "H")
-    # MicroPython does not tell the type code: size and kind of one item are enough, because
+    # MicroPython's memoryview does not tell: size and kind of one item are enough, because
     # `code` was chosen so that every value fits it.
     size = len(bytes(X[0:1]))
     if isinstance(X[0], float):
@@ -290,7 +288,7 @@ def prepare_pieces(X, y, storage=None, scale=False, floats=True, centre=True, cl
         return buf, scaler.code, scaler.shift, n, d, classes, scaler, None
     if code is None:
         code = smallest_code(lo, hi, whole, floats)
-        if code == "B" and hi <= 127 and flat and code_of(X) == "b":
+        if code == "B" and flat and code_of(X) == "b":
             code = "b"  # rows will be of this type, too
     warning = None
     if code in "hf" or hi - lo > 100:

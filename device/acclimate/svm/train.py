@@ -87,6 +87,7 @@ class Job:
         self.scaler = scaler
         self.warm = warm
         self.in_place = False  # the store is the caller's buffer
+        self.raw = False  # `work` is bytes, as boards cannot see a bytearray as words
         self.fixed = uses_fixed(m.state)
         self.core = core_for(self.fixed)
         self.n_iter = self.ticks = 0
@@ -139,9 +140,8 @@ class Job:
         try:
             self.work = self._own(size)
         except MemoryError:
-            if size > least:
-                gc.collect()
-                size = least  # without the matrix, as the heap is in pieces
+            gc.collect()
+            size = least  # without the matrix, as the heap is in pieces
             try:
                 self.work = self._own(size)
             except MemoryError:
@@ -162,22 +162,23 @@ class Job:
             return view.cast("B").cast(self.code)
         if hasattr(self.core, "step_pieces"):
             return array(self.code, bytes(size))
+        self.raw = True
         return view
 
     def word(self, k):
         """Word `k` of the solver state."""
-        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+        if self.raw:
             return struct.unpack_from("<" + self.code, self.work, 4 * k)[0]
         return self.work[k]
 
     def words(self, start, end):
         """Words `start` to `end` of the solver state, as numbers."""
-        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+        if self.raw:
             return array(self.code, bytes(self.work[4 * start : 4 * end]))
         return self.work[start:end]
 
     def _set_word(self, k, value):
-        if isinstance(self.work, memoryview) and not hasattr(self.work, "cast"):
+        if self.raw:
             struct.pack_into("<" + self.code, self.work, 4 * k, value)
         else:
             self.work[k] = value
