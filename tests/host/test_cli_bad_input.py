@@ -4,9 +4,11 @@
 import contextlib
 import shlex
 import signal
+from pathlib import Path
 
 import pytest
 
+import acclimate_host
 from acclimate.net import NetError
 from acclimate_host.capsules.build import build
 from acclimate_host.capsules.keys import write_new
@@ -30,6 +32,8 @@ def place(tmp_path, monkeypatch):
         ("fleet.key", KEY),
         ("other.key", OTHER),
         ("junk", b"junk"),
+        ("none", b""),
+        ("half.key.pub", b""),
         ("one.acap", capsules[0]),
         ("two.acap", capsules[1]),
     ):
@@ -41,6 +45,8 @@ def place(tmp_path, monkeypatch):
     ):
         (tmp_path / name).write_bytes(data)
     (tmp_path / "folder").mkdir()
+    with open("large", "wb") as file:
+        file.truncate(1 << 24)
     return tmp_path
 
 
@@ -71,7 +77,20 @@ def place(tmp_path, monkeypatch):
         ("serve shop --port 70000", "--port 70000: expected 0 to 65535"),
         ("serve shop --key junk", "junk: key of 4 bytes: 16 to 64"),
         ("capsule build -o no/such/x --model 7 --version 1 --weights junk", "no/such/x"),
-        ("capsule verify junk", "no capsule"),
+        ("capsule verify junk", "junk: this is no capsule"),
+        ("capsule inspect folder", "folder: Is a directory"),
+        ("capsule diff one.acap junk -o made", "junk: this is no capsule"),
+        ("capsule build -o made --model 7 --version 1 --weights none", "--weights none: the file"),
+        ("capsule build -o made --model 7 --version 1 --weights junk --temperature nan", "nan"),
+        ("capsule build -o made --model 7 --version 1 --weights large", "at most 16777215"),
+        ("capsule key half.key --ed25519", "half.key.pub exists"),
+        ("rollout shop start junk --key fleet.key", "junk: this is no capsule"),
+        ("flash-capsule junk --board desktop", "junk: this is no capsule"),
+        ("status --port ttyACM0", "--port 'ttyACM0': expected /dev/"),
+        ("status --port ''", "--port '': expected /dev/"),
+        ("status --port nrf52840", "or --board nrf52840"),
+        ("choose junk -o made", "junk: expected a .csv, or an .npz"),
+        ("choose folder -o made", "folder: expected a .csv, or an .npz"),
         ("plan linear --ram much", "RAM 'much'"),
         ("plan nothing", "unknown model 'nothing'"),
         ("run blob --board desktop", "blob: not text, byte 0 is not UTF-8"),
@@ -181,3 +200,19 @@ def test_a_link_and_a_device_can_be_written(place):
     write_bytes(place / "link", b"new")
     write_bytes("/dev/null", b"new")
     assert (place / "link").is_symlink() and (place / "target").read_bytes() == b"new"
+
+
+def test_what_extra_to_install_can_be_pasted_into_any_shell():
+    """zsh takes [ and ] for a pattern."""
+    host = Path(acclimate_host.__file__).parent
+    found = [line for p in host.rglob("*.py") for line in p.read_text("utf-8").splitlines()]
+    asked = [
+        line for line in found if "pip install" in line and "[" in line.split("pip install")[1]
+    ]
+    assert asked and all("pip install '" in line for line in asked)
+
+
+def test_a_plan_without_highs_says_so(capsys, monkeypatch):
+    monkeypatch.setattr("acclimate_host.poet.highs.highspy", None)
+    assert main(["plan", "linear", "--ram", "60%", "--time-limit", "1"]) == 0
+    assert "pip install 'acclimate[plan]'" in capsys.readouterr().err

@@ -143,5 +143,5 @@ def test_missing_firmware_is_one_line_with_what_brings_it(tmp_path, monkeypatch)
             firmware.prepare("nrf52840")
     monkeypatch.setattr(firmware, "repository", lambda: None)
     monkeypatch.setattr(emulator, "repository", lambda: None)
-    with pytest.raises(Missing, match="pip install acclimate-emulators|is not installed"):
+    with pytest.raises(Missing, match="make wheel builds|is not installed"):
         firmware.prepare("nrf52840")

@@ -41,6 +41,7 @@ _FORMAT = LIMITS["HEADER_FORMAT"]
 KINDS = ENUMS["Kinds"][1]
 SECTIONS = ENUMS["Sections"][1]
 _BOUNDS = ENUMS["Bounds"][1]
+_SECTION_MAX = (1 << 8 * SECTION.fields[1].bytes) - 1
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,9 @@ def build(
     bounds = {name: number for name, number in bounds.items() if number}
     if not 1 <= len(sections) <= SECTIONS_MAX - len(bounds):
         raise Refused(f"{len(sections)} sections: 1 to {SECTIONS_MAX - len(bounds)}")
+    for name, content in sections.items():
+        if len(content) > _SECTION_MAX:
+            raise Refused(f"{name.lower()} of {len(content)} bytes: at most {_SECTION_MAX}")
     if isinstance(key, bytes) and not 16 <= len(key) <= 64:
         raise Refused(f"key of {len(key)} bytes: 16 to 64")
     table = b"".join(

@@ -34,6 +34,19 @@ def write_new(path: str | os.PathLike[str], key: bytes | None = None) -> None:
         raise AcclimateError(f"{path}: {error.strerror}") from None
 
 
+def write_new_pair(path: str | os.PathLike[str], private: bytes, public: bytes) -> None:
+    """Write a private key, and its public key to the same name with ``.pub``; both or neither.
+
+    :raises AcclimateError: one of the files exists, or cannot be written.
+    """
+    write_new(path, private)
+    try:
+        write_new(f"{path}.pub", public)
+    except AcclimateError:
+        os.unlink(path)  # it was made a moment ago: nobody has it yet
+        raise
+
+
 def device_key(master: bytes, device: int) -> bytes:
     """Return the key of one device: HMAC-SHA-256 of its number under the fleet's master key.
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The repository as a web application (ASGI): static files with ETags, ranges and caching."""
 
+import asyncio
 import socket
+import time
 from pathlib import Path
 
 import uvicorn
@@ -16,6 +18,11 @@ from starlette.staticfiles import StaticFiles
 from acclimate_host.capsules.fleet_state import fleet_state
 from acclimate_host.capsules.layout import REPORT
 from acclimate_host.capsules.repository import Repository
+from acclimate_host.capsules.web_limits import (
+    ACCEPTED_AT_ONCE,
+    HEADER_BYTES,
+    BoundedConnection,
+)
 from acclimate_host.errors import AcclimateError, Refused
 
 # Nothing from elsewhere; style and script stand in the page itself.
@@ -64,17 +71,38 @@ def _taker(reports):
     return take
 
 
+class Shared:
+    """What costs much to find out: asked for once for all who want it within a second.
+
+    :param find: a function without arguments, which runs in a thread.
+    """
+
+    def __init__(self, find, keep_s=1.0):
+        self._find, self._keep_s = find, keep_s
+        self._lock = asyncio.Lock()
+        self._until, self._found = 0.0, None
+
+    async def get(self):
+        """Return what the function found: now, or a moment ago."""
+        async with self._lock:
+            if time.monotonic() >= self._until:
+                self._found = await run_in_threadpool(self._find)
+                self._until = time.monotonic() + self._keep_s
+            return self._found
+
+
 def _dashboard(folder, reports):
     """Return the routes of the fleet's page and of the JSON that it shows."""
     page = Path(__file__).resolve().parents[1] / "data" / "dashboard.html"
     headers = {"Content-Security-Policy": _PAGE_POLICY, "Cache-Control": "no-store"}
 
+    shared = Shared(lambda: fleet_state(Repository(folder), reports))
+
     async def show(request):
         return FileResponse(page, headers=headers)
 
     async def state(request):
-        found = await run_in_threadpool(fleet_state, Repository(folder), reports)
-        return JSONResponse(found, headers={"Cache-Control": "no-store"})
+        return JSONResponse(await shared.get(), headers={"Cache-Control": "no-store"})
 
     return [Route("/fleet", show), Route("/fleet.json", state)]
 
@@ -98,6 +126,20 @@ def application(folder, reports=None, dashboard=False):
     return Starlette(routes=routes)
 
 
+def bounded_server(app, connection=BoundedConnection):
+    """Return the server of an application: no client holds it longer or wider than allowed."""
+    config = uvicorn.Config(
+        app,
+        http=connection,
+        ws="none",
+        log_level="error",  # what clients send wrong is no line of ours
+        access_log=False,
+        backlog=ACCEPTED_AT_ONCE,
+        h11_max_incomplete_event_size=HEADER_BYTES,
+    )
+    return uvicorn.Server(config)
+
+
 def serve(folder, host="127.0.0.1", port=8000, reports=None, dashboard=False):
     """Serve until interrupted; the address is printed once it answers."""
     try:
@@ -108,6 +150,4 @@ def serve(folder, host="127.0.0.1", port=8000, reports=None, dashboard=False):
     print(f"serving {folder} at http://{at[0]}:{at[1]}", flush=True)
     if dashboard:
         print(f"the fleet is at http://{at[0]}:{at[1]}/fleet", flush=True)
-    app = application(folder, reports, dashboard)
-    config = uvicorn.Config(app, log_level="warning", access_log=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    bounded_server(application(folder, reports, dashboard)).run(sockets=[listener])

@@ -5,9 +5,10 @@ import argparse
 import math
 from pathlib import Path
 
+from acclimate_host.capsules.build import read
 from acclimate_host.commands.showing import progress
-from acclimate_host.connect import RUNNABLE, emulator, firmware, merge, open_board
-from acclimate_host.errors import AcclimateError
+from acclimate_host.connect import RUNNABLE, emulator, firmware, is_port, merge, open_board
+from acclimate_host.errors import AcclimateError, Refused
 from acclimate_host.paths import write_whole
 
 __all__ = ["progress"]  # and what is defined here
@@ -35,7 +36,14 @@ def open_chosen(args, **options):
         options["flash"] = args.flash
     if args.board:
         firmware.prepare(args.board)
-    return open_board(args.port or args.board, **options)
+    if args.port is None:
+        return open_board(args.board, **options)
+    if not is_port(args.port):
+        hint = f"; or --board {args.port}" if args.port in RUNNABLE else ""
+        raise AcclimateError(
+            f"--port {args.port!r}: expected /dev/..., COM..., socket://HOST:PORT{hint}"
+        )
+    return open_board(args.port, **options)
 
 
 def add_region_arguments(parser):
@@ -128,6 +136,18 @@ def read_bytes(path):
         return Path(path).read_bytes()
     except OSError as error:
         raise AcclimateError(f"{path}: {error.strerror}") from None
+
+
+def read_capsule(path):
+    """Return the bytes and the Capsule of a file that the command line names.
+
+    :raises AcclimateError: it cannot be read, or is no whole capsule; the file is named
+    """
+    data = read_bytes(path)
+    try:
+        return data, read(data)
+    except Refused as error:
+        raise Refused(f"{path}: {error}") from None
 
 
 def read_text(path):

@@ -5,14 +5,20 @@ import json
 import secrets
 
 from acclimate_host.capsules import key_list, keys, region
-from acclimate_host.capsules.build import KINDS, build, read
+from acclimate_host.capsules.build import KINDS, build
 from acclimate_host.capsules.delta import describe as describe_update
 from acclimate_host.capsules.delta import update
 from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.operators import describe, fields_of, operators
 from acclimate_host.capsules.server import read_key
 from acclimate_host.capsules.signing import SigningKey, read_public
-from acclimate_host.commands import add_board_arguments, open_chosen, read_bytes, write_bytes
+from acclimate_host.commands import (
+    add_board_arguments,
+    open_chosen,
+    read_bytes,
+    read_capsule,
+    write_bytes,
+)
 from acclimate_host.connect.mpy import ARCHS
 from acclimate_host.errors import AcclimateError, Refused
 
@@ -86,17 +92,18 @@ def _build(args):
         sections[name.upper()] = (
             operators(path, args.arch) if name == "operators" else read_bytes(path)
         )
+        if not sections[name.upper()]:
+            raise Refused(f"--{name} {path}: the file is empty")
     if args.operators:
         fields = fields_of(sections["OPERATORS"])
-    temperature = round(args.temperature * 256)
-    if not 1 <= temperature <= 0xFFFF:
+    if not 1 / 256 <= args.temperature <= 255:
         raise Refused(f"--temperature {args.temperature}: 1/256 to 255")
     data = build(
         sections,
         args.kind.upper(),
         args.model,
         args.version,
-        temperature=temperature,
+        temperature=round(args.temperature * 256),
         key=read_key(args.key) if args.key else None,
         epoch=args.epoch,
         **fields,
@@ -109,7 +116,8 @@ def _build(args):
 
 def _inspect(args):
     data = read_bytes(args.capsule)
-    values = describe_update(data) if data[:4] == b"AUPD" else _values(read(data))
+    is_update = data[:4] == b"AUPD"
+    values = describe_update(data) if is_update else _values(read_capsule(args.capsule)[1])
     if args.json:
         print(json.dumps(values, indent=1))
         return 0
@@ -141,8 +149,7 @@ def _values(capsule):
 
 
 def _verify(args):
-    data = read_bytes(args.capsule)
-    capsule = read(data)
+    data, capsule = read_capsule(args.capsule)
     if not capsule.intact:
         raise Refused(f"{args.capsule}: integrity: its SHA-256 is not that of its content")
     print("integrity: the content has the SHA-256 of the header")
@@ -156,9 +163,9 @@ def _verify(args):
 
 
 def _diff(args):
-    base, target = read_bytes(args.base), read_bytes(args.target)
-    for path, data in ((args.base, base), (args.target, target)):
-        if not read(data).intact:
+    (base, old), (target, new) = read_capsule(args.base), read_capsule(args.target)
+    for path, capsule in ((args.base, old), (args.target, new)):
+        if not capsule.intact:
             raise Refused(f"{path}: integrity: its SHA-256 is not that of its content")
     made = update(base, target)
     write_bytes(args.output, made)
@@ -183,8 +190,7 @@ def _key(args):
         return _provision(args)
     if args.ed25519:
         secret = SigningKey(secrets.token_bytes(32))
-        keys.write_new(args.file, secret.pem())
-        keys.write_new(f"{args.file}.pub", secret.public.hex().encode() + b"\n")
+        keys.write_new_pair(args.file, secret.pem(), secret.public.hex().encode() + b"\n")
         print(f"{args.file}: a new private key; keep it off the network")
         print(f"{args.file}.pub: {secret.public.hex()}")
         return 0

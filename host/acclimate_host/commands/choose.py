@@ -4,7 +4,7 @@
 import argparse
 import zlib
 from pathlib import Path
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
@@ -115,6 +115,8 @@ def _read(name, with_users):
         raise AcclimateError(f"{name}: no such file")
     if path.suffix == ".csv":
         return _read_csv(name, with_users)
+    if not is_zipfile(path):
+        raise AcclimateError(f"{name}: expected a .csv, or an .npz with x and labels")
     try:
         data = np.load(name, allow_pickle=False)
         if isinstance(data, np.ndarray):

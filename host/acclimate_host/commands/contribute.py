@@ -220,7 +220,7 @@ def _executor(args):
     try:
         from distributed import Client
     except ImportError:
-        raise AcclimateError("--dask needs Dask: pip install acclimate[dask]") from None
+        raise AcclimateError("--dask needs Dask: pip install 'acclimate[dask]'") from None
     try:
         client = Client(args.dask, timeout="5s")
     except (OSError, TimeoutError, ValueError) as error:

@@ -89,7 +89,7 @@ def _solvers():
         fine, text = solver_check.try_solver(name)
         instead = "use highs"
         if name == "highs":
-            instead = "plans come from the heuristic, without proof"
+            instead = "plans come from the heuristic, without proof: pip install 'acclimate[plan]'"
         text = f"solver {name}: {text}" if fine else f"solver {name}: {text}: {instead}"
         found.append(Finding("ok" if fine else "note", text))
     return found

@@ -13,6 +13,7 @@ from acclimate_host.commands import (
     open_chosen,
     progress,
     read_bytes,
+    read_capsule,
     to_number,
     write_bytes,
 )
@@ -48,8 +49,7 @@ def add_arguments(parser):
 
 
 def run(args):
-    capsule = read_bytes(args.capsule)
-    read(capsule)
+    capsule, _ = read_capsule(args.capsule)
     key = read_key(args.key) if args.key else None
     if args.table:
         return _prepare(args, capsule, key)

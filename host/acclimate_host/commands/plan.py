@@ -3,6 +3,7 @@
 
 import json
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,13 +14,17 @@ from acclimate_host.commands.plan_parameters import paged_plan
 from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import paper_code
-from acclimate_host.poet import methods, networks
+from acclimate_host.poet import highs, methods, networks
 from acclimate_host.poet.answer import optimality
 from acclimate_host.poet.evaluate import CLOCKS, evaluate
 from acclimate_host.poet.graphs import STYLES
 from acclimate_host.poet.inputs import Problem, Task, cost_table, whole
 from acclimate_host.poet.problem import PlanError, to_json
 from acclimate_host.poet.solver_check import try_solver
+
+_WITHOUT_HIGHS = (
+    "plans come from the heuristic, without HiGHS; for proofs: pip install 'acclimate[plan]'"
+)
 
 
 def add_arguments(parser):
@@ -116,6 +121,8 @@ class Made:
 def run(args):
     _refuse(args)
     task = _task(args)
+    if args.formulation == "exact" and args.solver != "greedy" and not highs.available():
+        print(_WITHOUT_HIGHS, file=sys.stderr)
     with _ctrl_c() as pressed:
         if args.sweep:
             return run_sweep(args, task, pressed)

@@ -135,7 +135,7 @@ def _dask(address):
     try:
         from distributed import Client
     except ImportError:
-        raise AcclimateError("--dask needs distributed; pip install acclimate[dask]") from None
+        raise AcclimateError("--dask needs distributed; pip install 'acclimate[dask]'") from None
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """``acclimate publish FOLDER CAPSULE``: offer a signed capsule, and updates where smaller."""
 
-from acclimate_host.capsules.build import read
 from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
 from acclimate_host.capsules.manifest import WHOLE, day_in
 from acclimate_host.capsules.repository import Repository, nothing_left
 from acclimate_host.capsules.server import fleet_key, read_key
-from acclimate_host.commands import add_object_key_argument, read_bytes
+from acclimate_host.commands import add_object_key_argument, read_capsule
 from acclimate_host.errors import AcclimateError
 
 
@@ -54,17 +53,17 @@ def add_arguments(parser):
 def run(args):
     if not args.folder:
         raise AcclimateError("folder: expected the path of a repository, got ''")
-    files = [read_bytes(path) for path in (args.capsule, *args.base)]
+    capsule, said = read_capsule(args.capsule)
+    others = [read_capsule(path)[0] for path in args.base]
     key = read_key(args.key) if args.key else None
     if not 0 <= args.deltas <= ENTRIES_MAX - 1:
         raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
     object_key = read_object_key(args.object_key) if args.object_key else None
-    model = read(files[0]).model
-    history = History(args.folder, model, args.cohort, object_key=object_key)
-    bases = [*files[1:], *history.capsules(args.deltas)]
+    history = History(args.folder, said.model, args.cohort, object_key=object_key)
+    bases = [*others, *history.capsules(args.deltas)]
     with nothing_left(args.folder):
         made = Repository(args.folder, key, fleet_key(args.fleet_key), object_key).publish(
-            files[0], args.cohort, args.percent, bases, day_in(args.expires_days)
+            capsule, args.cohort, args.percent, bases, day_in(args.expires_days)
         )
     args.result = {
         "model": made.model,

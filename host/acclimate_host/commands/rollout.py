@@ -6,7 +6,6 @@ import json
 import time
 from pathlib import Path
 
-from acclimate_host.capsules.build import read
 from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.layout import ENTRIES_MAX
@@ -15,7 +14,7 @@ from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.repository import Repository, nothing_left
 from acclimate_host.capsules.rollout import HARMS, STAGES, Limits, Rollout
 from acclimate_host.capsules.server import fleet_key, read_key
-from acclimate_host.commands import add_object_key_argument, read_bytes, table, to_seconds
+from acclimate_host.commands import add_object_key_argument, read_capsule, table, to_seconds
 from acclimate_host.errors import AcclimateError
 
 _VERBS = {
@@ -122,11 +121,11 @@ def _start(args):
         raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
     if not 0 <= args.harmed_percent <= 100:
         raise AcclimateError(f"--harmed-percent {args.harmed_percent}: expected 0 to 100")
-    data = read_bytes(args.capsule)
+    data, capsule = read_capsule(args.capsule)
     limits = Limits(args.harmed_percent, args.least, args.resets, args.score)
     expires = day_in(args.expires_days)
     with nothing_left(args.folder):
-        rollout = _rollout(args, read(data).model)
+        rollout = _rollout(args, capsule.model)
         state = rollout.start(data, args.stages, args.wait_s, limits, args.deltas, expires)
     return _show(args, state)
 

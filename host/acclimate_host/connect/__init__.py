@@ -13,7 +13,7 @@ from acclimate_host.connect.emulator import Emulator
 from acclimate_host.connect.serial_board import EmulatedBoard, SerialBoard
 from acclimate_host.errors import Missing
 
-__all__ = ["DesktopBoard", "EmulatedBoard", "SerialBoard", "open_board", "why_not"]
+__all__ = ["DesktopBoard", "EmulatedBoard", "SerialBoard", "is_port", "open_board", "why_not"]
 
 RUNNABLE = (*desktop.NAMES, *emulator.NAMES)
 
@@ -32,7 +32,7 @@ def open_board(name_or_port, **options):
         return DesktopBoard(name_or_port, **options)
     if name_or_port in emulator.NAMES:
         return EmulatedBoard(Emulator(name_or_port, **options))
-    if _is_port(name_or_port):
+    if is_port(name_or_port):
         return SerialBoard(name_or_port, **options)
     raise Missing(f"{name_or_port}: not one of {', '.join(RUNNABLE)}; a real board needs --port")
 
@@ -42,5 +42,6 @@ def why_not(name):
     return desktop.missing(name) if name in desktop.NAMES else emulator.missing(name)
 
 
-def _is_port(name):
+def is_port(name):
+    """Tell whether a name is that of a port, and not of a board that runs here."""
     return "/" in name or name.upper().startswith("COM")

@@ -101,7 +101,7 @@ def how_to_get(name):
     """Return the words that bring a firmware here."""
     if repository():
         return f"run: make firmware-{name}"
-    return "pip install acclimate-emulators"
+    return "install the wheel acclimate_emulators, which make wheel builds in a clone"
 
 
 class Emulator:

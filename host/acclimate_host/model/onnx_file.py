@@ -73,7 +73,7 @@ def read_onnx(model, source="model"):
         from onnx import numpy_helper
     except ImportError:
         raise ModelImportError(
-            "reading .onnx needs the onnx package: pip install acclimate[net]"
+            "reading .onnx needs the onnx package: pip install 'acclimate[net]'"
         ) from None
     folder = None
     if isinstance(model, (str, Path)):

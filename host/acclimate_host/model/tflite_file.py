@@ -58,7 +58,7 @@ def read_tflite(data, source="model"):
         import tflite
     except ImportError:
         raise ModelImportError(
-            "reading .tflite needs the tflite package: pip install acclimate[net]"
+            "reading .tflite needs the tflite package: pip install 'acclimate[net]'"
         ) from None
     if len(data) < 8 or bytes(data[4:8]) != b"TFL3":
         raise ModelImportError(f"{source}: no TFLite file (its bytes 4..7 are not TFL3)")

@@ -20,7 +20,7 @@ def _module():
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        raise PlanError("solver cpsat needs ortools; pip install acclimate[cpsat]") from None
+        raise PlanError("solver cpsat needs ortools; pip install 'acclimate[cpsat]'") from None
     return cp_model
 
 

@@ -103,7 +103,7 @@ def quiet():
 
 def _load(program, relaxed, low=None, high=None):
     if highspy is None:
-        raise PlanError("solver highs needs highspy; pip install acclimate[plan]")
+        raise PlanError("solver highs needs highspy; pip install 'acclimate[plan]'")
     scale = _LARGEST_COST / max([abs(c) for c in program.cost if c] or [1.0])
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = len(program.cost), len(program.row_low)

@@ -79,7 +79,7 @@ def onnx_layers(path, dims=None):
     try:
         import onnx
     except ImportError:
-        raise PlanError("reading .onnx needs onnx; pip install acclimate[net]") from None
+        raise PlanError("reading .onnx needs onnx; pip install 'acclimate[net]'") from None
     path = Path(path)
     try:
         model = onnx.load_model(path, load_external_data=False)

@@ -17,7 +17,7 @@ def require():
     try:
         import pulp
     except ImportError:
-        raise PlanError("this needs PuLP; pip install acclimate[plan]") from None
+        raise PlanError("this needs PuLP; pip install 'acclimate[plan]'") from None
     return pulp
 
 

@@ -105,7 +105,7 @@ class Search:
                 return
             raise refusal(self.budget, found, False, f" among {self._words()}")
         if self.options.solver == "greedy" and self.watch.left():
-            hint = "" if highs.available() else "; pip install acclimate[plan] brings HiGHS"
+            hint = "" if highs.available() else "; pip install 'acclimate[plan]' brings HiGHS"
             raise PlanError(f"the heuristic found no plan, which proves nothing{hint}")
         if self.watch.left() and not self.watch.stop:
             raise PlanError("no plan found, and not shown that there is none; give more RAM")

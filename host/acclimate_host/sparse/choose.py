@@ -114,7 +114,7 @@ class _Program:
             import pulp
         except ImportError:
             raise AcclimateError(
-                "choosing a scheme needs PuLP: pip install acclimate[plan]"
+                "choosing a scheme needs PuLP: pip install 'acclimate[plan]'"
             ) from None
         self.pulp, self.count = pulp, len(trainable(graph))
         limit = bound(graph, ratios, memory.options)
