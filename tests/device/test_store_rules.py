@@ -745,6 +745,26 @@ def test_slots_that_were_not_opened_take_nothing():
     assert bytes(slots.flash.data) == before
 
 
+def test_no_more_is_written_than_the_buffer_has():
+    slots = empty().slots
+    slots.open(0, 0, SLOT_BYTES)
+    before = bytes(slots.flash.data)
+    for n in (5, 64, PAGE):
+        assert "at most 4 bytes, got %d" % n in str(raised(ValueError, slots.write, bytes(4), n))
+    assert bytes(slots.flash.data) == before and slots.written == 0
+    slots.write(bytes(4), 4)
+
+
+def test_a_slot_that_is_given_up_begins_with_zeros():
+    for unit in (4, 16):
+        store = open_store(NorFlash(PAGES * PAGE, PAGE, unit=unit))
+        store.swap_capsule(BASE)
+        verified(store).rollback()
+        start = store.slots.start(1 - store.active)
+        assert bytes(store.flash.data[start : start + unit]) == bytes(unit)
+        assert bytes(store.flash.data[start + unit : start + 64]) == TARGET[unit:64]
+
+
 def test_of_a_blank_slot_all_is_to_be_written():
     slots = empty().slots
     for total in (1, PAGE, PAGE + 1, SLOT_BYTES):
