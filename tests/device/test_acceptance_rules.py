@@ -44,6 +44,19 @@ def test_a_score_is_worked_out_by_hand():
     assert a.ndcg(old, b"\2\2\1\2", sure, 4) == -(score * 32768 // most)
 
 
+def test_what_the_old_model_was_surest_of_counts_most():
+    old, sure = b"\1\1\1\1", bytes((200, 3, 60, 9))
+    ranks = {0: 1, 2: 2, 3: 3, 1: 4}
+    every = sum(a._discount(rank) for rank in (1, 2, 3, 4))
+    for at, rank in ranks.items():
+        new = bytearray(old)
+        new[at] = 2
+        score = every - 2 * a._discount(rank)
+        assert a.dcg(old, new, sure, 4) == score
+        size = abs(score) * 32768 // every
+        assert a.ndcg(old, new, sure, 4) == (size if score >= 0 else -size)
+
+
 def test_no_row_is_no_score():
     assert a.dcg(b"", b"", b"", 0) == 0 and a.ndcg(b"", b"", b"", 0) == 0
     # only the first n rows count
@@ -253,6 +266,9 @@ def test_a_verdict_is_kept_and_a_model_that_is_rejected_goes():
     same = [(9, sure[0])] + [(old[i], sure[i]) for i in (1, 2, 3)]
     for label, verdict in ((9, ACCEPT), (1, REJECT)):
         assert tried(old, sure, same, labels={0: label}, weights=(1, 0, 0, 999))[0] == verdict
+    surer = [(9, sure[0])] + [(old[i], sure[i] + 40) for i in (1, 2, 3)]
+    for label, verdict in ((1, REJECT), (5, ACCEPT), (9, ACCEPT)):
+        assert tried(old, sure, surer, labels={0: label}, weights=(1, 0, 0, 999))[0] == verdict
     # where both are wrong, and where both are right, nobody wins
     for labels in ({0: 5}, {1: old[1]}, {}, None):
         assert tried(old, sure, same, labels=labels, weights=(1, 0, 0, 999))[0] == REJECT

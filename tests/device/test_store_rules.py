@@ -445,6 +445,35 @@ def test_a_journal_that_is_lost_is_rebuilt_from_the_newest_whole_model():
         assert reset(store).note == ""
 
 
+def test_without_a_journal_the_newest_model_is_used_in_whichever_slot_it_is():
+    for newest in (0, 1):
+        store = new()
+        for _ in range(1 + newest):
+            store.swap_capsule(TARGET, True)
+        latest = signed(TARGET, _12=99)
+        store.swap_capsule(latest)
+        assert store.active == newest
+        store.flash.data[: 2 * PAGE] = b"\xff" * (2 * PAGE)
+        assert model(reset(store)) == latest
+
+
+def test_what_was_mended_or_refused_at_boot_is_said():
+    store = new()
+    assert reset(store).note == ""
+    store.flash.data[20] ^= 1
+    assert reset(store).note == "journal: a damaged page is made anew"
+    assert reset(store).note == ""
+    verified(store).trial()
+    assert store.verdict() is None
+
+    def refused(at, data=None):
+        raise FlashError("program: I/O error")
+
+    store.flash.program = store.flash.erase = refused
+    again = reset(store)  # its count of boots is not taken
+    assert again.trouble and again.trouble in again.note
+
+
 def test_a_flash_that_cannot_be_written_leaves_the_program_its_prompt():
     class Broken(NorFlash):
         def _program(self, at, buffer):
@@ -714,6 +743,26 @@ def test_slots_that_were_not_opened_take_nothing():
         assert raised(CapsuleError, slots.write, bytes(n), n).reason == "oversized"
     slots.close()  # nothing was begun, so nothing is left over
     assert bytes(slots.flash.data) == before
+
+
+def test_no_more_is_written_than_the_buffer_has():
+    slots = empty().slots
+    slots.open(0, 0, SLOT_BYTES)
+    before = bytes(slots.flash.data)
+    for n in (5, 64, PAGE):
+        assert "at most 4 bytes, got %d" % n in str(raised(ValueError, slots.write, bytes(4), n))
+    assert bytes(slots.flash.data) == before and slots.written == 0
+    slots.write(bytes(4), 4)
+
+
+def test_a_slot_that_is_given_up_begins_with_zeros():
+    for unit in (4, 16):
+        store = open_store(NorFlash(PAGES * PAGE, PAGE, unit=unit))
+        store.swap_capsule(BASE)
+        verified(store).rollback()
+        start = store.slots.start(1 - store.active)
+        assert bytes(store.flash.data[start : start + unit]) == bytes(unit)
+        assert bytes(store.flash.data[start + unit : start + 64]) == TARGET[unit:64]
 
 
 def test_of_a_blank_slot_all_is_to_be_written():

@@ -108,6 +108,7 @@ def test_all_rows_are_looked_at_whatever_they_are_kept_in():
         long = array("h", bytes(2 * 5001))
         long[low], long[high] = -7, 7
         assert lowest_highest(data.scan(long, 5001, 1, True)) == (-7, 7, True)
+        assert lowest_highest(data.scan(long, 1667, 3, True)) == (-7, 7, True)
     assert len(list(data.scan(array("h", bytes(2 * 4096)), 4096, 1, True))) == 2
     assert len(list(data.scan([[0] * 128] * 20, 20, 128, False))) == 10
 

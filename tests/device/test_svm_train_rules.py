@@ -70,7 +70,9 @@ def test_the_largest_pair_has_the_two_largest_classes():
         assert "expected at least %d bytes, got %d" % (need, need - 4) in raised(
             MemoryError, job_of, X, y, arena=bytearray(need - 4), **options
         )
-        job_of(X, y, arena=bytearray(need), **options)
+        for more in range(4):  # whole words of it are used
+            job = job_of(X, y, arena=bytearray(need + more), **options)
+            assert size_of(job) in (need, need + more)
         need = words(13, fixed, True)
         options["gram"] = True
         raised(MemoryError, job_of, X, y, arena=bytearray(need - 4), **options)

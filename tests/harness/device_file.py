@@ -63,14 +63,17 @@ class DeviceTestFile:
 
     def left_out(self, runtime):
         """Return why the file does not run on a runtime, or None."""
-        names = (runtime.name, runtime.family)
-        only = self.options["RUNTIMES"]
-        if only and not any(name in only for name in names):
-            return "the file is for " + ", ".join(only)
-        for name in names:
+        if not self.is_for(runtime):
+            return "the file is for " + ", ".join(self.options["RUNTIMES"])
+        for name in (runtime.name, runtime.family):
             if name in self.options["NOT_ON"]:
                 return self.options["NOT_ON"][name]
         return None
+
+    def is_for(self, runtime):
+        """Tell whether the file names a runtime, or none at all."""
+        only = self.options["RUNTIMES"]
+        return not only or runtime.name in only or runtime.family in only
 
     def applies(self, runtime):
         """Tell whether running here could differ from a runtime that runs it anyway."""

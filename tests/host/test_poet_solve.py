@@ -41,6 +41,22 @@ def vgg():
     return network_graph("vgg16_cifar", "m4")
 
 
+@pytest.fixture(scope="module")
+def budget(vgg):
+    """Three quarters of the RAM that keeps everything of a forward pass."""
+    return Budget(int(0.75 * forward_bytes(vgg)))
+
+
+@pytest.fixture(scope="module")
+def free(vgg, budget):
+    return solve(vgg, budget)
+
+
+@pytest.fixture(scope="module")
+def paging_only(vgg, budget):
+    return solve(vgg, budget, recompute=False)
+
+
 def test_vgg16_is_proven_and_costs_more_with_less_ram(vgg):
     energies = []
     for share in (1.1, 0.8, 0.65):
@@ -55,24 +71,21 @@ def test_vgg16_is_proven_and_costs_more_with_less_ram(vgg):
 
 
 @pytest.mark.case("L6")
-def test_without_storage_only_recomputation_is_left(vgg):
-    budget = Budget(int(0.75 * forward_bytes(vgg)), aux_bytes=0)
-    answer = solve(vgg, budget)
+def test_without_storage_only_recomputation_is_left(vgg, budget, free):
+    answer = solve(vgg, replace(budget, aux_bytes=0))
     assert not any(kind.startswith("page") for kind, _ in answer.plan)
-    assert answer.energy >= solve(vgg, replace(budget, aux_bytes=None)).energy * (1 - 1e-6)
+    assert answer.energy >= free.energy * (1 - 1e-6)
 
 
 @pytest.mark.case("L6")
-def test_paging_only_computes_each_node_once(vgg):
-    answer = solve(vgg, Budget(int(0.75 * forward_bytes(vgg))), recompute=False)
-    assert sum(kind == "compute" for kind, _ in answer.plan) == len(vgg.nodes)
-    assert answer.proven and answer.verdict.written_bytes > 0
+def test_paging_only_computes_each_node_once(vgg, paging_only):
+    assert sum(kind == "compute" for kind, _ in paging_only.plan) == len(vgg.nodes)
+    assert paging_only.proven and paging_only.verdict.written_bytes > 0
 
 
-def test_a_deadline_between_the_fastest_and_the_free_plan_is_kept(vgg):
-    budget = Budget(int(0.75 * forward_bytes(vgg)))
-    slow = solve(vgg, budget, recompute=False)
-    assert slow.energy > solve(vgg, budget).energy
+def test_a_deadline_between_the_fastest_and_the_free_plan_is_kept(vgg, budget, free, paging_only):
+    slow = paging_only
+    assert slow.energy > free.energy
     least = sum(node.compute_time for node in vgg.nodes)
     deadline = least + 0.9 * (slow.verdict.serial_time - least)
     answer = solve(vgg, replace(budget, deadline=deadline))

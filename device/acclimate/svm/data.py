@@ -105,7 +105,7 @@ def check_row(row, i, d):
             # A sum is finite unless an item is not, or it overflowed: look closer only then.
             if total - total != 0:
                 for v in row:
-                    if v - v != 0 or not -F32_MAX <= v <= F32_MAX:
+                    if not -F32_MAX <= v <= F32_MAX:  # nor is what is no number
                         raise ValueError("X row %d: expected finite numbers, got %s" % (i, v))
             whole = True
             for v in row:
