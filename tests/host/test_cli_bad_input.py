@@ -33,6 +33,7 @@ def place(tmp_path, monkeypatch):
         ("other.key", OTHER),
         ("junk", b"junk"),
         ("none", b""),
+        ("rows.csv", b"1,2,0\n3,4,1\n1,3,0\n3,5,1\n" * 5),
         ("half.key.pub", b""),
         ("one.acap", capsules[0]),
         ("two.acap", capsules[1]),
@@ -110,6 +111,15 @@ def place(tmp_path, monkeypatch):
         ("show mbv2-w0.35 --patches 99999999999999999999", "65535 classes and 100 patches"),
         ("show mbv2-w0.35 --classes 99999999999999999999", "65535 classes and 100 patches"),
         ("compile junk", "expected a .onnx or .tflite file"),
+        ("choose rows.csv --picture made.txt", "--picture made.txt: expected a name in .svg"),
+        ("choose rows.csv -o no/made", "no folder for no/made"),
+        ("choose rows.csv -o folder", "no folder for folder, or it is one"),
+        ("show mbv2-w0.35 --arena made.txt", "--arena made.txt: expected a name in .svg"),
+        ("show mbv2-w0.35 --out no/made.svg", "no folder for no/made.svg"),
+        ("contribute net.onnx --data x.npz --out no/made", "no folder for no/made"),
+        ("profile --board desktop --out no/made.toml", "no folder for no/made.toml"),
+        ("profile --board desktop --voltage nan --current 1", "--voltage nan"),
+        ("profile --board desktop --voltage 3 --current -1", "--current -1"),
     ],
 )
 def test_one_line_names_what_is_wrong(place, capsys, command, words):

@@ -85,6 +85,8 @@ def run(args):
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
     if args.predict_only and (args.biases or args.channels):
         raise AcclimateError("--predict-only trains nothing: leave out --biases and --channels")
+    if Path(args.out).exists() and not Path(args.out).is_dir():
+        raise AcclimateError(f"--out {args.out}: a file is there; expected a folder")
     ram = None if args.ram is None else amount(args.ram)
     if args.storage is not None:
         amount(args.storage, what="storage")

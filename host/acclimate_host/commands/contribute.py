@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate_host.commands import progress, table, write_text
+from acclimate_host.commands import check_output, progress, table, write_text
 from acclimate_host.commands.model_files import array, imported, labelled, stored
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.losses import with_loss
@@ -81,6 +81,7 @@ def add_arguments(parser):
 
 
 def run(args):
+    check_output(args.out)
     if min(args.workers, args.epochs, args.seeds) < 1 or not args.rate > 0:
         raise AcclimateError("--workers, --epochs, --seeds: expected 1 or more, --rate above 0")
     if not args.dask:
