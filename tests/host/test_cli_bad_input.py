@@ -4,6 +4,7 @@
 import contextlib
 import shlex
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main
 from acclimate_host.commands import write_bytes
 from acclimate_host.connect import why_not
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, Missing
 from harness.errors import naming
 
 KEY, OTHER = bytes(range(32)), bytes(32)
@@ -113,7 +114,7 @@ def place(tmp_path, monkeypatch):
         ("compile junk", "expected a .onnx or .tflite file"),
         ("choose rows.csv --picture made.txt", "--picture made.txt: expected a name in .svg"),
         ("choose rows.csv -o no/made", "no folder for no/made"),
-        ("choose rows.csv -o folder", "no folder for folder, or it is one"),
+        ("choose rows.csv -o folder", "folder: Is a directory"),
         ("show mbv2-w0.35 --arena made.txt", "--arena made.txt: expected a name in .svg"),
         ("show mbv2-w0.35 --out no/made.svg", "no folder for no/made.svg"),
         ("contribute net.onnx --data x.npz --out no/made", "no folder for no/made"),
@@ -220,6 +221,26 @@ def test_what_extra_to_install_can_be_pasted_into_any_shell():
         line for line in found if "pip install" in line and "[" in line.split("pip install")[1]
     ]
     assert asked and all("pip install '" in line for line in asked)
+
+
+@pytest.mark.parametrize(
+    "package, command",
+    [
+        ("onnx", "compile net.onnx --samples x.npy"),
+        ("onnx", "plan net.onnx"),
+        ("tflite", "compile net.tflite --samples x.npy"),
+        ("distributed", "plan linear --sweep ram=60% --dask 127.0.0.1:1"),
+    ],
+)
+def test_a_package_that_is_not_there_has_an_exit_code_of_its_own(
+    package, command, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("net.onnx", "net.tflite"):
+        (tmp_path / name).write_bytes(b"TFL3" * 4)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(shlex.split(command)) == Missing.exit_code
+    assert "pip install 'acclimate[" in capsys.readouterr().err
 
 
 def test_a_plan_without_highs_says_so(capsys, monkeypatch):

@@ -166,8 +166,10 @@ def check_output(name):
 
     :raises AcclimateError: its folder is not there, or it is a folder itself
     """
-    if name and (Path(name).is_dir() or not Path(name).absolute().parent.is_dir()):
-        raise AcclimateError(f"no folder for {name}, or it is one itself")
+    if name and Path(name).is_dir():
+        raise AcclimateError(f"{name}: Is a directory")
+    if name and not Path(name).absolute().parent.is_dir():
+        raise AcclimateError(f"no folder for {name}")
 
 
 def check_picture(option, name):

@@ -16,7 +16,7 @@ import numpy as np
 
 from acclimate_host.commands import check_output, progress, table, write_text
 from acclimate_host.commands.model_files import array, imported, labelled, stored
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.model.losses import with_loss
 from acclimate_host.poet import pulp_solver
 from acclimate_host.sparse import compare
@@ -224,7 +224,7 @@ def _executor(args):
     try:
         from distributed import Client
     except ImportError:
-        raise AcclimateError("--dask needs Dask: pip install 'acclimate[dask]'") from None
+        raise Missing("--dask needs Dask: pip install 'acclimate[dask]'") from None
     try:
         client = Client(args.dask, timeout="5s")
     except (OSError, TimeoutError, ValueError) as error:
