@@ -179,6 +179,17 @@ def check_picture(option, name):
         raise AcclimateError(f"--{option} {name}: expected a name in .svg or .png")
 
 
+def write_together(files):
+    """Write files that belong together: none of them where one is a folder.
+
+    :param files: {path: bytes}
+    """
+    for path in files:
+        check_output(path)
+    for path, data in files.items():
+        write_bytes(path, data)
+
+
 def write_text(path, text):
     """Write a file of UTF-8 text that the command line names, as `write_bytes` does."""
     write_bytes(path, text.encode())

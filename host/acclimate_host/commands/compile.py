@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from acclimate_host.commands import table, write_bytes
+from acclimate_host.commands import table, write_together
 from acclimate_host.commands.model_files import array, channels_of, imported, stored
 from acclimate_host.compile.choose import TooSmall, choose, described
 from acclimate_host.compile.cost_model import CORES
@@ -109,8 +109,7 @@ def run(args):
         program, rows = _scheduled(args, network, scheme, ram, error.smallest)
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / "net_program", program.code)
-    write_bytes(folder / "net_weights", program.weights)
+    write_together({folder / "net_program": program.code, folder / "net_weights": program.weights})
     layers = ", ".join(node.attrs["layer"] for node in convolutions(network.graph))
     print(f"convolutions, first to last: {layers}")
     sizes = _sizes(network, program, folder) + rows
