@@ -71,6 +71,8 @@ def place(tmp_path, monkeypatch):
         ("publish shop two.acap --key fleet.key --percent 101", "percent 101: 0 to 100"),
         ("publish shop two.acap --key fleet.key --cohort ../x", "cohort '../x'"),
         ("fleet folder", "no repository; acclimate publish makes one"),
+        ("fleet shop --model 8", "--model 8: shop has no such model"),
+        ("fleet shop --model 8 --json", "--model 8: shop has no such model"),
         ("fleet shop --percent 50", "name the model with --model"),
         ("fleet shop --percent 50 --model 8", "nothing is published"),
         ("fleet shop --percent 50 --model 7", "signed until now: give the key"),
