@@ -74,6 +74,15 @@ def test_confirm_then_rollback(flash, capsys):
     assert "version 1, rolled back" in capsys.readouterr().out
 
 
+def test_a_board_without_a_model_has_nothing_to_confirm_or_give_up(tmp_path, capsys):
+    if why_not(BOARD):
+        pytest.skip(why_not(BOARD))
+    board = ["--board", BOARD, "--flash", str(tmp_path / "flash.bin"), *SIZE]
+    for verb in ("rollback", "confirm"):
+        assert main([verb, *board]) != 0
+        assert "empty" in capsys.readouterr().err
+
+
 def test_a_report_by_cable_is_kept_with_the_others(flash, capsys, tmp_path):
     folder, key = tmp_path / "repository", tmp_path / "key"
     Repository(folder, cases.KEY).publish(cases.capsule(2))

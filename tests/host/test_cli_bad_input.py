@@ -4,6 +4,7 @@
 import contextlib
 import shlex
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from acclimate_host.capsules.repository import Repository
 from acclimate_host.cli import main
 from acclimate_host.commands import write_bytes
 from acclimate_host.connect import why_not
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, Missing
 from harness.errors import naming
 
 KEY, OTHER = bytes(range(32)), bytes(32)
@@ -33,6 +34,7 @@ def place(tmp_path, monkeypatch):
         ("other.key", OTHER),
         ("junk", b"junk"),
         ("none", b""),
+        ("rows.csv", b"1,2,0\n3,4,1\n1,3,0\n3,5,1\n" * 5),
         ("half.key.pub", b""),
         ("one.acap", capsules[0]),
         ("two.acap", capsules[1]),
@@ -69,18 +71,21 @@ def place(tmp_path, monkeypatch):
         ("publish shop two.acap --key fleet.key --percent 101", "percent 101: 0 to 100"),
         ("publish shop two.acap --key fleet.key --cohort ../x", "cohort '../x'"),
         ("fleet folder", "no repository; acclimate publish makes one"),
+        ("fleet shop --model 8", "--model 8: shop has no such model"),
+        ("fleet shop --model 8 --json", "--model 8: shop has no such model"),
         ("fleet shop --percent 50", "name the model with --model"),
         ("fleet shop --percent 50 --model 8", "nothing is published"),
         ("fleet shop --percent 50 --model 7", "signed until now: give the key"),
         ("fleet shop --percent 50 --model 7 --key other.key", "not signed with this key"),
         ("serve folder", "no repository; acclimate publish makes one"),
         ("serve shop --port 70000", "--port 70000: expected 0 to 65535"),
+        ("serve shop --host ''", "--host '': expected an address"),
         ("serve shop --key junk", "junk: key of 4 bytes: 16 to 64"),
         ("capsule build -o no/such/x --model 7 --version 1 --weights junk", "no/such/x"),
         ("capsule verify junk", "junk: this is no capsule"),
         ("capsule inspect folder", "folder: Is a directory"),
         ("capsule diff one.acap junk -o made", "junk: this is no capsule"),
-        ("capsule build -o made --model 7 --version 1 --weights none", "--weights none: the file"),
+        ("capsule build -o made --model 7 --version 1 --weights none", "every file is empty"),
         ("capsule build -o made --model 7 --version 1 --weights junk --temperature nan", "nan"),
         ("capsule build -o made --model 7 --version 1 --weights large", "at most 16777215"),
         ("capsule key half.key --ed25519", "half.key.pub exists"),
@@ -110,6 +115,15 @@ def place(tmp_path, monkeypatch):
         ("show mbv2-w0.35 --patches 99999999999999999999", "65535 classes and 100 patches"),
         ("show mbv2-w0.35 --classes 99999999999999999999", "65535 classes and 100 patches"),
         ("compile junk", "expected a .onnx or .tflite file"),
+        ("choose rows.csv --picture made.txt", "--picture made.txt: expected a name in .svg"),
+        ("choose rows.csv -o no/made", "no folder for no/made"),
+        ("choose rows.csv -o folder", "folder: Is a directory"),
+        ("show mbv2-w0.35 --arena made.txt", "--arena made.txt: expected a name in .svg"),
+        ("show mbv2-w0.35 --out no/made.svg", "no folder for no/made.svg"),
+        ("contribute net.onnx --data x.npz --out no/made", "no folder for no/made"),
+        ("profile --board desktop --out no/made.toml", "no folder for no/made.toml"),
+        ("profile --board desktop --voltage nan --current 1", "--voltage nan"),
+        ("profile --board desktop --voltage 3 --current -1", "--current -1"),
     ],
 )
 def test_one_line_names_what_is_wrong(place, capsys, command, words):
@@ -210,6 +224,26 @@ def test_what_extra_to_install_can_be_pasted_into_any_shell():
         line for line in found if "pip install" in line and "[" in line.split("pip install")[1]
     ]
     assert asked and all("pip install '" in line for line in asked)
+
+
+@pytest.mark.parametrize(
+    "package, command",
+    [
+        ("onnx", "compile net.onnx --samples x.npy"),
+        ("onnx", "plan net.onnx"),
+        ("tflite", "compile net.tflite --samples x.npy"),
+        ("distributed", "plan linear --sweep ram=60% --dask 127.0.0.1:1"),
+    ],
+)
+def test_a_package_that_is_not_there_has_an_exit_code_of_its_own(
+    package, command, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("net.onnx", "net.tflite"):
+        (tmp_path / name).write_bytes(b"TFL3" * 4)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(shlex.split(command)) == Missing.exit_code
+    assert "pip install 'acclimate[" in capsys.readouterr().err
 
 
 def test_a_plan_without_highs_says_so(capsys, monkeypatch):

@@ -112,6 +112,23 @@ def test_channels_and_optimizer_are_passed_on(tmp_path, monkeypatch, capsys):
     assert "note: the file's input is (height, width, channels)" in capsys.readouterr().out
 
 
+def test_program_and_weights_are_written_together_or_not_at_all(folder, capsys):
+    (folder / "made" / "net_weights").mkdir(parents=True)
+    base = ["compile", "net.onnx", "--samples", "x.npy", "--loss", "cross-entropy"]
+    assert main([*base, "--out", "made"]) == 2
+    assert "net_weights: Is a directory" in capsys.readouterr().err
+    assert not (folder / "made" / "net_program").exists()
+    (folder / "file").write_bytes(b"")
+    assert main([*base, "--out", "file"]) == 2
+    assert "a file is there; expected a folder" in capsys.readouterr().err
+
+
+def test_what_only_predicts_has_no_weights_and_goes_into_a_capsule(folder):
+    assert main(["compile", "net.onnx", "--samples", "x.npy", "--predict-only"]) == 0
+    files = ["--program", "net_program", "--weights", "net_weights"]
+    assert main(["capsule", "build", "-o", "c", "--model", "7", "--version", "1", *files]) == 0
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [

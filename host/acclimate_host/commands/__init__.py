@@ -161,6 +161,35 @@ def read_text(path):
         raise AcclimateError(f"{path}: not text, byte {error.start} is not UTF-8") from None
 
 
+def check_output(name):
+    """Refuse a file that can never be written, before the work whose result goes there.
+
+    :raises AcclimateError: its folder is not there, or it is a folder itself
+    """
+    if name and Path(name).is_dir():
+        raise AcclimateError(f"{name}: Is a directory")
+    if name and not Path(name).absolute().parent.is_dir():
+        raise AcclimateError(f"no folder for {name}")
+
+
+def check_picture(option, name):
+    """The same of a picture, whose name also says its format."""
+    check_output(name)
+    if name and Path(name).suffix not in (".svg", ".png"):
+        raise AcclimateError(f"--{option} {name}: expected a name in .svg or .png")
+
+
+def write_together(files):
+    """Write files that belong together: none of them where one is a folder.
+
+    :param files: {path: bytes}
+    """
+    for path in files:
+        check_output(path)
+    for path, data in files.items():
+        write_bytes(path, data)
+
+
 def write_text(path, text):
     """Write a file of UTF-8 text that the command line names, as `write_bytes` does."""
     write_bytes(path, text.encode())

@@ -92,8 +92,8 @@ def _build(args):
         sections[name.upper()] = (
             operators(path, args.arch) if name == "operators" else read_bytes(path)
         )
-        if not sections[name.upper()]:
-            raise Refused(f"--{name} {path}: the file is empty")
+    if sections and not any(sections.values()):
+        raise Refused("build: every file is empty")
     if args.operators:
         fields = fields_of(sections["OPERATORS"])
     if not 1 / 256 <= args.temperature <= 255:

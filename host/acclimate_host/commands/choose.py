@@ -8,7 +8,7 @@ from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
-from acclimate_host.commands import progress, table, to_names
+from acclimate_host.commands import check_output, check_picture, progress, table, to_names
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model.choose_svm import VECTORS, choose_svm
 
@@ -40,9 +40,9 @@ def add_arguments(parser):
 def run(args):
     import acclimate_host.twin.svm  # noqa: F401  trains with the C core where it is built
 
+    check_output(args.out)
+    check_picture("picture", args.picture)
     X, y, users = _read(args.data, args.users)
-    if args.out and Path(args.out).is_dir():
-        raise AcclimateError(f"{args.out}: Is a directory")
     choice = choose_svm(
         X,
         y,

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from acclimate_host.commands import table, write_bytes
+from acclimate_host.commands import table, write_together
 from acclimate_host.commands.model_files import array, channels_of, imported, stored
 from acclimate_host.compile.choose import TooSmall, choose, described
 from acclimate_host.compile.cost_model import CORES
@@ -85,6 +85,8 @@ def run(args):
         raise AcclimateError(f"--time-limit {args.time_limit}: expected more than 0 seconds")
     if args.predict_only and (args.biases or args.channels):
         raise AcclimateError("--predict-only trains nothing: leave out --biases and --channels")
+    if Path(args.out).exists() and not Path(args.out).is_dir():
+        raise AcclimateError(f"--out {args.out}: a file is there; expected a folder")
     ram = None if args.ram is None else amount(args.ram)
     if args.storage is not None:
         amount(args.storage, what="storage")
@@ -107,8 +109,7 @@ def run(args):
         program, rows = _scheduled(args, network, scheme, ram, error.smallest)
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / "net_program", program.code)
-    write_bytes(folder / "net_weights", program.weights)
+    write_together({folder / "net_program": program.code, folder / "net_weights": program.weights})
     layers = ", ".join(node.attrs["layer"] for node in convolutions(network.graph))
     print(f"convolutions, first to last: {layers}")
     sizes = _sizes(network, program, folder) + rows

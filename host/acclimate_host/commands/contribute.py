@@ -4,6 +4,7 @@ twin, and the best parts for an arena."""
 
 import argparse
 import json
+import shlex
 import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -13,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate_host.commands import progress, table, write_text
+from acclimate_host.commands import check_output, progress, table, write_text
 from acclimate_host.commands.model_files import array, imported, labelled, stored
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.model.losses import with_loss
 from acclimate_host.poet import pulp_solver
 from acclimate_host.sparse import compare
@@ -80,11 +81,15 @@ def add_arguments(parser):
 
 
 def run(args):
+    check_output(args.out)
     if min(args.workers, args.epochs, args.seeds) < 1 or not args.rate > 0:
         raise AcclimateError("--workers, --epochs, --seeds: expected 1 or more, --rate above 0")
     if not args.dask:
         _say_if_slow()
     network = imported(args.model)
+    command = ["acclimate", "compile", args.model, "--loss", "cross-entropy"]
+    if not network.quantized:
+        command += ["--samples", args.samples or "SAMPLES.npy"]
     parts = labelled(args.data, network)
     network = with_loss(
         stored(network, lambda: array(args.samples) if args.samples else parts[""][0])
@@ -106,7 +111,7 @@ def run(args):
         if args.out:
             write_text(args.out, to_json(gains) + "\n")
         if args.memory:
-            _choose(case, network, gains, parts, memory, executor, args)
+            _choose(case, network, gains, parts, memory, executor, args, command)
 
 
 def _say_if_slow():
@@ -172,7 +177,7 @@ def _print_gains(graph, gains, ratios):
     table(rows, ("layer", "biases from it on", "gain", "and so many of its input channels"))
 
 
-def _choose(case, network, gains, parts, memory, executor, args):
+def _choose(case, network, gains, parts, memory, executor, args, command):
     """Print every method's choice for each arena, and what the exact one is compiled with."""
     graph = case.network.graph
     proxy = from_gradients(case, args.ratios)
@@ -188,11 +193,10 @@ def _choose(case, network, gains, parts, memory, executor, args):
         for choice, job in zip(found, jobs, strict=True):
             rows.append(_row(graph, budget, choice, job.result()))
         scheme = next(choice.scheme for choice in found if choice.method == "exact")
-        channels = "".join(f" --channels {layer}:{count}" for layer, count in scheme.channels)
-        lines.append(
-            f"{budget:,} bytes: acclimate compile {args.model} "
-            f"--loss cross-entropy --biases {scheme.bias_layers}{channels}"
-        )
+        words = [*command, "--biases", str(scheme.bias_layers)]
+        for layer, count in scheme.channels:
+            words += ["--channels", f"{layer}:{count}"]
+        lines.append(f"{budget:,} bytes: {shlex.join(words)}")
     print(f"\nright on the {name} samples after a whole fine-tune ({whole.epochs} passes):")
     table(rows, ("arena", "chosen by", "arena used", "extra", "gains", "right", "trains"))
     print("\nexact choice, in", *lines, sep="\n  ")
@@ -220,7 +224,7 @@ def _executor(args):
     try:
         from distributed import Client
     except ImportError:
-        raise AcclimateError("--dask needs Dask: pip install 'acclimate[dask]'") from None
+        raise Missing("--dask needs Dask: pip install 'acclimate[dask]'") from None
     try:
         client = Client(args.dask, timeout="5s")
     except (OSError, TimeoutError, ValueError) as error:

@@ -16,6 +16,7 @@ from acclimate_host.commands import (
     read_capsule,
     to_number,
     write_bytes,
+    write_together,
 )
 from acclimate_host.errors import AcclimateError, Refused
 
@@ -116,8 +117,12 @@ def _prepare(args, capsule, key):
     image = region_image(capsule, place.size, partitions.PAGE_BYTES, key)
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / "partition-table.bin", partitions.write(made))
-    write_bytes(folder / "capsule-region.bin", image)
+    write_together(
+        {
+            folder / "partition-table.bin": partitions.write(made),
+            folder / "capsule-region.bin": image,
+        }
+    )
     for p in made:
         mark = "  new" if p not in table else ""
         print(f"{p.offset:#9x} {p.size:#9x}  {p.name}{mark}")

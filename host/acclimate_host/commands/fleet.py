@@ -68,15 +68,17 @@ def run(args):
         for report in Reports(Path(args.folder, "reports")).all()
         if args.model in (None, report["model"])
     ]
+    published = [row for row in repository.models() if args.model in (None, row[0])]
+    if args.model is not None and not published and not reports:
+        raise AcclimateError(f"--model {args.model}: {args.folder} has no such model")
     if args.json:
         print(json.dumps(reports, indent=1))
         return
-    for model, cohort, manifest in repository.models():
-        if args.model in (None, model):
-            print(
-                f"model {model}, cohort {cohort}: version {manifest.version} for "
-                f"{manifest.percent} % of the devices"
-            )
+    for model, cohort, manifest in published:
+        print(
+            f"model {model}, cohort {cohort}: version {manifest.version} for "
+            f"{manifest.percent} % of the devices"
+        )
     if not reports:
         print("no device has reported yet")
         return

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from acclimate_host.commands import progress, table, write_text
+from acclimate_host.commands import check_output, check_picture, progress, table, write_text
 from acclimate_host.commands.plan_parameters import paged_plan
 from acclimate_host.commands.plan_sweep import run_sweep
 from acclimate_host.errors import AcclimateError
@@ -147,12 +147,9 @@ def run(args):
 
 def _refuse(args):
     """Raise AcclimateError for what no plan could satisfy, before any is made."""
-    for name in (args.out, args.picture, args.bars):
-        if name and (Path(name).is_dir() or not Path(name).absolute().parent.is_dir()):
-            raise AcclimateError(f"no folder for {name}, or it is one itself")
-    for option, name in (("picture", args.picture), ("bars", args.bars)):
-        if name and Path(name).suffix not in (".svg", ".png"):
-            raise AcclimateError(f"--{option} {name}: expected a name in .svg or .png")
+    check_output(args.out)
+    check_picture("picture", args.picture)
+    check_picture("bars", args.bars)
     if args.bars and not args.sweep:
         raise AcclimateError("--bars draws a sweep; give --sweep method=A,B")
     for option, limit in (("time", args.time_limit), ("cpu", args.cpu_limit)):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acclimate_host.commands import progress, table, write_text
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.poet import sweep
 
 
@@ -135,7 +135,7 @@ def _dask(address):
     try:
         from distributed import Client
     except ImportError:
-        raise AcclimateError("--dask needs distributed; pip install 'acclimate[dask]'") from None
+        raise Missing("--dask needs distributed: pip install 'acclimate[dask]'") from None
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:

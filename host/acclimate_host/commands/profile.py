@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``acclimate profile``: measure a board's operators and page store; write its cost table."""
 
+import math
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from acclimate_host import boards
 from acclimate_host.commands import (
     add_board_arguments,
+    check_output,
     open_chosen,
     progress,
     read_text,
@@ -74,6 +76,7 @@ def run(args):
         raise AcclimateError(f"--out {args.out}: a cost table is a .toml file")
     if args.rounds < 1:
         raise AcclimateError(f"--rounds {args.rounds}: expected 1 or more")
+    check_output(args.out)
     power = _power(args)
     found = _measure(args, with_loss(imported(args.model)) if args.model else None)
     progress("")
@@ -202,6 +205,9 @@ def _clock(args):
 
 def _power(args):
     """(W, source): of a CSV, of volts and amperes given or in the board file, or published."""
+    for option, given in (("voltage", args.voltage), ("current", args.current)):
+        if given is not None and not 0 < given < math.inf:
+            raise AcclimateError(f"--{option} {given}: expected more than 0")
     found = _description(args)
     volts = args.voltage or (found.value("power.voltage_v") if found else None)
     if args.power:

@@ -6,6 +6,7 @@ Done over the cable; the board's program sees it after its next reset.
 
 from acclimate_host.capsules import cable, region
 from acclimate_host.commands import add_board_arguments, add_region_arguments, open_chosen
+from acclimate_host.errors import Refused
 
 
 def add_arguments(parser):
@@ -17,6 +18,8 @@ def run(args):
     with open_chosen(args, **region.open_options(args.board)) as board:
         place = region.region_of(board, args.region, args.start, args.bytes)
         store = cable.open_store(board, place, writes=True)
+        if store.state == "empty":
+            raise Refused(f"{board.name}: empty: there is no model to give up")
         store.rollback()
         said = cable.describe(store)
         print(f"{board.name}: version {said['version']}, {said['state']}; reset the board")

@@ -40,6 +40,8 @@ def run(args):
         raise Missing(f"acclimate serve needs {error.name}: {hint}") from None
     if not Path(args.folder, "models").is_dir():
         raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
+    if not args.host:
+        raise AcclimateError("--host '': expected an address; 0.0.0.0 is all of them")
     if not 0 <= args.port <= 65535:
         raise AcclimateError(f"--port {args.port}: expected 0 to 65535")
     reports = None

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from acclimate_host.commands import table
+from acclimate_host.commands import check_output, check_picture, table
 from acclimate_host.commands.model_files import array, channels_of, imported
 from acclimate_host.compile.arena import live_bytes
 from acclimate_host.compile.choose import choose, described
@@ -79,6 +79,9 @@ def run(args):
         )
     if args.ranges and not args.errors:
         raise AcclimateError("--ranges: expected --errors FILE with it")
+    check_picture("ranges", args.ranges)
+    check_output(args.out)
+    check_picture("arena", args.arena)
     if args.errors:
         _errors(args)
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import Missing
 from . import onnx_check
 from .importing import ModelImportError, damage_named
 from .onnx_fold import fold
@@ -66,13 +67,13 @@ class OnnxFile:
 def read_onnx(model, source="model"):
     """Return the OnnxFile of a path, of bytes, or of an onnx.ModelProto.
 
-    :raises ModelImportError: where it is no ONNX model, or `onnx` is not installed
+    :raises ModelImportError: where it is no ONNX model. Missing: `onnx` is not installed
     """
     try:
         import onnx
         from onnx import numpy_helper
     except ImportError:
-        raise ModelImportError(
+        raise Missing(
             "reading .onnx needs the onnx package: pip install 'acclimate[net]'"
         ) from None
     folder = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..errors import Missing
 from .importing import ModelImportError
 
 _DTYPES = {
@@ -52,12 +53,12 @@ class FileGraph:
 def read_tflite(data, source="model"):
     """Return the FileGraphs of a .tflite file's bytes; the first is the main one.
 
-    :raises ModelImportError: where the bytes are no such file, or `tflite` is not installed
+    :raises ModelImportError: where the bytes are no such file. Missing: `tflite` is not installed
     """
     try:
         import tflite
     except ImportError:
-        raise ModelImportError(
+        raise Missing(
             "reading .tflite needs the tflite package: pip install 'acclimate[net]'"
         ) from None
     if len(data) < 8 or bytes(data[4:8]) != b"TFL3":

@@ -9,6 +9,7 @@ open first dimension is a batch of 1; other open ones must be given by name.
 import math
 from pathlib import Path
 
+from ..errors import Missing
 from ..model import onnx_check
 from .layers import Layer
 from .problem import PlanError
@@ -74,12 +75,13 @@ def onnx_layers(path, dims=None):
     """Layers of an ONNX file in forward order, the inputs first and a loss of the outputs last.
 
     :param dims: {name of an open dimension: length}
-    :raises PlanError: no model, a size that cannot be known, or an operator with a graph inside
+    :raises PlanError: no model, a size that cannot be known, or an operator with a graph inside.
+        Missing: the package onnx
     """
     try:
         import onnx
     except ImportError:
-        raise PlanError("reading .onnx needs onnx; pip install 'acclimate[net]'") from None
+        raise Missing("reading .onnx needs onnx: pip install 'acclimate[net]'") from None
     path = Path(path)
     try:
         model = onnx.load_model(path, load_external_data=False)

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 
+from ..errors import Missing
 from .held import GRACE_S, can_hold, held
 from .highs import Outcome, quiet
 from .problem import PlanError
@@ -13,11 +14,11 @@ _NAMES = {"highs": "HiGHS", "cbc": "COIN_CMD"}
 
 
 def require():
-    """Return the pulp module; raises PlanError when it is not installed."""
+    """Return the pulp module; raises Missing when it is not installed."""
     try:
         import pulp
     except ImportError:
-        raise PlanError("this needs PuLP; pip install 'acclimate[plan]'") from None
+        raise Missing("this needs PuLP: pip install 'acclimate[plan]'") from None
     return pulp
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Does a solver really run here? A model of two variables, with a known optimum, tells."""
 
+from ..errors import AcclimateError
 from . import highs, pulp_solver
-from .problem import PlanError
 
 # most x + y with x + 2 y <= 4 and 3 x + y <= 6, whole numbers: 2 (2.8 without "whole")
 _ROWS = ((1, 2, 4), (3, 1, 6))
@@ -17,7 +17,7 @@ def try_solver(name):
         answer = {"highs": _highs, "cbc": _cbc, "cpsat": _cpsat}[name]()
     except ImportError as error:
         return False, f"not installed ({error.name or error})"
-    except (PlanError, OSError, RuntimeError) as error:
+    except (AcclimateError, OSError, RuntimeError) as error:
         return False, str(error).splitlines()[0]
     if answer is None or abs(answer - _BEST) > 1e-6:
         return False, f"runs, but answers {answer} where {_BEST} is right"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..errors import AcclimateError
 from ..poet.highs import quiet
-from ..poet.pulp_solver import cbc_path, variable
+from ..poet.pulp_solver import cbc_path, require, variable
 from .contribution import RATIOS, options, trainable
 from .memory_bound import arena_bytes, bound
 from .scheme import Scheme
@@ -69,7 +69,7 @@ def exact(graph, contributions, budget_bytes, ratios=RATIOS, memory=None, limit=
 
     :param limit: how many proposals may turn out not to fit; then the best known that fits is
         returned, not proven
-    :raises AcclimateError: where not even the classifier fits, or PuLP is not installed
+    :raises AcclimateError: where not even the classifier fits. Missing: PuLP
     """
     began, memory = time.monotonic(), memory or Memory(graph)
     best = smallest(graph, memory, budget_bytes)
@@ -110,15 +110,9 @@ class _Program:
     """The integer program: how many biases, and which option of each layer."""
 
     def __init__(self, graph, contributions, budget_bytes, ratios, memory):
-        try:
-            import pulp
-        except ImportError:
-            raise AcclimateError(
-                "choosing a scheme needs PuLP: pip install 'acclimate[plan]'"
-            ) from None
-        self.pulp, self.count = pulp, len(trainable(graph))
+        self.pulp, self.count = require(), len(trainable(graph))
         limit = bound(graph, ratios, memory.options)
-        model = self.model = pulp.LpProblem("scheme", pulp.LpMaximize)
+        model = self.model = self.pulp.LpProblem("scheme", self.pulp.LpMaximize)
         # reach[k]: at least k biases; has[layer, n]: at least n channels.
         self.reach = [variable(model, f"b{k}", kind="Binary") for k in range(1, self.count + 1)]
         self.has, self.order = {}, options(graph, ratios)

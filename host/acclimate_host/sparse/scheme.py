@@ -24,7 +24,10 @@ class Scheme:
         """Return the names of the convolutions whose bias is trained."""
         names = [node.attrs["layer"] for node in convolutions(graph)]
         if not 0 <= self.bias_layers <= len(names):
-            raise GraphError(f"bias_layers is {self.bias_layers}; {graph.name} has {len(names)}")
+            raise GraphError(
+                f"bias_layers is {self.bias_layers}: expected 0 to {len(names)}, the layers of "
+                f"{graph.name} before its classifier"
+            )
         return names[len(names) - self.bias_layers :]
 
     def trained_channels(self, graph):
