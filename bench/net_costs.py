@@ -196,6 +196,20 @@ def _rare(core):
         yield encode(training_step(trained.graph, last_layers(trained.graph, 3)), trained), True
 
 
+def _attention(core):
+    """Yield programs of attention, forward and in training."""
+    shapes = ((6, 6, 4, 4, 1), (16, 16, 8, 8, 2), (24, 10, 16, 12, 1), (12, 32, 6, 24, 3))
+    for rows, columns, n, m, heads in shapes if core == "m4f" else shapes[:1]:
+        net = Builder("attention", (3, rows, 1))
+        other = net.gather("o", net.x, np.arange(3 * columns) % (3 * rows), (3, columns, 1))
+        k, v = (net.conv(f"c{i}", other, size * heads) for i, size in enumerate((n, m)))
+        y = net.attention("t", net.conv("c2", net.x, n * heads), k, v, heads)
+        network = net_layers.valued(net.finish(net.dense("fc", net.pool("p", y), 10)))
+        yield encode(inference_step(network.graph), network), False
+        trained = with_loss(network, "cross-entropy")
+        yield encode(training_step(trained.graph, full(trained.graph)), trained), True
+
+
 def fit(samples):
     """Return {feature: instructions} that fit [(operation, features, count)]."""
     from scipy.optimize import nnls
@@ -209,16 +223,23 @@ def fit(samples):
     return {name: float(f"{c / s:.5g}") for name, c, s in zip(names, found, scale, strict=True)}
 
 
+def counted(core, programs):
+    """Yield the rows of programs, without those that a board has no room for."""
+    for program, training in programs:
+        try:
+            yield from rows(core, program, training)
+        except BoardError as error:
+            print(f"{core}: left out: {error}")
+
+
 def main():
     result = {"unit": "instructions", "source": "bench/net_costs.py on emulated boards"}
     result["cores"] = {}
     for core, board in BOARDS.items():
-        samples = []
-        for program, training in layers(core):
-            try:
-                samples += rows(core, program, training)
-            except BoardError as error:
-                print(f"{core}: left out: {error}")
+        samples = list(counted(core, layers(core)))
+        # The layers around them are like others, and would count twice.
+        found = counted(core, _attention(core))
+        samples += [row for row in found if row[0].startswith("ATTENTION")]
         result["cores"][core] = {
             "board": board,
             "counted": len(samples),

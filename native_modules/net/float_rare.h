@@ -132,4 +132,96 @@ int net_norm_gradient_f32(const net_norm_args *k) {
     return 0;
 }
 
+static inline float dot_f32(const float *a, const float *b, uint32_t n) {
+    float sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+/* Row i and column j of a head: the score, and the gradient of its share. */
+static inline float score_f32(const net_attention_args *k, uint32_t i, uint32_t j, uint32_t head) {
+    net_bits_f32 factor = { .bits = k->rule->multiplier };
+    return factor.real * dot_f32(CF(k->q) + (i * k->heads + head) * k->n,
+        CF(k->k) + (j * k->heads + head) * k->n, k->n);
+}
+
+static inline float wanted_f32(const net_attention_args *k, uint32_t i, uint32_t j,
+    uint32_t head) {
+    return dot_f32(CF(k->g) + (i * k->heads + head) * k->m,
+        CF(k->v) + (j * k->heads + head) * k->m, k->m);
+}
+
+/* The shares of a row in `work`; its largest score and the inverse of its sum. */
+static void shares_f32(const net_attention_args *k, uint32_t i, uint32_t head, float *row) {
+    float *shares = (float *)k->work, sum = 0;
+    row[0] = -3e38f;
+    for (uint32_t j = 0; j < k->columns; j++) {
+        shares[j] = score_f32(k, i, j, head);
+        row[0] = shares[j] > row[0] ? shares[j] : row[0];
+    }
+    for (uint32_t j = 0; j < k->columns; j++) {
+        shares[j] = exponential_f32(shares[j] - row[0]);
+        sum += shares[j];
+    }
+    row[1] = inverse_f32(sum);
+    for (uint32_t j = 0; j < k->columns; j++) {
+        shares[j] *= row[1];
+    }
+}
+
+void net_attention_f32(const net_attention_args *k) {
+    const float *shares = (const float *)k->work;
+    float *y = F(k->y), row[2];
+    for (uint32_t at = 0; at < k->rows * k->heads; at++) {
+        uint32_t head = at % k->heads;
+        shares_f32(k, at / k->heads, head, row);
+        for (uint32_t c = 0; c < k->m; c++) {
+            const float *v = CF(k->v) + head * k->m + c;
+            float sum = 0;
+            for (uint32_t j = 0; j < k->columns; j++, v += k->heads * k->m) {
+                sum += shares[j] * *v;
+            }
+            *y++ = sum;
+        }
+    }
+}
+
+/* Adds row i and column j of a head, with their part, to one row of the gradient. */
+static void add_pair_f32(const net_attention_args *k, const float *row, uint32_t i, uint32_t j,
+    uint32_t head) {
+    net_bits_f32 factor = { .bits = k->rule->multiplier };
+    uint32_t n = k->which == 2 ? k->m : k->n, to = k->which ? j : i, from = k->which ? i : j;
+    const int8_t *x = k->which == 0 ? k->k : k->which == 1 ? k->q : k->g;
+    float part = exponential_f32(score_f32(k, i, j, head) - row[0]) * row[1];
+    if (k->which < 2) {
+        part *= factor.real * (wanted_f32(k, i, j, head) - row[2]);
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        F(k->y)[(to * k->heads + head) * n + c] += part * CF(x)[(from * k->heads + head) * n + c];
+    }
+}
+
+int net_attention_gradient_f32(const net_attention_args *k) {
+    uint32_t n = (k->which == 2 ? k->m : k->n) * (k->which ? k->columns : k->rows) * k->heads;
+    const float *shares = (const float *)k->work;
+    for (uint32_t c = 0; c < n; c++) {
+        F(k->y)[c] = 0;
+    }
+    for (uint32_t at = 0; at < k->rows * k->heads; at++) {
+        uint32_t i = at / k->heads, head = at % k->heads;
+        float row[3];
+        shares_f32(k, i, head, row);
+        row[2] = 0;
+        for (uint32_t j = 0; j < k->columns; j++) {
+            row[2] += shares[j] * wanted_f32(k, i, j, head);
+        }
+        for (uint32_t j = 0; j < k->columns; j++) {
+            add_pair_f32(k, row, i, j, head);
+        }
+    }
+    return 0;
+}
+
 #endif

@@ -24,6 +24,8 @@
 #define net_product_gradient net_product_gradient_f32
 #define net_norm net_norm_f32
 #define net_norm_gradient net_norm_gradient_f32
+#define net_attention net_attention_f32
+#define net_attention_gradient net_attention_gradient_f32
 #define net_gather_gradient net_gather_gradient_f32
 #define net_conv net_conv_f32
 #define net_depthwise net_depthwise_f32

@@ -85,4 +85,44 @@ typedef struct {
 
 void net_lstm(const net_lstm_args *k);
 
+/* Rows, columns and channels of a head are at most so many; heads as well. */
+#define NET_ATTENTION_MOST 1024u
+
+/* Of the constants. A float32 program has the bits of its factor in `multiplier`. */
+typedef struct {
+    int32_t multiplier, shift, most; /* makes 1/64 of an exponent of what a score is lower by */
+    int32_t y_multiplier, y_shift;
+    int8_t zero_q, zero_k, zero_v, zero_y;
+    uint16_t table[64];
+} net_attention_rule;
+
+/* q and y: rows, k and v: columns, each with the channels of all heads: n, of v and y m. Work is
+ * a row of numbers; of a gradient net_attention_work of them. */
+typedef struct {
+    const net_attention_rule *rule;
+    const int8_t *q, *k, *v;
+    union {
+        uint32_t counts[5];
+        struct {
+            uint32_t rows, columns, n, m, heads;
+        };
+    };
+    int8_t *y;
+    int32_t *work;
+    /* Of a gradient: that of the result, whose y is (0: q, 1: k, 2: v), and the real factor. */
+    const int8_t *g;
+    uint32_t which;
+    int32_t factor;
+} net_attention_args;
+
+/* Two rows, three numbers for each row and head, and a row of y. */
+static inline uint32_t net_attention_work(const net_attention_args *k) {
+    return 2 * k->columns + (3 * k->rows + (k->which == 2 ? k->m : k->n)) * k->heads;
+}
+
+void net_attention(const net_attention_args *k);
+
+/* Returns what its exponent is raised by. */
+int net_attention_gradient(const net_attention_args *k);
+
 #endif

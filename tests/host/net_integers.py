@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from acclimate_host.model.factors import multiplier, requantize
 from acclimate_host.model.graph import geometry
 from acclimate_host.model.importing import function_of
 from acclimate_host.model.int8 import Int8Run, norm_extra, normal
@@ -84,7 +85,7 @@ class Step:
         return self.share
 
     def _masks(self, run, node, made):
-        from acclimate_host.model.factors import multipliers, requantize
+        from acclimate_host.model.factors import multipliers
         from acclimate_host.model.int8 import layer_factors
 
         graph = self.network.graph
@@ -242,6 +243,51 @@ class Step:
         s = max(stored([np.array([v])])[1] + t for v, t in pairs)
         self.g[name] = np.array([int(even(v, s - t)) for v, t in pairs]).reshape(values.shape)
         self.exponents[name] = self.exponents[source] + e + 15 - 26 + s
+
+    def _rows_of(self, x, node):
+        """A tensor (channels, height, width) as (heads, rows, channels of a head)."""
+        heads = node.attrs["heads"]
+        return x.reshape(heads, len(x) // heads, -1).swapaxes(1, 2)
+
+    def _attention_gradient(self, node):
+        source, *inputs = node.inputs
+        q, k, v = (self.network.graph[name] for name in inputs)
+        rows = [self._rows_of(self.made[t.name] - t.zero_point, node) for t in (q, k, v)]
+        g, which, alpha = (
+            self._rows_of(self.g[source], node),
+            node.attrs["side"],
+            node.attrs["factor"],
+        )
+        # The shares, as of section 3.
+        factor = 64 * alpha * q.scale * k.scale
+        scores = rows[0] @ rows[1].swapaxes(1, 2)
+        below = scores.max(axis=2, keepdims=True) - scores
+        m, shift = multiplier(factor)
+        below = np.minimum(below, int(1024 / factor) + 1)
+        place = np.minimum(requantize(below, m, shift), 1023)
+        high = np.array([math.floor(32768 * math.exp(-i / 2) + 0.5) for i in range(32)])
+        low = np.array([math.floor(32768 * math.exp(-i / 64) + 0.5) for i in range(32)])
+        e = (high[place // 32] * low[place % 32] + 2**14) >> 15
+        total = e.sum(axis=2, keepdims=True)
+        w, real = (e * 2**15 + total // 2) // total, 2.0**-15
+        if which < 2:
+            fold = math.ceil(math.log2(rows[2].shape[2])) + 1
+            slopes = even(g @ rows[2].swapaxes(1, 2), fold)
+            base = np.take_along_axis(slopes, scores.argmax(axis=2)[..., None], axis=2)
+            mean = 8192 * base + ((w * (slopes - base)).sum(axis=2, keepdims=True) >> 2)
+            w = self._high(8192 * slopes - mean, w << 15)
+            real = alpha * v.scale * (k.scale, q.scale)[which] * 2.0 ** (fold - 12)
+        m, e = scaled(real)
+        w, s, others = self._high(w, m << 16), 0, w.shape[1 if which else 2]
+        while np.abs(even(w, s)).max() > 8388607 // others:
+            s += 1
+        w = even(w, s)
+        sums = w @ rows[1] if which == 0 else w.swapaxes(1, 2) @ (rows[0] if which == 1 else g)
+        # A block is one row with the channels of all heads.
+        blocks = sums.transpose(1, 0, 2).reshape(sums.shape[1], -1)
+        name, shape = node.outputs[0], self.graph[node.outputs[0]].shape
+        exponent = self.exponents[source] + e + 15 + s
+        self._store(name, list(blocks), exponent, lambda b: np.array(b).T.reshape(shape))
 
     def _gather_gradient(self, node):
         name, shape = node.outputs[0], self.graph[node.outputs[0]].shape

@@ -13,6 +13,8 @@ from net_cases import RATE, sample, step_of, stored, values_for
 from net_integers import Step
 
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.instructions import read_code
+from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.step import inference_step
 from acclimate_host.model.build import Builder
 from acclimate_host.model.float_run import FloatRun
@@ -86,6 +88,32 @@ def gates():
     y = net.norm("n", y)
     gate = net.lookup("s", net.conv("c4", net.pool("p", y), 5, relu=False), "sigmoid")
     return net.classify(net.multiply("m", y, gate), 3), Scheme(5), "plain"
+
+
+def attention():
+    """A transformer's block of two heads over four rows, trained whole."""
+    net = Builder("attention", (3, 4, 1))
+    y = net.conv("c0", net.x, 4, relu=False)
+    z = net.norm("n", y)
+    parts = [net.conv(f"c{i}", z, 4 if i < 3 else 6, relu=False) for i in (1, 2, 3)]
+    z = net.conv("c4", net.attention("t", *parts, heads=2), 4, relu=False)
+    return net.classify(net.pool("p", net.add("a", y, z)), 3), Scheme(5, (("c1", 4),)), "plain"
+
+
+def attention_and_places():
+    """The vectors of `attention`, and where the operands of its instructions lie."""
+    found = vectors(attention)
+    code = found["PROGRAM"][HEADER.bytes :]
+    for op in ("ATTENTION", "ATTENTION_GRADIENT"):
+        made = next(i for i in read_code(code) if i.op == op)
+        at, places = HEADER.bytes + made.at + 1, []
+        for _ in made.operands:
+            places.append(at)
+            while found["PROGRAM"][at] > 127:
+                at += 1
+            at += 1
+        found[op] = places
+    return found
 
 
 def kinds():
@@ -264,6 +292,7 @@ CASES = {
     "binary": binary,
     "same": same,
     "gates": gates,
+    "attention": attention_and_places,
     "kinds": kinds,
     "recurrent": recurrent,
     "float_binary": lambda: floating_loss("binary"),

@@ -211,13 +211,14 @@ def test_features_count_what_a_kernel_does():
 
 
 def rarer():
-    """Products, tables, moved and joined maps, a normalization: the instructions of `rare`."""
+    """Products, tables, moved and joined maps, attention: the instructions of `rare`."""
     net = Builder("rarer", (2, 7, 6))
     y = net.lookup("f", net.conv("c0", net.x, 20, relu=False), "silu")
     y = net.multiply("m", y, net.conv("c1", net.pool("p", y), 20, relu=False))
     y = net.resize("r", y, (1, 2))
     y = net.norm("n", net.concat("j", [y, net.conv("c2", y, 12, relu=False)]))
-    return net.finish(net.dense("fc", net.conv("c3", y, 6, relu=False), 5))
+    y = net.conv("c3", y, 6, relu=False)
+    return net.finish(net.dense("fc", net.attention("t", y, y, y, 2), 5))
 
 
 def test_the_rarer_instructions_cost_what_a_board_counts():
@@ -232,5 +233,6 @@ def test_the_rarer_instructions_cost_what_a_board_counts():
         total[0], total[1] = total[0] + cost, total[1] + count
     rare = set(filter(is_rare, seen))
     assert rare >= {"MULTIPLY", "GATHER", "PRODUCT_GRADIENT", "GATHER_GRADIENT", "NORM"}
+    assert rare >= {"ATTENTION", "ATTENTION_GRADIENT"}
     apart = {name: seen[name][0] / seen[name][1] - 1 for name in rare}
     assert max(map(abs, apart.values())) < 0.15, apart

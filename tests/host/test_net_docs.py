@@ -34,7 +34,7 @@ def test_the_page_prints_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = repository() / "docs" / "training.md"
     blocks = re.findall(r"```python\n(>>> .*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names = {}
     test = doctest.DocTestParser().get_doctest("".join(blocks), names, path.name, str(path), 0)
     found = doctest.DocTestRunner(AnyNumbers()).run(test, clear_globs=False)

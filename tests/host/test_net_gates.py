@@ -85,7 +85,28 @@ def rectified(function="relu"):
     return net.finish(net.dense("fc", y, 3))
 
 
-KINDS = {"gated": gated, "moved": moved, "normed": normed, "rectified": rectified}
+def attentive(function="gelu"):
+    """A transformer's block over six rows, then a look at three; two heads in both."""
+    net = Builder("attentive", (5, 6, 1))
+    y = net.conv("c0", net.x, 8, relu=False)
+    z = net.norm("n0", y)
+    parts = [net.conv(f"c{i}", z, 8, relu=False) for i in (1, 2, 3)]
+    y = net.add("a0", y, net.conv("c4", net.attention("t0", *parts, 2, 0.2), 8, relu=False))
+    z = net.lookup("f", net.conv("c5", net.norm("n1", y), 12, relu=False), function)
+    y = net.add("a1", y, net.conv("c6", z, 8, relu=False))
+    short = net.conv("c7", y, 6, kernel=(2, 1), stride=(2, 1), pad=0, relu=False)
+    wide = net.conv("c8", short, 8, relu=False)
+    y = net.attention("t1", y, wide, short, 2, 0.05)  # large numbers, none is normalized
+    return net.finish(net.dense("fc", net.pool("p", net.conv("c9", y, 5, relu=False)), 3))
+
+
+KINDS = {
+    "gated": gated,
+    "moved": moved,
+    "normed": normed,
+    "rectified": rectified,
+    "attentive": attentive,
+}
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS[:2])
@@ -127,6 +148,9 @@ def real_network(kind, function, seed=0):
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_are_those_of_float64(kind, function, monkeypatch):
     """At the output of each convolution: cosine and size over six samples."""
+    # What the rows of keys and values get nearly cancels, and rounding of before it does not:
+    # test_net_attention.py looks at attention alone.
+    least, apart = (0.98, 0.15) if kind == "attentive" else (0.992, 0.1)
     network, random = real_network(kind, function)
     samples = random.normal(0, 1, (64, *network.graph["x"].shape))
     small, _ = quantize(network, samples)
@@ -146,8 +170,8 @@ def test_gradients_are_those_of_float64(kind, function, monkeypatch):
                 size = np.sqrt((theirs**2).sum())
                 if size > 0.01:  # below, shares of 1/32768 are coarse
                     cosines.append((ours * theirs).sum() / np.sqrt((ours**2).sum()) / size)
-                    assert np.sqrt((ours**2).sum()) == pytest.approx(size, rel=0.1)
-    assert len(cosines) > 6 and min(cosines) > 0.992
+                    assert np.sqrt((ours**2).sum()) == pytest.approx(size, rel=apart)
+    assert len(cosines) > 6 and min(cosines) > least
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -383,7 +383,6 @@ def test_all_unsupported_operators_are_named_at_once_with_the_nearest_form():
             lambda n: n.op("Clip", n.last, np.array(-1, np.float32), np.array(1, np.float32)),
             "Clip to [-1.0, 1.0]: Clip to [0, limit]",
         ),
-        (lambda n: n.op("Transpose", n.last, perm=[1, 0, 2, 3]), "Transpose [1, 0, 2, 3]"),
         (
             lambda n: n.op(
                 "AveragePool", n.last, kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=1

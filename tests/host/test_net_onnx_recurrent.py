@@ -15,8 +15,10 @@ from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.losses import with_loss
 from acclimate_host.model.network import as_bytes
 from acclimate_host.model.quantize import quantize
+from acclimate_host.sparse.contribution import trainable
 from acclimate_host.sparse.scheme import Scheme
 from acclimate_host.twin import net as twin_net
+from harness.errors import naming
 
 pytest.importorskip("onnxruntime")
 from test_net_onnx import Model, samples, theirs  # noqa: E402
@@ -148,6 +150,23 @@ def test_what_stands_behind_it_learns():
     assert shares[-1] > shares[0]
 
 
+def test_the_steps_of_one_layer_are_not_trained_apart():
+    """They share weights; a step of its own would make them differ."""
+    net = KINDS["last"]()
+    given = samples(net.shape, 30)[..., None]
+    small = with_loss(quantize(import_onnx(net.finish()), given)[0])
+    convs = [n.attrs for n in small.graph.nodes if n.op == "conv"]
+    shared = [attrs["layer"] for attrs in convs if "like" in attrs]
+    assert len(shared) > 4
+    for scheme in (Scheme(len(convs)), Scheme(0, ((shared[0], 1),)), Scheme(1)):
+        with pytest.raises(GraphError, check=naming("step", "share")):
+            training_step(small.graph, scheme)
+    before = next(attrs["layer"] for attrs in convs if "like" not in attrs)
+    program = encode(training_step(small.graph, Scheme(0, ((before, 1),))), small)
+    assert any(name.startswith(before) for name, _, _ in program.parts)
+    assert not {n.attrs["layer"] for n in trainable(small.graph)} & set(shared)
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
@@ -157,7 +176,10 @@ def test_what_stands_behind_it_learns():
                         np.zeros((1, 6, 2)), hidden_size=3), "GRU (forward): one direction"),
         (lambda n: gru(n, "x", 5, 6, layout=1), "GRU (forward): one direction"),
         (lambda n: gru(n, "x", 5, 6, kind="LSTM", first=FIRST), "LSTM (forward): one direction"),
-        (lambda n: n.op("Relu", n.op("Transpose", "x", perm=[1, 0, 2])), "batch_first"),
+        (lambda n: (gru(n, "x", 5, 6), n.op("Relu", n.op("Transpose", "x", perm=[1, 0, 2]))),
+         "Relu with time before samples: batch_first"),
+        (lambda n: n.op("GRU", n.op("Transpose", "x", perm=[1, 0, 2]), np.zeros((1, 18, 5)), "",
+                        hidden_size=6), "GRU (forward): one direction"),
         (lambda n: gru(n, n.op("Resize", "x", "", np.array([1, 20, 1], np.float32)), 5, 6),
          "GRU over 180 steps: batch_first = True, at most 128"),
     ],

@@ -38,20 +38,20 @@ def rare(run, op, v):
         _binary_loss(run, v)
     elif op == _OP_WEIGHT_DECAY:
         _weight_decay(run, v)
-    elif op == _OP_LSTM:
-        _recurrent()(run, v)
+    elif op >= _OP_LSTM:
+        _sequence()(run, op, v)
     else:
         from acclimate.net.gates import gate
 
         gate(run, op, v)
 
 
-def _recurrent():
+def _sequence():
     try:
-        from acclimate.net.recurrent import lstm
+        from acclimate.net.recurrent import sequence
     except ImportError:
-        raise NetError("program: a recurrent layer; acclimate install --with rare") from None
-    return lstm
+        raise NetError("program: a sequence's layer; acclimate install --with rare") from None
+    return sequence
 
 
 def _store(run, v, distances, factor, exponent):

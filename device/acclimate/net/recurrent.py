@@ -3,6 +3,18 @@
 
 from acclimate.net.layer import clamp, number, number_signed, put_number, signed
 
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+# program: begin
+_OP_LSTM = const(37)
+# program: end
+
 
 def _between(run, table, size, bits):
     i, rest = size >> bits, size & (1 << bits) - 1
@@ -22,7 +34,17 @@ def _tangent(run, table, x, factor, shift):
     return (y - (1 << 23) + 128 if x >= 0 else (1 << 23) - y + 127) >> 8
 
 
-def lstm(run, v):
+def sequence(run, op, v):
+    """Run one of the instructions from _OP_LSTM on: over the rows of a sequence."""
+    if op == _OP_LSTM:
+        _lstm(run, v)
+    else:
+        from acclimate.net.attention import attention
+
+        attention(run, op, v)
+
+
+def _lstm(run, v):
     """Run all rows; the state stays in the arena."""
     p, at = run.program, run.constants + 4 * v[0]
     r = [number_signed(p, at + 4 * i) for i in range(31)]

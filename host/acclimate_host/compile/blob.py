@@ -9,6 +9,8 @@ import struct
 
 import numpy as np
 
+from ..model.attention import exponentials as exponential_table
+from ..model.attention import output_factor, score_factors
 from ..model.factors import multiplier, multipliers
 from ..model.graph import GraphError, geometry
 from ..model.int8 import layer_factors
@@ -149,6 +151,14 @@ def slopes(function, x, y):
     slope = np.where((stored < -128.5) | (stored > 127.5), 0.0, slope)
     scale = float(np.abs(slope).max()) / 127 or 1.0
     return np.rint(slope / scale).astype(np.int8), scale
+
+
+def attention_rule(node, graph):
+    """Return the record of an attention: factors, zero points, table of shares."""
+    numbers = (*score_factors(node, graph), *output_factor(node, graph))
+    zeros = [graph[name].zero_point for name in (*node.inputs, *node.outputs)]
+    table = exponential_table().astype("<u2").tobytes()
+    return struct.pack("<5i4b", *numbers, *zeros) + table
 
 
 def target_table(x, y):

@@ -10,7 +10,9 @@ from ..model.lstm import lstm_factors, sigmoid_table
 from .blob import (
     Blob,
     add_rule,
+    attention_rule,
     check_sums,
+    float_bits,
     layer_values,
     matrix,
     multiply_rule,
@@ -151,6 +153,16 @@ class Constants:
         data.append(sigmoid_table().astype("<u2").tobytes())
         numbers = [*map(self.blob.add, data), *lstm_factors(node, self.network.graph)]
         return self.blob.add(np.array(numbers, "<i4").tobytes())
+
+    def attention(self, node):
+        """Return the offset of the record of an attention; its gradients have the same one."""
+        made = next(
+            n for n in self.network.graph.nodes if n.attrs.get("layer") == node.attrs["layer"]
+        )
+        if self.is_float:
+            numbers = [float_bits(made.attrs["factor"]), 0, 0, 0, 0, 0]
+            return self.blob.add(np.array(numbers, "<i4").tobytes() + bytes(128))
+        return self.blob.add(attention_rule(made, self.network.graph))
 
     def numbers(self, values):
         """Return the offset of 16-bit numbers."""

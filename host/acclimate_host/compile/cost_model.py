@@ -425,6 +425,11 @@ def _pool_gradient(found, core, v, layer_of, training):
     found["gradient.pool.input"] += v["h"] * v["w"] * v["channels"]
 
 
+def _pairs(v):
+    """How often an attention compares two rows."""
+    return v["rows"] * v["columns"] * v["heads"]
+
+
 _FEATURES = {
     "CONV": _conv,
     "CONV_ADD": _conv,
@@ -461,6 +466,16 @@ _FEATURES = {
     ),
     "NORM": _both(norm_row=lambda v: v["rows"], norm_element=lambda v: v["rows"] * v["n"]),
     "NORM_GRADIENT": _both(norm_back=lambda v: v["rows"], norm_slope=lambda v: v["rows"] * v["n"]),
+    "ATTENTION": _both(
+        attention_mac=lambda v: _pairs(v) * (v["n"] + v["m"]),
+        attention_pair=_pairs,
+        attention_row=lambda v: v["rows"] * v["heads"],
+    ),
+    "ATTENTION_GRADIENT": _both(
+        attention_score=lambda v: _pairs(v) * (2 * v["n"] + 2 * v["m"] * (v["which"] < 2)),
+        attention_sum=lambda v: _pairs(v) * (v["m"] if v["which"] == 2 else v["n"]),
+        attention_back=_pairs,
+    ),
     "CLAMP_GRADIENT": _each("clamp", lambda v: v["n"]),
     "INPUT_GRADIENT": _input_gradient,
     "AVERAGE_POOL_GRADIENT": _pool_gradient,

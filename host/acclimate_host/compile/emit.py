@@ -4,6 +4,7 @@
 import math
 from dataclasses import dataclass
 
+from ..model.attention import gradient_factor
 from ..model.clamps import clamp_name
 from ..model.factors import multiplier
 from ..model.graph import GraphError
@@ -120,6 +121,9 @@ class _NoValues:
         return 4
 
     def lstm(self, node):
+        return 4
+
+    def attention(self, node):
         return 4
 
     def target_table(self, x, y):
@@ -361,6 +365,32 @@ class _Emitter:
         slots = (self.slot(g), self.slot(y))
         places = (self.at(g), self.place(name), self.at(y))
         self.write("NORM_GRADIENT", *places, rows, n, extra, *slots, *factors)
+
+    def _attention_operands(self, node, inputs):
+        """What an attention and its gradient begin with: up to the channels and heads."""
+        q, k, v = (self.forward[name] for name in inputs)
+        heads = node.attrs["heads"]
+        counts = (q.shape[1] * q.shape[2], k.shape[1] * k.shape[2])
+        counts += (q.shape[0] // heads, v.shape[0] // heads, heads)
+        rule = self.constants.attention(node) // 4
+        return (rule, *(self.place(name) for name in inputs), *counts)
+
+    def _attention(self, node):
+        operands = self._attention_operands(node, node.inputs)
+        self.write("ATTENTION", *operands, self.at(node.outputs[0]), self.work()[0] - 1)
+
+    def _attention_gradient(self, node):
+        (g, *inputs), y = node.inputs, node.outputs[0]
+        which, numbers = node.attrs["side"], (0, 128)
+        if not self.placement.is_float:
+            layer = node.attrs["layer"]
+            made = next(n for n in self.forward.nodes if n.attrs.get("layer") == layer)
+            m, e = mantissa(gradient_factor(made, self.forward, which))
+            numbers = (m, e + 15 + 128)
+        operands = self._attention_operands(node, inputs)
+        places = (self.at(y), self.work()[0] - 1, self.at(g), which)
+        slots = (self.slot(g), self.slot(y))
+        self.write("ATTENTION_GRADIENT", *operands, *places, *slots, *numbers)
 
     def _pooled(self, op, node, limits):
         x, y = node.inputs[0], node.outputs[0]

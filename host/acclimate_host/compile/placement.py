@@ -172,6 +172,8 @@ class Placement:
             yield "plane", size * self.graph[node.inputs[0]].elements
         if node.op == "softmax_loss":
             yield "work", 4 * self.graph[node.inputs[0]].elements
+        elif node.op in ("attention", "attention_gradient"):
+            yield "work", 4 * self._attention_numbers(node)
         layer = self.layers.get(node.attrs.get("layer"))
         if node.op == "input_gradient":
             is_plane = self.is_float and layer.depthwise
@@ -187,6 +189,15 @@ class Placement:
             works = [forward_work(self.layers[n]) for n in found if n in self.layers]
             if works:
                 yield "work", max(works)
+
+    def _attention_numbers(self, node):
+        """Numbers of work: net_attention_work, or of a prediction one row."""
+        q, k, _ = (self.graph[name] for name in node.inputs[-3:])
+        columns = k.shape[1] * k.shape[2]
+        if node.op == "attention":
+            return columns
+        stats = 3 * q.shape[1] * q.shape[2] * node.attrs["heads"]
+        return 2 * columns + stats + self.graph[node.outputs[0]].shape[0]
 
     def _channel_work(self, node):
         """Sums of one channel of the input."""

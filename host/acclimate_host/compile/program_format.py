@@ -124,6 +124,7 @@ class Op:
 WINDOW = "h w oh ow top left"
 POOLED = f"{WINDOW} kh kw sh sw channels"
 POOL = f"x y {POOLED} low high"
+ATTENTION = "rule q k v rows columns n m heads y work"
 POOL_GRADIENT = f"x g y {POOLED} slot slot work bytes k"
 OPS = (
     Op("END", 0, "", "ends the code"),
@@ -172,6 +173,13 @@ OPS = (
     Op("NORM", 35, "x y rows n extra factor exponent zero", "section 3"),
     Op("LSTM", 37, "table x y h c rows cin n", "section 3; h and c stay from call to call"),
     Op("NORM_GRADIENT", 36, "g x y rows n extra slot slot factor exponent", "section 5"),
+    Op("ATTENTION", 38, ATTENTION, "section 3; n channels of q and k, m of v and y, in each head"),
+    Op(
+        "ATTENTION_GRADIENT",
+        39,
+        f"{ATTENTION} g which slot slot factor exponent",
+        "section 5; which: 0 of q, 1 of k, 2 of v",
+    ),
 )
 FIRST_RARE = 28
 NEEDS = {"ALL": 1, "RARE": 2, "TARGET": 4}

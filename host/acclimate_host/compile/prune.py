@@ -17,6 +17,7 @@ def prune(graph, scheme):
     """
     cut = _Cut(graph, with_classifier(graph, scheme))
     cut.check_reach()
+    cut.check_shared()
     nodes = [cut.forward_or_backward(node) for node in graph.nodes if cut.wanted(node)]
     nodes = [node for group in nodes for node in group]
     pruned = drop_dead(graph.with_nodes(nodes, cut.tensors.values()))
@@ -101,6 +102,16 @@ class _Cut:
             if layer not in reached:
                 raise GraphError(
                     f"{layer}: no gradient reaches it{through}; train only later layers"
+                )
+
+    def check_shared(self):
+        """Refuse a scheme that trains one step of an unrolled recurrent layer for itself."""
+        for node in self.graph.nodes:
+            layer, shared = node.attrs.get("layer"), node.attrs.get("like")
+            if node.op == "conv" and shared and layer in {*self.channels, *self.biases}:
+                raise GraphError(
+                    f"{layer}: is one step of {shared.split()[0]}, and all steps share its "
+                    "weights; train layers behind or before it only"
                 )
 
     def wanted(self, node):

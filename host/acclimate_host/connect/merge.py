@@ -63,7 +63,7 @@ _TOGETHER = {
         "net.targets",
     ),
     "_net_python": ("net.interpreter", "net.training", "net.rare", "net.gates"),
-    "_net_recurrent": ("net.recurrent",),
+    "_net_recurrent": ("net.recurrent", "net.attention"),
     "store": ("store", "store.capsule", "store.journal", "store.slots", "store.core"),
     "_store_update": (
         "store.rangecoder",
@@ -125,7 +125,7 @@ EXTRAS = {
     "float32": (),
     "fixed": (),
     "fast": ("svm.plain",),
-    "rare": ("net.gates", "net.recurrent"),
+    "rare": ("net.gates", "net.recurrent", "net.attention"),
     "ed25519": ("_trust",),
     "encrypted": ("pull.encrypted",),
     "frontend": ("_bands", "_bands_plain"),

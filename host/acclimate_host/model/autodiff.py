@@ -151,6 +151,10 @@ class _Step:
     def norm(self, node, gradient):
         self._through("norm_gradient", node, gradient, 0, node.inputs)
 
+    def attention(self, node, gradient):
+        for which in range(3):
+            self._through("attention_gradient", node, gradient, which, node.inputs, side=which)
+
     def gather(self, node, gradient):
         self._through("gather_gradient", node, gradient, 0, ())
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from .graph import Graph, GraphError, Node, Tensor, geometry, plain
 from .moves import places
 
+ATTENTION_MOST = 1024  # rows, heads, channels of a head
+
 
 class Builder:
     """Collects the layers of a network.
@@ -160,6 +162,33 @@ class Builder:
         self.nodes.append(Node("norm", (x,), (y,), attrs={"layer": name, "eps": float(eps)}))
         return y
 
+    def attention(self, name, q, k, v, heads=1, factor=None):
+        """Weigh rows of `v` for each row of `q`: softmax(factor * q k^T) v, for each head apart.
+
+        A row is a pixel, its numbers are the channels: those of the first head come first.
+
+        :param q: a tensor, k: one with as many channels. :param v: with as many rows as k
+        :param factor: of a score; None: 1 over the square root of a head's channels
+        """
+        shapes = [self.tensors[part].shape for part in (q, k, v)]
+        rows = [height * width for _, height, width in shapes]
+        channels = [shape[0] for shape in shapes]
+        if channels[0] != channels[1] or rows[1] != rows[2] or any(c % heads for c in channels):
+            raise GraphError(
+                f"{name}: attention of {heads} heads over {shapes}; q and k have as many "
+                "channels, k and v as many rows, heads share channels evenly"
+            )
+        most = max(*rows, heads, *(c // heads for c in channels))
+        if most > ATTENTION_MOST:
+            raise GraphError(f"{name}: attention over {most} rows or channels; most is 1024")
+        factor = 1 / math.sqrt(channels[0] // heads) if factor is None else float(factor)
+        if not factor > 0:
+            raise GraphError(f"{name}: attention with factor {factor}; expected above 0")
+        y = self._tensor(name + ".y", (channels[2], *shapes[0][1:]))
+        attrs = {"layer": name, "heads": heads, "factor": factor}
+        self.nodes.append(Node("attention", (q, k, v), (y,), attrs=attrs))
+        return y
+
     def pool(self, name, x):
         """Add the average over each channel."""
         y = self._tensor(name + ".y", (self.tensors[x].shape[0], 1, 1))
@@ -240,6 +269,16 @@ class Builder:
     def finish(self, *outputs):
         """Return the graph that only predicts `outputs`."""
         return Graph(self.name, self.tensors, tuple(self.nodes), outputs)
+
+    def drop_unread(self, *outputs):
+        """Remove gathers that nothing reads: elements that were moved on from their source."""
+        read = {name for node in self.nodes for name in node.inputs} | set(outputs)
+        for node in self.nodes[::-1]:
+            if node.op == "gather" and node.outputs[0] not in read:
+                self.nodes.remove(node)
+                del self.tensors[node.outputs[0]]
+                self.drop_unread(*outputs)
+                return
 
     def classify(self, x, classes, name="fc"):
         """Add a dense layer, softmax and cross-entropy; return the finished graph."""

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from .attention import heads_of, joined_heads
 from .importing import function_of
 from .moves import gathered, joined
 from .network import in_shape
@@ -63,6 +64,13 @@ class FloatRun:
     def _norm(self, node, x):
         mean = x.mean(axis=1, keepdims=True)
         return (x - mean) / np.sqrt(x.var(axis=1, keepdims=True) + node.attrs["eps"])
+
+    def _attention(self, node, q, k, v):
+        q, k, v = (heads_of(part, node) for part in (q, k, v))
+        scores = node.attrs["factor"] * (q @ k.swapaxes(2, 3))
+        e = np.exp(scores - scores.max(axis=3, keepdims=True))
+        y = e / e.sum(axis=3, keepdims=True) @ v
+        return joined_heads(y, self.graph[node.outputs[0]].shape)
 
     def _pool(self, node, x):
         return x.mean(axis=(2, 3), keepdims=True)

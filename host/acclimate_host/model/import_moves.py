@@ -15,8 +15,9 @@ from .moves import is_in_order, places
 def in_order(low, x, index, shape):
     """Return a tensor of `shape` whose elements are those of `x` at `index`, in memory's order.
 
-    No operator is added where nothing changes.
+    No operator is added where nothing changes; what was moved before is moved once.
     """
+    x, index = source_of(low, x, index)
     old = low.build.tensors[x].shape
     if tuple(old) == tuple(shape) and is_in_order(index, math.prod(old)):
         return x
@@ -24,6 +25,16 @@ def in_order(low, x, index, shape):
     if x in low.scales:
         low.scales[y] = low.scales[x]
     return y
+
+
+def source_of(low, x, index):
+    """Return (tensor that no gather made, places of it) for places of a tensor."""
+    index = np.asarray(index)
+    while True:
+        made = next((node for node in low.build.nodes if x in node.outputs), None)
+        if made is None or made.op != "gather":
+            return x, index
+        x, index = made.inputs[0], np.asarray(made.attrs["index"])[index]
 
 
 def shaped(low, x, shape):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .build import Builder
+from .import_onnx_groups import grouped
 from .import_onnx_layers import CHANNELS_FIRST, ELEMENTWISE, Layers
 from .importing import ModelImportError, Problems, damage_named
 from .network import Network, check_values, with_scales
@@ -28,7 +29,7 @@ def import_onnx(model):
     source = Path(model).name if isinstance(model, (str, Path)) else "model"
     file = read_onnx(model, source)
     with damage_named(source):
-        return _Lowering(file, source).run()
+        return _Lowering(grouped(file), source).run()
 
 
 class _Lowering:
@@ -142,6 +143,7 @@ class _Lowering:
         if self.file.outputs[0] not in self.made:
             raise ModelImportError(f"{self.source}: its output is a constant")
         y = self.made[self.file.outputs[0]]
+        self.build.drop_unread(y)
         graph = self.build.finish(y)
         used = {n for node in graph.nodes for n in (*node.inputs, *node.outputs)}
         if self.quantized:
@@ -156,7 +158,8 @@ class _Lowering:
                 raise ModelImportError(
                     f"{self.source}: no quantize/dequantize pair behind {', '.join(bare)}"
                 )
-            graph = with_scales(graph, self.scales)
+            scales = {name: pair for name, pair in self.scales.items() if name in graph.tensors}
+            graph = with_scales(graph, scales)
         values = {k: v if self.quantized else v.astype(np.float32) for k, v in self.values.items()}
         network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
         check_values(network)

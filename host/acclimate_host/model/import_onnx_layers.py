@@ -132,7 +132,8 @@ class Layers:
     def _dense(self, op, rows_first):
         low, weight = self.low, self.file.constants.get(op.inputs[1])
         if weight is None or op.inputs[0] not in low.made:
-            low.problems.add(f"{op.name} of two activations", "constant weights")
+            form = "constant weights, or attention: MatMul, a factor, Softmax, MatMul"
+            low.problems.add(f"{op.name} of two activations", form)
             return
         data = weight.data if isinstance(weight, Stored) else weight
         data = data if rows_first else data.T
@@ -226,7 +227,9 @@ class Layers:
         signal = op.inputs[0 if left else 1]
         found = [self.moves.per_channel(value, signal) for value in (factor, shift)]
         if any(value is None for value in found):
-            self.low.problems.add(f"{op.name} of a constant map", "a constant per channel")
+            is_sum = op.name == "Add" or op.name == "Sub" and left
+            if not is_sum or not self.moves.shifted(op, shift, signal):
+                self.low.problems.add(f"{op.name} of a constant map", "a constant per channel")
             return
         self._scaled(op, *found, source=signal)
 

@@ -9,12 +9,22 @@ import math
 
 import numpy as np
 
-from .import_moves import difference, enlarged, gated, in_order, of_scale, sloped
+from .build import ATTENTION_MOST
+from .import_moves import (
+    difference,
+    enlarged,
+    gated,
+    in_order,
+    of_scale,
+    shaped,
+    sloped,
+    source_of,
+)
+from .import_onnx_groups import ATTENTION
 from .importing import scaled
 from .int8 import NORM_MOST
-from .moves import places
+from .moves import is_in_order, places
 
-_AXES = "at most four axes"
 _FIXED = "numbers that are constants"
 _RESIZED_MOST = 1 << 24  # more than any board's program; damaged files may ask for much
 
@@ -28,6 +38,7 @@ class Moves:
     def __init__(self, low, constant):
         self.low, self.file, self.constant = low, low.file, constant
         self.handlers = {
+            ATTENTION: self._attention,
             "Concat": self._concat,
             "DepthToSpace": self._blocks,
             "Gather": self._gather,
@@ -43,11 +54,15 @@ class Moves:
     # ---- places ------------------------------------------------------------------------------
 
     def edges(self, name):
-        """Return a signal's shape in the file, without samples."""
+        """Return a signal's shape in the file, without samples.
+
+        Where its first axis is not that of the one sample the shape is whole.
+        """
         channels, height, width = self.low.shape(name)
-        found = self.file.shapes.get(name, ())[1:]
-        if found and math.prod(found) == channels * height * width:
-            return tuple(found)
+        whole = self.file.shapes.get(name, ())
+        for found in (whole[1:], whole):
+            if found and math.prod(found) == channels * height * width:
+                return tuple(found)
         last = name in self.low.hwc
         return (height, width, channels) if last else (channels, height, width)
 
@@ -56,6 +71,15 @@ class Moves:
         shape = self.low.shape(name)
         order = np.arange(math.prod(shape)) if name in self.low.hwc else places(shape)
         return order.reshape(self.edges(name))
+
+    def samples_axis(self, name):
+        """Return 1 where the first axis of a signal in the file is that of samples, else 0."""
+        return int(self.edges(name) != tuple(self.file.shapes.get(name, ())))
+
+    def whole(self, name):
+        """Return `order` with the axis of the one sample, in the file's shape."""
+        order = self.order(name)
+        return order[None] if self.samples_axis(name) else order
 
     def has_channels_last(self, name):
         """Tell whether the file's last axis holds what are channels here."""
@@ -93,7 +117,7 @@ class Moves:
         if name in low.hwc or wide != tuple(shape) and not turned:
             index, x = self.order(name), low.made[name]
             low.hwc.discard(name)
-            self.take(name, x, index)
+            self.take(name, x, index, is_free=False)
 
     def channels_last(self, name):
         """Return a signal as a tensor whose channels are the file's last axis."""
@@ -104,18 +128,27 @@ class Moves:
         shape = (index.shape[-1], *index.shape[:-1], 1)[:3]
         return in_order(low, low.made[name], index.ravel(), shape)
 
-    def take(self, output, x, index, last=False):
+    def take(self, output, x, index, last=False, is_free=True):
         """Say that a value of the file has the elements of the tensor `x` at `index`.
 
         :param index: of the file's shape. :param last: its last axis becomes the channels
+        :param is_free: it may lie as it lay before it was moved
         """
         low = self.low
-        if index.ndim > 3:
-            low.problems.add(f"{output} of {index.ndim + 1} axes", _AXES)
-            return
         if not index.size:
             low.problems.add(f"{output} without values", "one or more")
             return
+        first, places = source_of(low, x, index.ravel())
+        old = low.build.tensors[first].shape
+        # The channels may be several axes of the file, such as heads and what each has.
+        is_free = is_free and old[0] in np.cumprod(index.shape[::-1])
+        if is_free and is_in_order(places, math.prod(old)):
+            low.hwc.add(output)
+            self.placed(output, first)
+            return
+        if index.ndim > 3:
+            index = index.reshape(-1, index.shape[-1])
+            last = True
         ones = (1,) * (3 - index.ndim)
         if last:
             shape = (index.shape[-1], *index.shape[:-1], *ones)
@@ -133,19 +166,28 @@ class Moves:
         low.place(output, y)
 
     def turned(self, op):
-        """A Transpose in whatever order of axes; another first axis is refused."""
-        rank, name = len(self.edges(op.inputs[0])) + 1, op.inputs[0]
-        perm = op.attrs.get("perm") or list(range(rank))[::-1]
-        if len(perm) != rank or perm[0] != 0:
+        """A Transpose in whatever order of axes; samples, where there are several, stay first."""
+        name, output = op.inputs[0], op.outputs[0]
+        whole = self.whole(name)
+        perm = op.attrs.get("perm") or list(range(whole.ndim))[::-1]
+        shape = self.file.shapes.get(name, ())
+        is_one = math.prod(shape) == whole.size and output in self.file.shapes
+        if len(perm) != whole.ndim or perm[0] != 0 and not is_one:
             self.low.problems.add(f"Transpose {perm}", "the first axis, of samples, stays")
             return
-        index = self.order(name).transpose([axis - 1 for axis in perm[1:]])
-        self.take(op.outputs[0], self.low.made[name], index)
+        index = whole.transpose(perm)
+        self.take(output, self.low.made[name], index.reshape(self._target(output, index)))
+
+    def _target(self, output, index):
+        """Return the shape of an output's places: without samples if these are its first axis."""
+        wanted = tuple(self.file.shapes.get(output, index.shape))
+        return wanted[1:] if math.prod(wanted[1:]) == index.size and wanted[1:] else wanted
 
     def reshaped(self, op):
         """A Reshape that is more than an alias."""
-        index, wanted = self.order(op.inputs[0]), self.file.shapes.get(op.outputs[0], ())[1:]
-        if not wanted or math.prod(wanted) != index.size:
+        index = self.order(op.inputs[0])
+        wanted = self._target(op.outputs[0], index)
+        if op.outputs[0] not in self.file.shapes or math.prod(wanted) != index.size:
             self.low.problems.add(f"{op.name} to an open shape", "export with a fixed input shape")
             return
         self.take(op.outputs[0], self.low.made[op.inputs[0]], index.reshape(wanted))
@@ -154,12 +196,14 @@ class Moves:
 
     def _axis(self, op, missing, name=None):
         """Return the axis of an operator among `edges`, or None for that of the samples."""
-        rank = len(self.edges(name or op.inputs[0])) + 1
+        name = name or op.inputs[0]
+        samples = self.samples_axis(name)
+        rank = len(self.edges(name)) + samples
         axis = op.attrs.get("axis", missing)
-        if not -rank <= axis < rank or axis % rank == 0:
+        if not -rank <= axis < rank or axis % rank < samples:
             self.low.problems.add(f"{op.name} along axis {axis}", "an axis of one sample")
             return None
-        return axis % rank - 1
+        return axis % rank - samples
 
     def _numbers(self, op, key, place):
         """Return the numbers of an attribute or of a constant input, or None."""
@@ -371,6 +415,54 @@ class Moves:
             return
         # Rows of n channels are the file's order: the last axis, or all from the axis on.
         self.take(op.outputs[0], y, np.arange(index.size).reshape(edges), axis == len(edges) - 1)
+
+    def _attention(self, op):
+        """softmax(factor q k^T) v, which `import_onnx_groups` found."""
+        low, parts = self.low, []
+        for which, name in enumerate(op.inputs):
+            if name not in low.made:
+                low.problems.add("MatMul of scores with a constant", "attention of three signals")
+                return
+            order = self.order(name)
+            order = order.swapaxes(-1, -2) if which == 1 else order
+            parts.append(order.reshape(-1, *order.shape[-2:]))
+        heads, rows, n = parts[0].shape
+        fits = parts[1].shape[::2] == (heads, n) and parts[2].shape[:2] == parts[1].shape[:2]
+        most = max(heads, rows, n, *parts[2].shape[1:])
+        if not fits or most > ATTENTION_MOST:
+            shapes = [self.edges(name) for name in op.inputs]
+            form = f"(heads, rows, channels) alike, at most {ATTENTION_MOST} each"
+            low.problems.add(f"Softmax of attention over {shapes}", form)
+            return
+        made = []
+        for name, part in zip(op.inputs, parts, strict=True):
+            shape = (heads * part.shape[2], part.shape[1], 1)
+            made.append(in_order(low, low.made[name], part.transpose(1, 0, 2).ravel(), shape))
+        y = low.build.attention(low.new("t"), *made, heads, op.attrs["factor"])
+        index = np.arange(heads * rows * parts[2].shape[2]).reshape(rows, heads, -1)
+        index = index.transpose(1, 0, 2)
+        low.made[op.outputs[0]] = y
+        if heads == 1:
+            low.hwc.add(op.outputs[0])
+            return
+        self.take(op.outputs[0], y, index.reshape(self._target(op.outputs[0], index)), True)
+
+    def shifted(self, op, constant, name):
+        """Add a map of constants to a signal in a float model; tell whether it was placed."""
+        low, order = self.low, self.order(name)
+        if low.quantized:
+            return False
+        try:
+            value = np.broadcast_to(constant, self.whole(name).shape).ravel()
+        except ValueError:
+            return False
+        shape = low.shape(name)
+        shift = np.zeros(order.size)
+        shift[order.ravel()] = value
+        flat = shaped(low, low.made[name], (order.size, 1, 1))
+        y = shaped(low, scaled(low, flat, np.ones(order.size), shift), shape)
+        low.place(op.outputs[0], y)
+        return True
 
     def _prelu(self, op):
         low, name, slope = self.low, op.inputs[0], self.constant(op.inputs[1])

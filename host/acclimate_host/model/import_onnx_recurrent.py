@@ -31,6 +31,8 @@ class Recurrent:
         edges = self.moves.edges(name)
         if op.attrs.get("perm") != [1, 0, 2] or name not in self.time_first and len(edges) != 2:
             return False
+        if not any(other.name in _CELLS for other in low.file.ops):
+            return False
         if name in self.time_first:
             low.made[op.outputs[0]] = low.made[name]
             low.hwc.add(op.outputs[0])

@@ -13,7 +13,7 @@ from .graph import GraphError
 OPERATORS = (
     "conv2d, depthwise, pointwise, dense, ReLU, ReLU6, add, max/average/global pool, flatten, "
     "pad, softmax at the output, element-wise functions, products, joined and cut maps, resize, "
-    "layer normalization"
+    "layer normalization, attention"
 )
 
 
@@ -216,6 +216,8 @@ def is_alone(low, x):
 
     :param low: a lowering with `made` and `readers`
     """
+    if any(x in node.inputs for node in low.build.nodes):
+        return False
     names = [name for name, tensor in low.made.items() if tensor == x]
     return sum(map(low.readers, names)) - (len(names) - 1) == 1
 

@@ -7,6 +7,7 @@ boards and their twin run the C core.
 
 import numpy as np
 
+from .attention import heads_of, joined_heads, run_attention
 from .clamps import inside_limits, is_clamped
 from .factors import multiplier, multipliers, requantize
 from .graph import GraphError
@@ -116,6 +117,11 @@ class Int8Run:
         found, _, _ = normal(made[x.name].astype(np.int64), norm_extra(x, node.attrs["eps"]))
         stored = requantize(found, *multiplier(1 / (1024 * y.scale))) + y.zero_point
         return np.clip(stored, -128, 127).astype(np.int8)
+
+    def _attention(self, node, made):
+        parts = [made[name].astype(np.int64) - self.graph[name].zero_point for name in node.inputs]
+        found = run_attention(node, self.graph, *(heads_of(part, node) for part in parts))
+        return joined_heads(found.astype(np.int8), self.graph[node.outputs[0]].shape)
 
     def _pool(self, node, made):
         x = made[node.inputs[0]].astype(np.int64)

@@ -18,7 +18,7 @@ from .network import Network, check_values, in_shape, with_scales
 _FIXED = {"sigmoid": (1 / 256, -128), "tanh": (1 / 128, 0)}  # scale, zero point of a table's y
 _KEEPS_SCALE = ("pool", "average_pool", "max_pool", "pad", "window", "gather")
 
-_MAKES_SCALE = ("conv", "dense", "add", "multiply")
+_MAKES_SCALE = ("conv", "dense", "add", "multiply", "attention")
 
 
 @dataclass(frozen=True)

@@ -87,13 +87,18 @@ class Contributions:
 def trainable(graph):
     """Return the last convolutions of a graph with loss that a gradient reaches.
 
-    None goes through tables, so a network may have fewer of them than layers.
+    None goes through what has no gradient, and the steps of an unrolled recurrent layer share
+    their weights, so a network may have fewer of them than layers.
     """
     reached = {
         node.attrs["layer"] for node in differentiate(graph).nodes if node.op == "bias_gradient"
     }
     found = convolutions(graph)
-    blocked = [i for i, node in enumerate(found) if node.attrs["layer"] not in reached]
+    blocked = [
+        i
+        for i, node in enumerate(found)
+        if node.attrs["layer"] not in reached or "like" in node.attrs
+    ]
     return found[blocked[-1] + 1 :] if blocked else found
 
 

@@ -93,7 +93,7 @@ class _Spaces:
             if node.op in _SAME:
                 for name in node.inputs[: 2 if node.op in ("add", "multiply") else 1]:
                     self._join(name, y)
-            elif node.op in ("concat", "gather", "norm", "lstm"):
+            elif node.op in ("concat", "gather", "norm", "lstm", "attention"):
                 inputs = node.inputs if node.op != "lstm" else node.inputs[:1]
                 fixed += [*inputs, y]
             elif node.op == "conv" and node.attrs["groups"] > 1:

@@ -8,6 +8,7 @@ scaling, and with a store that truncates.
 
 import numpy as np
 
+from ..model.attention import heads_of, joined_heads
 from ..model.float_run import FloatRun
 from ..model.graph import GraphError, geometry
 from ..model.importing import function_of
@@ -134,6 +135,20 @@ class Simulation:
         y = (x - x.mean(axis=1, keepdims=True)) * inverse
         rest = g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)
         _add(pending, node.inputs[0], rest * inverse)
+
+    def _attention(self, node, made, g, pending, found, deeper):
+        parts = [self._real(made, name) for name in node.inputs]
+        q, k, v = (heads_of(part, node) for part in parts)
+        factor, g = node.attrs["factor"], heads_of(g, node)
+        scores = factor * (q @ k.swapaxes(2, 3))
+        e = np.exp(scores - scores.max(axis=3, keepdims=True))
+        shares = e / e.sum(axis=3, keepdims=True)
+        slopes = g @ v.swapaxes(2, 3)
+        slopes -= (shares * slopes).sum(axis=3, keepdims=True)
+        slopes *= factor * shares
+        gradients = (slopes @ k, slopes.swapaxes(2, 3) @ q, shares.swapaxes(2, 3) @ g)
+        for name, part in zip(node.inputs, gradients, strict=True):
+            _add(pending, name, joined_heads(part, self.graph[name].shape))
 
     def _gather(self, node, made, g, pending, found, deeper):
         shape = made[node.inputs[0]].shape

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Attention of ONNX models against onnxruntime, and what looks like it but is not."""
+
+import numpy as np
+import pytest
+
+from acclimate_host.model.float_run import FloatRun
+from acclimate_host.model.import_onnx import import_onnx
+from acclimate_host.model.importing import ModelImportError
+from harness.errors import naming
+
+pytest.importorskip("onnxruntime")
+from test_net_onnx import Model, samples, theirs  # noqa: E402
+
+ROWS, WIDTH = 7, 8
+
+
+def numbers(net, *shape):
+    return net.random.normal(0, 0.6, shape).astype(np.float32)
+
+
+def number(value):
+    return np.array(value, np.float32)
+
+
+def scaled(net, form, scores):
+    if form == "divided":
+        return net.op("Div", scores, number(np.sqrt(WIDTH)))
+    if form == "multiplied":
+        return net.op("Mul", number(0.3), scores)
+    return scores
+
+
+def tokens(opset=17):
+    """A layer over the last axis, whose rows are tokens with places of their own."""
+    net = Model((ROWS, 5))
+    net.opset = opset
+    net.op("MatMul", net.last, numbers(net, 5, WIDTH))
+    return net, net.op("Add", net.last, numbers(net, 1, ROWS, WIDTH))
+
+
+def projected(net, x, width=WIDTH):
+    net.op("MatMul", x, numbers(net, WIDTH, width))
+    return net.op("Add", net.last, numbers(net, width))
+
+
+def one_head(net, x, form):
+    q, k = projected(net, x), projected(net, x)
+    v = projected(net, x, 6)
+    if form == "before":
+        q = net.op("Mul", q, number(0.4))
+    k = net.op("Transpose", k, perm=[0, 2, 1])
+    if form == "both":
+        q, k = net.op("Mul", q, number(0.6)), net.op("Div", k, number(1.7))
+    scores = scaled(net, form, net.op("MatMul", q, k))
+    shares = net.op("Softmax", scores, axis=-1 if form == "plain" else 2)
+    return net.op("MatMul", shares, v)
+
+
+def heads_of(net, x, heads, turned):
+    net.op("Reshape", x, np.array([1, ROWS, heads, WIDTH // heads]))
+    return net.op("Transpose", net.last, perm=[0, 2, 3, 1] if turned else [0, 2, 1, 3])
+
+
+def several_heads(net, x, form, heads=2):
+    q, k, v = (heads_of(net, projected(net, x), heads, turned) for turned in (False, True, False))
+    scores = scaled(net, form, net.op("MatMul", q, k))
+    net.op("MatMul", net.op("Softmax", scores, axis=-1), v)
+    net.op("Transpose", net.last, perm=[0, 2, 1, 3])
+    return net.op("Reshape", net.last, np.array([1, ROWS, WIDTH]))
+
+
+def finished(net, features):
+    net.op("Flatten", net.last)
+    net.dense(3, features)
+    return net.finish()
+
+
+def compared(model, count=1):
+    network, given = import_onnx(model), samples((ROWS, 5))
+    got = FloatRun(network).predict(given)
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-5)
+    assert [node.op for node in network.graph.nodes].count("attention") == count
+    return network
+
+
+@pytest.mark.parametrize("opset", range(13, 19))
+@pytest.mark.parametrize("form", ("plain", "divided", "multiplied", "before", "both"))
+def test_one_head_is_onnxruntime_s(form, opset):
+    net, x = tokens(opset)
+    one_head(net, x, form)
+    compared(finished(net, ROWS * 6))
+
+
+@pytest.mark.parametrize("heads", (1, 2, 4))
+@pytest.mark.parametrize("form", ("plain", "divided"))
+def test_several_heads_are_one_operator(form, heads):
+    net, x = tokens()
+    several_heads(net, x, form, heads)
+    network = compared(finished(net, ROWS * WIDTH))
+    node = next(node for node in network.graph.nodes if node.op == "attention")
+    assert node.attrs["heads"] == heads
+    # Nothing is moved: the layers leave the rows as the heads have them.
+    assert [n.op for n in network.graph.nodes].count("gather") <= 3
+
+
+def test_a_whole_block_with_a_short_cut():
+    net, x = tokens()
+    x = net.op("Add", x, several_heads(net, x, "divided"))
+    net.op("LayerNormalization", x, numbers(net, WIDTH), numbers(net, WIDTH))
+    wide = projected(net, net.last, 12)
+    error = net.op("Erf", net.op("Div", wide, number(np.sqrt(2))))
+    net.op("Mul", net.op("Mul", wide, net.op("Add", error, number(1))), number(0.5))
+    net.op("Add", net.op("MatMul", net.last, numbers(net, 12, WIDTH)), x)
+    net.op("ReduceMean", net.last, axes=[1], keepdims=0)
+    net.dense(3, WIDTH)
+    network = compared(net.finish())
+    functions = [n.attrs["function"] for n in network.graph.nodes if n.op == "lookup"]
+    assert functions == ["gelu"]
+
+
+@pytest.mark.parametrize("form", range(3))
+def test_gelu_in_parts_is_one_function(form):
+    net, x = tokens()
+    net.op("Erf", net.op("Mul", x, number(np.sqrt(0.5))))
+    plus = net.op("Add", number(1), net.last)
+    if form == 0:
+        net.op("Mul", net.op("Mul", plus, x), number(0.5))
+    elif form == 1:
+        net.op("Mul", net.op("Mul", x, number(0.5)), plus)
+    else:
+        net.op("Mul", x, net.op("Mul", plus, number(0.5)))
+    compared(finished(net, ROWS * WIDTH), count=0)
+
+
+def masked(net, q, k, v):
+    scores = net.op("Add", net.op("MatMul", q, k), np.triu(np.full((ROWS, ROWS), -9, np.float32)))
+    return net.op("MatMul", net.op("Softmax", scores, axis=-1), v)
+
+
+def over_rows(net, q, k, v):
+    return net.op("MatMul", net.op("Softmax", net.op("MatMul", q, k), axis=1), v)
+
+
+def shares_apart(net, q, k, v):
+    shares = net.op("Softmax", net.op("MatMul", q, k), axis=-1)
+    return net.op("Add", net.op("MatMul", shares, v), net.op("MatMul", shares, q))
+
+
+def negative(net, q, k, v):
+    scores = net.op("Mul", net.op("MatMul", q, k), number(-1))
+    return net.op("MatMul", net.op("Softmax", scores, axis=-1), v)
+
+
+def fixed(net, q, k, v):
+    shares = net.op("Softmax", net.op("MatMul", q, k), axis=-1)
+    return net.op("MatMul", shares, numbers(net, 1, ROWS, WIDTH))
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (masked, ("MatMul of two activations", "attention")),
+        (over_rows, ("MatMul of two activations", "attention")),
+        (shares_apart, ("MatMul of two activations", "attention")),
+        (negative, ("MatMul of two activations", "attention")),
+        (fixed, ("MatMul of scores", "three signals")),
+    ],
+)
+def test_what_is_no_attention_is_refused_by_its_operator(change, words):
+    net, x = tokens()
+    q, k, v = (projected(net, x) for _ in range(3))
+    change(net, q, net.op("Transpose", k, perm=[0, 2, 1]), v)
+    with pytest.raises(ModelImportError, check=naming(*words)):
+        import_onnx(finished(net, ROWS * WIDTH))
+
+
+def test_more_rows_than_a_board_takes_are_refused():
+    net = Model((1030, 4))
+    q, k, v = (net.op("MatMul", "x", numbers(net, 4, 4)) for _ in range(3))
+    scores = net.op("MatMul", q, net.op("Transpose", k, perm=[0, 2, 1]))
+    net.op("MatMul", net.op("Softmax", scores, axis=-1), v)
+    net.op("ReduceMean", net.last, axes=[1], keepdims=0)
+    net.dense(3, 4)
+    with pytest.raises(ModelImportError, check=naming("attention", "1024")):
+        import_onnx(net.finish())
