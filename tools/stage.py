@@ -4,7 +4,7 @@
 usage: python tools/stage.py ARCH...       (x64, armv6m, armv7emsp, xtensawin, rv32imc, or py)
 
 out/stage/ARCH/acclimate/ receives the device package as bytecode, the native modules of
-out/native/ARCH/, and _manifest.mpy, which holds the length and SHA-256 of each native module.
+out/native/ARCH/, and _manifest.mpy, which holds the length and CRC-32 of each native module.
 The stage py is the same without native modules.
 """
 

@@ -2,7 +2,7 @@
 """Load native modules, but never one that is damaged.
 
 MicroPython hangs on a truncated .mpy and runs one with a flipped bit, so a file's length
-and SHA-256 are compared with the manifest before it is imported. ``load`` returns None where
+and CRC-32 are compared with the manifest before it is imported. ``load`` returns None where
 there is none, or none that fits: pure Python then does the same work.
 
     native = _native.load("svm")        # acclimate/_svm.mpy, or None
@@ -28,7 +28,7 @@ def load(name):
         if tidy:
             gc.collect()
         _reasons[name] = _load("_" + name, name)
-        _forget("_sha256")
+        _forget("_crc32")
         if tidy:
             gc.collect()
     return _loaded.get(name)
@@ -111,33 +111,29 @@ def _folders():
     return folders
 
 
-def _check(path, size, digest):
+def _check(path, size, crc):
     """Return what is wrong with the file, or None."""
+    found, buffer, crc32 = 0, bytearray(256), _crc32()
     with open(path, "rb") as file:
         if file.seek(0, 2) != size:
             return "%d bytes, not %d" % (file.seek(0, 2), size)
         file.seek(0)
-        found, buffer = _hash(), bytearray(256)
         while True:
             count = file.readinto(buffer)
             if not count:
                 break
-            found.update(buffer if count == 256 else buffer[:count])
-    if "".join("%02x" % byte for byte in found.digest()) != digest:
-        return "its SHA-256 differs"
-    return None
+            found = crc32(buffer if count == 256 else buffer[:count], found)
+    return None if found & 0xFFFFFFFF == crc else "its CRC-32 differs"
 
 
-def _hash():
+def _crc32():
     try:
-        from hashlib import sha256
+        from binascii import crc32
     except ImportError:
-        import acclimate
-        from acclimate._sha256 import sha256
-
-        sys.modules.pop("acclimate._sha256")  # 3 KB that a small board needs for the model
-        del acclimate._sha256
-    return sha256()
+        from acclimate._crc32 import (
+            crc32,  # forgotten afterwards: a small board has no room for it
+        )
+    return crc32
 
 
 def _import(folder, file, name):

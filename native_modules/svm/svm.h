@@ -46,6 +46,11 @@ enum {
 enum { SVM_WARM = 1, SVM_GO_ON = 2 };
 enum { SVM_INT8, SVM_UINT8, SVM_INT16, SVM_FLOAT32 };
 enum { SVM_LINEAR, SVM_POLY, SVM_RBF };
+#if defined(SVM_WEIGHTS) /* rows of bytes only */
+#define SVM_IS(type, which) ((which) <= SVM_UINT8 && (type) == (which))
+#else
+#define SVM_IS(type, which) ((type) == (which))
+#endif
 
 /* work */
 enum { W_STATUS, W_ITER, W_GAP, W_BIAS, W_COUNT, W_PHASE, W_MAG, W_TOP, SVM_HEAD };

@@ -4,7 +4,7 @@
 #include "svm_dot.h"
 
 int32_t svm_integer(const void *row, int32_t k, int32_t xtype) {
-    return xtype == SVM_INT16 ? ((const int16_t *)row)[k]
+    return SVM_IS(xtype, SVM_INT16) ? ((const int16_t *)row)[k]
            : xtype == SVM_INT8 ? ((const int8_t *)row)[k] : ((const uint8_t *)row)[k];
 }
 
@@ -82,6 +82,32 @@ void svm_put(void *out, int32_t v, int32_t shift, int32_t is_real) {
     *(int32_t *)out = v;
 }
 
+/* Whole weights, and arguments that were checked. */
+static int32_t linear_whole(const void *w, const void *row, int32_t d, int32_t xtype,
+    int32_t is_real, void *out) {
+    const int16_t *weights = (const int16_t *)((const int32_t *)w + 2);
+    int32_t total = ((const int32_t *)w)[1];
+#if defined(SVM_PLAIN)
+    int64_t acc = 0;
+    for (int32_t k = 0; k < d; k++) {
+        acc += weights[k] * svm_integer(row, k, xtype);
+    }
+    total += (int32_t)(SVM_IS(xtype, SVM_INT16) ? acc >> 8 : acc);
+#else
+    if (xtype == SVM_INT8) {
+        total += weighted_s8(weights, row, d);
+    } else if (xtype == SVM_UINT8) {
+        total += weighted_u8(weights, row, d);
+    } else if (xtype == SVM_INT16) {
+        total += (int32_t)(svm_dot_s16(weights, row, d) >> 8);
+    } else {
+        return SVM_UNSUPPORTED;
+    }
+#endif
+    svm_put(out, total, *(const int32_t *)w, is_real);
+    return 0;
+}
+
 int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_bytes,
     int32_t xtype, int32_t is_float, void *out) {
     int32_t d = row_bytes;
@@ -108,27 +134,7 @@ int32_t svm_linear(const void *w, int32_t w_bytes, const void *row, int32_t row_
         return SVM_UNSUPPORTED;
 #endif
     }
-    const int16_t *weights = (const int16_t *)((const int32_t *)w + 2);
-    int32_t total = ((const int32_t *)w)[1];
-#if defined(SVM_PLAIN)
-    int64_t acc = 0;
-    for (int32_t k = 0; k < d; k++) {
-        acc += weights[k] * svm_integer(row, k, xtype);
-    }
-    total += (int32_t)(xtype == SVM_INT16 ? acc >> 8 : acc);
-#else
-    if (xtype == SVM_INT8) {
-        total += weighted_s8(weights, row, d);
-    } else if (xtype == SVM_UINT8) {
-        total += weighted_u8(weights, row, d);
-    } else if (xtype == SVM_INT16) {
-        total += (int32_t)(svm_dot_s16(weights, row, d) >> 8);
-    } else {
-        return SVM_UNSUPPORTED;
-    }
-#endif
-    svm_put(out, total, *(const int32_t *)w, is_float);
-    return 0;
+    return linear_whole(w, row, d, xtype, is_float, out);
 }
 #endif
 

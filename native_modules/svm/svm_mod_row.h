@@ -17,11 +17,11 @@ typedef struct {
 /* Write item k of the scratch row; false where the store does not hold v exactly. */
 static bool put_whole(entry *e, size_t k, mp_int_t v) {
     int32_t type = e->type;
-    if (type == SVM_INT8 && v == (int8_t)v) {
+    if (SVM_IS(type, SVM_INT8) && v == (int8_t)v) {
         ((int8_t *)e->row)[k] = (int8_t)v;
-    } else if (type == SVM_UINT8 && v == (uint8_t)v) {
+    } else if (SVM_IS(type, SVM_UINT8) && v == (uint8_t)v) {
         ((uint8_t *)e->row)[k] = (uint8_t)v;
-    } else if (type == SVM_INT16 && v == (int16_t)v) {
+    } else if (SVM_IS(type, SVM_INT16) && v == (int16_t)v) {
         ((int16_t *)e->row)[k] = (int16_t)v;
     } else {
         return false;
@@ -66,6 +66,7 @@ static bool put_object(entry *e, size_t k, mp_obj_t item) {
     return mp_obj_is_small_int(item) && put_whole(e, k, MP_OBJ_SMALL_INT_VALUE(item));
 }
 
+#if !defined(SVM_WEIGHTS)
 /* Item k of a buffer, as its type code says; false for one that is not read here. */
 static bool put_item(entry *e, size_t k, const mp_buffer_info_t *info) {
     mp_int_t v;
@@ -92,6 +93,8 @@ static bool put_item(entry *e, size_t k, const mp_buffer_info_t *info) {
     return put_whole(e, k, v);
 }
 
+#endif
+
 /* Storage type of a buffer, or -1. */
 static int32_t type_of(mp_uint_t typecode) {
     switch (typecode) {
@@ -111,10 +114,12 @@ static int32_t type_of(mp_uint_t typecode) {
     }
 }
 
+#if !defined(SVM_WEIGHTS)
 /* log2 of the bytes of an item. */
 static int32_t size_of(int32_t type) {
     return type == SVM_FLOAT32 ? 2 : type == SVM_INT16;
 }
+#endif
 
 /* The items of a buffer as the solver takes them, or a null pointer. */
 static const void *enter_items(entry *e, const mp_buffer_info_t *info) {
@@ -122,6 +127,7 @@ static const void *enter_items(entry *e, const mp_buffer_info_t *info) {
     if (type == e->type && !e->offset) {
         return info->len == (size_t)e->stride ? info->buf : 0;
     }
+#if !defined(SVM_WEIGHTS) /* else Python converts it */
     size_t wide = (size_t)1 << size_of(type);
     if (type < 0 || info->len != (size_t)e->d * wide || ((uintptr_t)info->buf & (wide - 1))) {
         return 0;
@@ -132,6 +138,9 @@ static const void *enter_items(entry *e, const mp_buffer_info_t *info) {
         }
     }
     return e->row;
+#else
+    return 0;
+#endif
 }
 
 /* The same for any row. */

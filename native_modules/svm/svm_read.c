@@ -1,85 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Check a model file in memory and point at its parts. */
-#include "svm_read.h"
-
-typedef struct {
-    uint8_t *at;
-    uint32_t left;
-} part;
-
-/* The next bytes, padded to words; a null pointer where the file has no more. */
-static void *take(part *from, uint32_t bytes) {
-    uint8_t *at = from->at;
-    bytes = (bytes + 3) & ~3u;
-    if (bytes > from->left) {
-        return 0;
-    }
-    from->at += bytes;
-    from->left -= bytes;
-    return at;
-}
-
-static uint32_t crc32(const uint8_t *at, uint32_t bytes) {
-    uint32_t crc = 0xffffffff;
-    while (bytes--) {
-        crc ^= *at++;
-        for (int32_t k = 0; k < 8; k++) {
-            crc = crc >> 1 ^ (0xedb88320 & (0 - (crc & 1)));
-        }
-    }
-    return ~crc;
-}
-
-static int32_t type_of_code(int32_t code) {
-    return code == 'b' ? SVM_INT8 : code == 'B' ? SVM_UINT8
-           : code == 'h' ? SVM_INT16 : code == 'f' ? SVM_FLOAT32 : -1;
-}
-
-int32_t svm_read_check(const void *data, uint32_t bytes) {
-    const svm_file *file = data;
-    if (bytes < sizeof(svm_file) || *(const uint32_t *)data != 0x56534341) { /* ACSV */
-        return READ_NO_MODEL;
-    }
-    if (file->version != 1) {
-        return READ_VERSION;
-    }
-    if (file->total != bytes || bytes & 3 || bytes < sizeof(svm_file) + 4) {
-        return READ_LENGTH;
-    }
-    if (crc32(data, bytes - 4) != ((const uint32_t *)data)[(bytes >> 2) - 1]) {
-        return READ_DAMAGED;
-    }
-    if (file->kind > SVM_RBF || type_of_code(file->code) < 0 || !file->d || file->d > 32767
-        || file->classes < 2 || (uint32_t)(file->degree - 1) > 8
-        || (file->flags & READ_FIXED && file->code == 'f')) {
-        return READ_VALUES;
-    }
-    return 0;
-}
-
-static int32_t pairs_of(const svm_file *file) {
-    return file->classes * (file->classes - 1) >> 1;
-}
-
-static int32_t stride_of(const svm_file *file) {
-    int32_t type = type_of_code(file->code);
-    return file->d << (type == SVM_FLOAT32 ? 2 : type == SVM_INT16);
-}
+ * Point at the parts of a checked model file in memory. */
+#include "svm_parts.h"
 
 uint32_t svm_read_size(const svm_file *file) {
-    uint32_t pairs = (uint32_t)pairs_of(file);
+    uint32_t pairs = (uint32_t)svm_pairs(file);
     return (uint32_t)sizeof(svm_model) + pairs * ((uint32_t)sizeof(svm_pair) + 4)
-           + (((uint32_t)stride_of(file) + 3) & ~3u);
-}
-
-/* Whether words are floats that are numbers. */
-static int32_t are_finite(const uint32_t *words, uint32_t count) {
-    while (count--) {
-        if (words[count] << 1 >= 0xff000000u) {
-            return 0;
-        }
-    }
-    return 1;
+           + (((uint32_t)svm_row_bytes(file) + 3) & ~3u);
 }
 
 static int32_t within(const svm_problem *p, int32_t k, int32_t low, int32_t high) {
@@ -177,12 +103,12 @@ static int32_t is_known(const svm_file *file, int32_t type) {
 
 int32_t svm_read(svm_model *m, svm_file *file, uint32_t at) {
     part from[2];
-    m->type = type_of_code(file->code);
+    m->type = svm_type_of_code(file->code);
     m->d = file->d;
-    m->stride = stride_of(file);
+    m->stride = svm_row_bytes(file);
     m->classes = file->classes;
     m->labels = (const uint8_t *)(file + 1);
-    m->pairs = pairs_of(file);
+    m->pairs = svm_pairs(file);
     m->out = (int32_t *)(m->pair + m->pairs);
     m->whole = file->flags & READ_FIXED || (!file->kind && m->type <= SVM_UINT8);
     from->at = (uint8_t *)file + at;
@@ -206,4 +132,23 @@ int32_t svm_read(svm_model *m, svm_file *file, uint32_t at) {
         }
     }
     return from->left ? READ_MORE : 0; /* a kind, labels or probabilities */
+}
+
+int32_t svm_read_decide(svm_model *m, const void *row, int32_t *out) {
+    int32_t *kept = m->out;
+    m->out = out;
+    for (int32_t k = 0; k < m->pairs; k++) {
+        m->pair[k].is_float |= 2;
+        m->pair[k].p.is_real = 1;
+    }
+    int32_t label = svm_model_predict(m, row);
+    if (m->pairs == 1) {
+        svm_vote(out, -1);
+    }
+    for (int32_t k = 0; m->whole && k < m->pairs; k++) {
+        m->pair[k].is_float = 0;
+        m->pair[k].p.is_real = 0;
+    }
+    m->out = kept;
+    return label;
 }

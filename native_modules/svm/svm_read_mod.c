@@ -1,65 +1,68 @@
 /* SPDX-License-Identifier: MIT
- * MicroPython wrapper `_svm_predict`: a model file in memory becomes an object that answers rows.
+ * MicroPython wrapper `_svm_predict`: a model file in memory becomes an object that answers rows;
+ * `_svm_weights` is the same for linear machines over bytes alone.
  *   read(file)                  0, or what is wrong with the file
  *   read(file, at, slow)        the model, or what is wrong; rows of the store begin at `at`
- *   model(row)                  label; what slow(row) gives where this cannot answer
+ *   model(row)                  label; what slow(model, row) gives where this cannot answer
  *   model(row, out)             decision values into array("f"), with scikit-learn's signs; None: none
- *   model(rows, out, None)      labels of a buffer of rows into out; how many, or -1 */
+ *   model(rows, out, None)      labels of a buffer of rows into out; how many, or -1
+ *   model.predict               the model itself; model._file: the file; what slow(model, None, name)
+ *                               gives: all else */
 #include "module.h"
+#if defined(SVM_WEIGHTS)
+#include "svm_weights.h"
+typedef svm_weights machine;
+#define MACHINE(what) svm_weights_##what
+#else
 #include "svm_read.h"
+typedef svm_model machine;
+#define MACHINE(what) svm_read_##what
+#define svm_read_read svm_read
+#define svm_read_label svm_model_predict
+#endif
 #include "svm_mod_row.h"
 
-/* It carries its own type: a module has no room for one that lasts. */
 typedef struct {
     mp_obj_base_t base;
-    mp_obj_full_type_t type;
     mp_obj_t file; /* keeps it alive */
     mp_obj_t slow;
     entry in;
-    svm_model model;
+    int32_t pairs;
+    /* It carries its own type, of two slots: a module has no room for one that lasts. */
+    uintptr_t type[(sizeof(mp_obj_type_t) + 2 * sizeof(void *)) / sizeof(void *)];
+    machine model;
 } model_obj;
 
 /* Decision values as real numbers into `out`; false where there are none. */
 static bool decide_into(model_obj *o, const void *row, mp_obj_t out) {
-    svm_model *m = &o->model;
-    int32_t *kept = m->out;
-    if (get(out, &m->out, MP_BUFFER_RW) < 4 * m->pairs || ((uintptr_t)m->out & 3)) {
-        m->out = kept;
+    int32_t *to;
+    if (get(out, &to, MP_BUFFER_RW) < 4 * o->pairs || ((uintptr_t)to & 3)) {
         mp_raise_ValueError(MP_ERROR_TEXT("out"));
     }
-    for (int32_t k = 0; k < m->pairs; k++) {
-        m->pair[k].is_float |= 2;
-        m->pair[k].p.is_real = 1;
-    }
-    int32_t label = svm_model_predict(m, row);
-    if (m->pairs == 1) {
-        svm_vote(m->out, -1);
-    }
-    for (int32_t k = 0; m->whole && k < m->pairs; k++) {
-        m->pair[k].is_float = 0;
-        m->pair[k].p.is_real = 0;
-    }
-    m->out = kept;
-    return label >= 0;
+    return MACHINE(decide)(&o->model, row, to) >= 0;
 }
 
 static mp_int_t answer_all(model_obj *o, mp_obj_t rows, mp_obj_t out) {
-    svm_model *m = &o->model;
     mp_buffer_info_t info;
     uint8_t *labels;
     mp_int_t count = get(out, &labels, MP_BUFFER_RW);
-    if (!mp_get_buffer(rows, &info, MP_BUFFER_READ) || type_of(info.typecode) != m->type
-        || (mp_int_t)info.len != count * m->stride) {
+    if (!mp_get_buffer(rows, &info, MP_BUFFER_READ) || type_of(info.typecode) != o->in.type
+        || (mp_int_t)info.len != count * o->in.stride) {
         return -1;
     }
     for (mp_int_t k = 0; k < count; k++) {
-        int32_t label = svm_model_predict(m, (const uint8_t *)info.buf + k * m->stride);
+        int32_t label = MACHINE(label)(&o->model, (const uint8_t *)info.buf + k * o->in.stride);
         if (label < 0) {
             return -1;
         }
         labels[k] = (uint8_t)label;
     }
     return count;
+}
+
+static mp_obj_t ask_slow(model_obj *o, size_t n, mp_obj_t row, mp_obj_t name) {
+    mp_obj_t args[] = {MP_OBJ_FROM_PTR(o), row, name};
+    return mp_call_function_n_kw(o->slow, n, 0, args);
 }
 
 static mp_obj_t model_call(mp_obj_t self, size_t n_args, size_t n_kw, const mp_obj_t *args) {
@@ -72,12 +75,20 @@ static mp_obj_t model_call(mp_obj_t self, size_t n_args, size_t n_kw, const mp_o
         return row && decide_into(o, row, args[1]) ? args[1] : mp_const_none;
     }
     if (row) {
-        int32_t label = svm_model_predict(&o->model, row);
+        int32_t label = MACHINE(label)(&o->model, row);
         if (label >= 0) {
             return MP_OBJ_NEW_SMALL_INT(label);
         }
     }
-    return mp_call_function_n_kw(o->slow, n_args, n_kw, args);
+    return ask_slow(o, 2, args[0], MP_OBJ_NULL);
+}
+
+static void model_attr(mp_obj_t self, qstr name, mp_obj_t *dest) {
+    model_obj *o = MP_OBJ_TO_PTR(self);
+    if (*dest == MP_OBJ_NULL) { /* else it was to be set: that fails */
+        *dest = name == MP_QSTR_predict ? self : name == MP_QSTR__file ? o->file
+                : ask_slow(o, 3, mp_const_none, MP_OBJ_NEW_QSTR(name));
+    }
 }
 
 static mp_obj_t read(size_t n_args, const mp_obj_t *args) {
@@ -87,25 +98,28 @@ static mp_obj_t read(size_t n_args, const mp_obj_t *args) {
     if (bad || n_args == 1) {
         return MP_OBJ_NEW_SMALL_INT(bad);
     }
-    size_t size = offsetof(model_obj, model) + svm_read_size(file);
+    size_t size = offsetof(model_obj, model) + MACHINE(size)(file);
     model_obj *o = m_malloc(size);
-    for (size_t k = 0; k < size / 4; k++) {
-        ((uint32_t *)o)[k] = 0;
+    for (size_t k = 0; k < size; k++) {
+        ((uint8_t *)o)[k] = 0;
     }
-    svm_model *m = &o->model;
-    bad = svm_read(m, file, (uint32_t)mp_obj_get_int(args[1]));
+    bad = MACHINE(read)(&o->model, file, (uint32_t)mp_obj_get_int(args[1]));
     if (bad) {
         return MP_OBJ_NEW_SMALL_INT(bad);
     }
-    o->base.type = (mp_obj_type_t *)&o->type;
-    o->type.base.type = &mp_type_type;
-    MP_OBJ_TYPE_SET_SLOT(&o->type, call, model_call, 0);
+    mp_obj_type_t *type = (mp_obj_type_t *)o->type;
+    type->base.type = &mp_type_type;
+    type->name = MP_QSTR_SVM;
+    MP_OBJ_TYPE_SET_SLOT(type, call, model_call, 0);
+    MP_OBJ_TYPE_SET_SLOT(type, attr, model_attr, 1);
+    o->base.type = type;
     o->file = args[0];
     o->slow = args[2];
-    o->in.type = m->type;
-    o->in.d = m->d;
-    o->in.stride = m->stride;
-    o->in.row = m->out + m->pairs;
+    o->in.type = svm_type_of_code(file->code);
+    o->in.d = file->d;
+    o->in.stride = svm_row_bytes(file);
+    o->pairs = svm_pairs(file);
+    o->in.row = o->model.out + o->pairs;
     return MP_OBJ_FROM_PTR(o);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(read_obj, 1, 3, read);

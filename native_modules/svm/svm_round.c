@@ -54,7 +54,7 @@ void svm_round(void *weights, int32_t d, int32_t is_signed) {
     for (int32_t k = 2; k < d + 2; k++) {
         room += size_in(w[k], unit);
     }
-    room = room * (is_signed ? 128 : 255) + size_in(bias, unit);
+    room = (is_signed ? room << 7 : (room << 8) - room) + size_in(bias, unit);
     parts largest = parts_of(top);
     while (shift < 40 && is_at_most((uint64_t)largest.m, largest.e + shift + 1, 32766, 1)
         && is_at_most(room, unit + shift, 1 << 28, 1)) {

@@ -16,7 +16,14 @@ from harness import runtimes
 ROOT = repository()
 NATIVES = ROOT / "native_modules"
 # Of a module that only predicts: a firmware has the whole SVM.
-ANSWERING = ("svm_predict_mod.c", "svm_read.c", "svm_read_mod.c", "svm_round.c")
+ANSWERING = (
+    "svm_check.c",
+    "svm_predict_mod.c",
+    "svm_read.c",
+    "svm_read_mod.c",
+    "svm_round.c",
+    "svm_weights.c",
+)
 
 
 def of_make():

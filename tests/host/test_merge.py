@@ -34,7 +34,7 @@ def room(tmp_path, monkeypatch):
 
 
 # What an SVM that only predicts has in place of the whole one: in a layout of its own.
-ANSWERING = {"svm.predictor", "svm.answers"}
+ANSWERING = {"svm.predictor", "svm.loader", "svm.answers"}
 
 
 @pytest.mark.parametrize("layout", [TOGETHER, APART, ROOMY], ids=["together", "apart", "roomy"])

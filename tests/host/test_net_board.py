@@ -43,7 +43,7 @@ shares = one, two
 try:
     from binascii import crc32
 except ImportError:
-    from acclimate._crc import crc32
+    from acclimate._crc32 import crc32
 sums = crc32(net.weights()), crc32(net.outputs())
 print((first, shares, net.moved, net.rails) + sums + (len(arena),))
 """

@@ -38,7 +38,7 @@
 #define MICROPY_PY_MACHINE (0)
 #define MICROPY_PY_ASYNCIO (0)
 #define MICROPY_PY_FRAMEBUF (0)
-#define MICROPY_PY_DEFLATE (0)
+#define MICROPY_PY_DEFLATE (1) // CRC-32 of binascii needs it
 #define MICROPY_PY_SSL (0)
 #define MICROPY_PY_CRYPTOLIB (0)
 #define MICROPY_PY_BUILTINS_HELP (0)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a machine that only answers does in Python: rows that are scaled, other numbers, errors."""
+"""What a machine that only answers does in Python: `decision`, `predict_many`, rows that native
+code does not take or that are scaled, errors.
+"""
 
 from array import array
-
-from acclimate.svm.rows import store_into
-from acclimate.svm.scaled import read
 
 _ENOENT = 2
 _tried = None  # a row of the store: what native code does not answer then is wrong
@@ -27,13 +26,6 @@ def refuse(path, fault, file):
     if fault == 4:
         raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
     raise ValueError("model file: expected values of a trained machine, got others")
-
-
-def missing(name):
-    """Raise what tells that a part of the whole `SVM` is not there."""
-    if name[0] == "_":
-        raise AttributeError(name)
-    raise ImportError("SVM.%s: only predicting is installed: acclimate install" % name)
 
 
 def open_new(path, error):
@@ -62,21 +54,48 @@ class _Words:
         return array(code, bytes(self.file[at : self.at]))
 
 
-def scaled(file, at):
-    """(what makes a row of the store of a row, where the rows of the file begin)."""
-    d = _width(file)
-    code, shift = chr(file[6]), file[7] - (file[7] & 128) * 2
-    if file[18] & 2:
-        words = _Words(file, at)
-        return read(words, d, code, shift).row, words.at
-    return _copier(d, code, shift), at
+def scaled(read, file, at):
+    """The machine of a file whose rows are scaled first, or the number of what is wrong."""
+    found = _Scaled(read, file, at)
+    return found if callable(found.model) else found.model
 
 
-def _width(file):
-    return file[8] | file[9] << 8
+class _Scaled:
+    """A machine whose rows are scaled before native code, its `model`, answers them."""
+
+    def __init__(self, make, file, at):
+        from acclimate.svm.scaled import read
+
+        self._file = file
+        d, code, shift = _items(file)
+        self._row = _copier(d, code, shift)
+        if file[18] & 2:
+            words = _Words(file, at)
+            self._row = read(words, d, code, shift).row
+            at = words.at
+        self.model = make(file, at, _strange)
+
+    def __call__(self, row, *out):
+        return self.model(self._row(row), *out)
+
+    predict = __call__
+
+    def __getattr__(self, name):
+        return _attribute(self, name)
+
+
+def _items(file):
+    """Features of a row, code of an item and shift."""
+    return file[8] | file[9] << 8, chr(file[6]), file[7] - (file[7] & 128) * 2
+
+
+def _pairs(m):
+    return m._file[16] * (m._file[16] - 1) // 2
 
 
 def _copier(d, code, shift):
+    from acclimate.svm.rows import store_into
+
     buffer = array(code, bytes(d * (4 if code == "f" else 2 if code == "h" else 1)))
 
     def row(values):
@@ -88,30 +107,63 @@ def _copier(d, code, shift):
     return row
 
 
-def answer(m, row, *out):
+def other(m=None, row=None, *name):
+    """An attribute of a machine, by its name, or the label of a row that native code refused."""
+    if m is None:
+        name = ("fit",)  # no machine: a new one was asked for
+    return _attribute(m, *name) if name else _answer(m, row)
+
+
+def _attribute(m, name):
+    if name == "decision":
+        return lambda row, out=None: decision(m, row, out)
+    if name == "predict_many":
+        return lambda rows, out: predict_many(m, rows, out)
+    if name[0] == "_":
+        raise AttributeError(name)
+    raise ImportError("SVM.%s: only predicting is installed: acclimate install" % name)
+
+
+def decision(m, row, out=None):
+    """Decision value of one row: a number, or one for each pair of labels, as in scikit-learn.
+
+    :param out: ``array("f")`` that takes the values; without it a new one is made
+    """
+    count = _pairs(m)
+    to = array("f", bytes(4 * count)) if out is None else out
+    if len(to) < count:
+        raise ValueError("out: expected %d numbers, got %d" % (count, len(to)))
+    if m(row, to) is None:
+        _answer(m, row, to)
+    return to[0] if count == 1 and out is None else to
+
+
+def _answer(m, row, *out):
     """Label or decision values of a row that was not taken as it is.
 
     :raises ValueError: numbers that the model does not hold
     """
     global _tried
-    count = m._file[16] * (m._file[16] - 1) // 2
-    if out and len(out[0]) < count:
-        raise ValueError("out: expected %d numbers, got %d" % (count, len(out[0])))
-    if row is not _tried:
-        made = (m._row or _copier(_width(m._file), chr(m._file[6]), 0))(row)
-        _tried = made
+    if row is not _tried and not isinstance(m, _Scaled):
+        _tried = made = _copier(*_items(m._file))(row)
         try:
-            found = m._answer(made, *out)
+            found = m(made, *out)
         finally:
             _tried = None
         if found is not None:
             return found
+    _strange()
+
+
+def _strange(*_):
     raise ValueError("row: expected finite numbers, got others or too large")
 
 
-def answer_many(m, rows, out):
-    """Labels of a list of rows, or of a flat buffer, one after the other."""
-    d, n = _width(m._file), len(out)
+def predict_many(m, rows, out):
+    """Labels of ``len(out)`` rows, a list of rows or a flat buffer, into `out`; return it."""
+    if not isinstance(m, _Scaled) and m(rows, out, None) >= 0:
+        return out
+    d, n = _items(m._file)[0], len(out)
     flat = not isinstance(rows, (list, tuple))
     if flat and (not n or len(rows) % n):
         raise ValueError("X: expected a multiple of %d items, got %d" % (n, len(rows)))
@@ -121,3 +173,4 @@ def answer_many(m, rows, out):
         raise ValueError("rows: expected %d features, got %d" % (d, len(rows) // n))
     for i in range(n):
         out[i] = m.predict(rows[i * d : i * d + d] if flat else rows[i])
+    return out

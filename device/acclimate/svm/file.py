@@ -23,32 +23,15 @@ CONVERGED_FLAG, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
 # Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
 _LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
 _ENOENT = 2
-_NIBBLES = None
 
 
 def crc32(data, value=0):
     """CRC-32 (the one of zip and PNG) of `data`, continued from `value`."""
     try:
         from binascii import crc32 as fast
-
-        return fast(data, value) & 0xFFFFFFFF
     except ImportError:
-        pass
-    global _NIBBLES
-    if _NIBBLES is None:
-        _NIBBLES = array("I", bytes(64))
-        for i in range(16):
-            c = i
-            for _ in range(4):
-                c = (c >> 1) ^ (0xEDB88320 if c & 1 else 0)
-            _NIBBLES[i] = c
-    value ^= 0xFFFFFFFF
-    for at in range(0, len(data), 64):
-        for byte in bytes(data[at : at + 64]):  # items may be wider than a byte
-            value ^= byte
-            value = (value >> 4) ^ _NIBBLES[value & 15]
-            value = (value >> 4) ^ _NIBBLES[value & 15]
-    return value ^ 0xFFFFFFFF
+        from acclimate._crc32 import crc32 as fast
+    return fast(data, value) & 0xFFFFFFFF
 
 
 def _items(code, count):

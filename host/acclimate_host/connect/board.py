@@ -25,9 +25,14 @@ try:
     h = True
 except (ImportError, AttributeError):
     h = False
+try:
+    from binascii import crc32
+    c = True
+except ImportError:
+    c = False
 gc.collect()
 print([i.name, list(i.version)[:3], getattr(i, '_mpy', getattr(i, 'mpy', 0)),
-    getattr(i, '_machine', ''), getattr(sys, 'platform', ''), f, h, gc.mem_free()])
+    getattr(i, '_machine', ''), getattr(sys, 'platform', ''), f, h, c, gc.mem_free()])
 """
 _HASH = """
 import {module} as m
@@ -62,6 +67,7 @@ class BoardInfo:
     arch: str | None
     float_bits: int
     has_sha256: bool
+    has_crc32: bool
     heap_free_bytes: int
 
     @property
@@ -194,7 +200,7 @@ class Board:
             .replace("True", "true")
             .replace("False", "false")
         )
-        runtime, version, mpy, machine, platform, float_bits, has_sha256, free = answer
+        runtime, version, mpy, machine, platform, float_bits, has_sha256, has_crc32, free = answer
         decoded = decode_implementation(mpy)
         return BoardInfo(
             runtime,
@@ -207,6 +213,7 @@ class Board:
             decoded.arch,
             float_bits,
             has_sha256,
+            has_crc32,
             free,
         )
 

@@ -34,7 +34,7 @@ def check_package(board, info):
     found = [(True, f"{what} {__version__} is installed")]
     found += [(False, text) for text in check.bytecode(present)]
     stems = {name.partition(".")[0] for name in present}
-    natives = sorted(stems & package.natives(info.arch).keys() - {package.ANSWERS})
+    natives = sorted(stems & package.natives(info.arch).keys() - {*package.ANSWER_NATIVES})
     if natives and check.can_load:
         found += [_native(board, stem) for stem in natives]
     missing = _missing(present.keys() - check.answering.keys(), check.arch)
@@ -93,7 +93,7 @@ class _Check:
         known = package.natives(self.info.arch)
         if package.ANSWERS + ".mpy" in present and package.ANSWERS in known:
             self.answering = package.build(
-                self.info.arch, package.PREDICT, sha256=self.info.has_sha256
+                self.info.arch, package.PREDICT, has_crc32=self.info.has_crc32
             )
             path = self.folder + "/svm.mpy"
             if present.keys() & {"__init__.py", "__init__.mpy"}:
@@ -112,7 +112,7 @@ class _Check:
             elif name in self.answering:
                 if self._digest(f"{self.folder}/{name}") != _sha256(self.answering[name]):
                     yield f"{self.folder}/{name}: differs from that of {__version__}: {self.again}"
-            elif stem == package.ANSWERS:
+            elif stem in package.ANSWER_NATIVES:
                 yield f"{self.folder}/{name}: of no use to the whole SVM: {self.again}"
             elif self.answering and "svm" in self._heads(stem):
                 yield f"{self.folder}/{name}: needs more than an SVM that predicts: {self.again}"

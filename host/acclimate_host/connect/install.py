@@ -66,7 +66,7 @@ def install(
     more = [module for name in extras for module in _extra(name)]
     if more and (sources or only is not None):
         only = [*(only or ()), *more]
-    files = package.build(info.arch, only, sources, pure=not native, sha256=info.has_sha256)
+    files = package.build(info.arch, only, sources, pure=not native, has_crc32=info.has_crc32)
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out, partial = Room(board, present), (), bool(only or sources)
@@ -176,7 +176,7 @@ def _stale(present, files, partial):
         if size is None or suffix not in ("py", "mpy"):
             continue
         hides = suffix == "py" and stem in known
-        other = not partial or "svm" in known and stem in (package.ANSWERS, "_svm_slow")
+        other = not partial or "svm" in known and stem in package.answering_stems()
         left_over = suffix == "mpy" and other and name not in files
         if hides or left_over:
             stale.append(name)

@@ -23,7 +23,7 @@ PACKAGE = "acclimate"
 _TOGETHER = {
     "__init__": ("__init__", "_native"),
     "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
-    "_sha256": ("_sha256",),
+    "_sha256": ("_crc32", "_sha256"),
     "svm": (
         "svm",
         "svm.parameters",
@@ -106,11 +106,19 @@ _ROOMY_ARCHS = ("xtensawin", "rv32imc")
 # no package that would take heap.
 PREDICTING = "predict"
 _PREDICTING = {
-    "svm": ("svm.predictor",),
+    "svm": ("svm.predictor", "svm.loader"),
     "_svm_slow": ("svm.rows", "svm.scaled", "svm.answers"),
-    "_sha256": ("_sha256",),
+    "_svm_crc": ("_crc32",),
 }
-_ANSWERING = {"svm.predictor", "svm.answers"}  # which no other layout has
+# Where the heap is small what loads a machine is unloaded, and what scales rows is not there.
+PREDICTING_APART = "predict apart"
+_PREDICTING_APART = {
+    "svm": ("svm.predictor",),
+    "_svm_load": ("_crc32", "svm.loader"),
+    "_svm_slow": ("svm.answers",),
+    "_svm_rows": ("svm.rows", "svm.scaled"),
+}
+_ANSWERING = {"svm.predictor", "svm.loader", "svm.answers"}  # which no other layout has
 # What a room offers beside the default set: name -> modules (see `acclimate install --with`).
 EXTRAS = {
     "pager": ("pager",),
@@ -184,18 +192,30 @@ def origin(module, name=None):
 @functools.lru_cache(maxsize=8)
 def layout(arch=None):
     """Return the `Layout` of the package on boards of an architecture, or that of `PREDICTING`."""
-    if arch == PREDICTING:
-        return _layout("predicting")
+    if arch in _KINDS:
+        return _layout(arch)
     return _layout(
         "apart" if arch in _SMALL_ARCHS else "roomy" if arch in _ROOMY_ARCHS else "together"
     )
 
 
-@functools.lru_cache(maxsize=4)
+_KINDS = {
+    "apart": _APART,
+    "roomy": _ROOMY,
+    "together": _TOGETHER,
+    PREDICTING: _PREDICTING,
+    PREDICTING_APART: _PREDICTING_APART,
+}
+
+
+@functools.lru_cache(maxsize=8)
 def _layout(kind):
-    return Layout(
-        {"apart": _APART, "roomy": _ROOMY, "together": _TOGETHER, "predicting": _PREDICTING}[kind]
-    )
+    return Layout(_KINDS[kind])
+
+
+def predicting(arch):
+    """Return the `Layout` of what only answers rows on boards of an architecture."""
+    return layout(PREDICTING_APART if arch in _SMALL_ARCHS else PREDICTING)
 
 
 def offered(room):
@@ -221,9 +241,11 @@ class Layout:
 
     :ivar dict unit_of: module -> file; a module that no file lists is a file itself
     :ivar dict units: file -> its modules
+    :ivar tuple own: the files that this layout lists
     """
 
     def __init__(self, together):
+        self.own = tuple(together)
         listed = {module: unit for unit, names in together.items() for module in names}
         names = modules().keys() - (_ANSWERING - listed.keys())
         self.unit_of = {m: listed.get(m, m.replace(".", "_")) for m in sorted(names)}

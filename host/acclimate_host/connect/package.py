@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
+import zlib
 from pathlib import Path
 
 from acclimate import __version__
@@ -23,7 +24,9 @@ PACKAGE_FILE = "__init__.py"
 PREDICT = ["predict"]
 _PREDICTING = ("__init__", "svm", "_svm_solver")
 ANSWERS = "_svm_predict"
-ANSWERING = ("svm", "_svm_slow")  # the files beside it
+# Beside it where the heap is small: what linear machines over bytes need of it.
+ANSWER_NATIVES = (ANSWERS, "_svm_weights")
+_CRC = "_svm_crc"  # for firmware that has none
 # Machine code by the bytecode compiler: such a file has an architecture.
 MACHINE_CODE = re.compile(rb"^\s*@micropython\.(native|viper|asm_)", re.MULTILINE)
 
@@ -253,53 +256,72 @@ def compiler_version(compiler):
 def manifest_source(native_files, version=__version__):
     """Return the source of ``_manifest.py`` for ``{module name: bytes}``."""
     lines = [
-        "# Length and SHA-256 of each native module; made by the installer.",
+        "# Length and CRC-32 of each native module; made by the installer.",
         f'VERSION = "{version}"',
         "NATIVE = {",
     ]
     for name, data in sorted(native_files.items()):
-        lines.append(f'    "{name}": ({len(data)}, "{hashlib.sha256(data).hexdigest()}"),')
+        lines.append(f'    "{name}": ({len(data)}, {zlib.crc32(data)}),')
     return "\n".join([*lines, "}", ""])
 
 
-def _answering(arch, sha256):
+def answer_natives(arch):
+    """Return ``{name: path}`` of the native modules of a machine that only answers."""
+    found = natives(arch)
+    return {name: found[name] for name in ANSWER_NATIVES if name in found}
+
+
+def answering_stems():
+    """Return the files that only a machine that predicts alone has, of any board."""
+    kinds = merge.PREDICTING, merge.PREDICTING_APART
+    return {*ANSWER_NATIVES}.union(*(merge.layout(kind).own for kind in kinds)) - {"svm"}
+
+
+def _answering(arch, has_crc32):
     """Return the files of a machine that only answers; they pin each other, without a manifest."""
-    names = ANSWERING if sha256 else (*ANSWERING, "_sha256")
+    names = [name for name in merge.predicting(arch).own if name != _CRC or not has_crc32]
     files = {name + ".mpy": compile_answering(name, arch) for name in names}
-    files[ANSWERS + ".mpy"] = natives(arch)[ANSWERS].read_bytes()
+    for name, path in answer_natives(arch).items():
+        files[name + ".mpy"] = path.read_bytes()
     return files
 
 
 def compile_answering(name, arch):
-    """Return the .mpy bytes of a file of `ANSWERING`, or of its ``_sha256``."""
-    text = merge.layout(merge.PREDICTING).merged(name)
+    """Return the .mpy bytes of a file of a machine that only answers.
+
+    Its name is all that tracebacks show: each text takes heap.
+    """
+    text = merge.predicting(arch).merged(name)
+    checked = {
+        native: (path.stat().st_size, zlib.crc32(path.read_bytes()))
+        for native, path in answer_natives(arch).items()
+    }
+    text = text.replace("_NATIVES = {}", f"_NATIVES = {checked!r}")
     if name == "svm":
-        native = natives(arch)[ANSWERS].read_bytes()
-        checked = (len(native), hashlib.sha256(native).digest())
         text = text.replace('_RELEASE = ""', f'_RELEASE = "{__version__}"')
-        text = text.replace('_CHECKED = (0, b"")', f"_CHECKED = {checked!r}")
     else:
         head, _, rest = text.partition("\n")
         text = (
             f'{head}\nfrom {PACKAGE}.svm import _RELEASE\nif _RELEASE != "{__version__}":\n'
             f'    raise ImportError("{name} is of another release: acclimate install")\n{rest}'
         )
-    return compile_source(text.encode(), f"{PACKAGE}/{name}.py", None, None, ("-O3",))
+    return compile_source(text.encode(), name, None, None, ("-O3",))
 
 
-def build(arch=None, only=None, sources=(), pure=False, without=(), sha256=True):
+def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=True):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
     :param arch: of the board; None when its firmware loads bytecode only.
     :param only: names of modules; what they import comes along. None means all, `PREDICT` the
-        three files that use a trained SVM (four where the firmware has no hashlib).
+        files that use a trained SVM, three where the heap is not small.
     :param sources: files outside the package whose imports count too.
     :param pure: leave native modules out.
     :param without: names of native modules that are left out.
-    :param sha256: whether the firmware has hashlib; what predicts alone brings its own otherwise.
+    :param has_crc32: whether the firmware's binascii has it; what predicts alone brings its own
+        otherwise.
     """
     if only == PREDICT and not pure and ANSWERS in natives(arch):
-        return _answering(arch, sha256)
+        return _answering(arch, has_crc32)
     if only == PREDICT:
         return {name + ".mpy": compile_shipped(name) for name in _PREDICTING}
     wanted, wanted_native = closure(only, sources, arch)
@@ -308,7 +330,7 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), sha256=True)
     native_files = {
         name: path.read_bytes()
         for name, path in available.items()
-        if name != ANSWERS
+        if name not in ANSWER_NATIVES
         and (name in wanted_native or (only is None and not sources))
         and name not in without
     }
