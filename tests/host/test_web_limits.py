@@ -136,6 +136,15 @@ def test_who_takes_nothing_of_a_reply_is_given_up(serving):
     assert got < LARGE and served.size() == 200
 
 
+def test_the_server_ends_though_a_client_takes_nothing(serving):
+    served = serving()
+    client = served.connect(GET)
+    assert client.recv(1)
+    served.server.should_exit = True
+    served.thread.join(60)
+    assert not served.thread.is_alive()
+
+
 def test_who_takes_some_of_a_reply_gets_all_of_it(serving):
     served = serving()
     client = served.connect(GET)
