@@ -88,6 +88,8 @@ def place(tmp_path, monkeypatch):
         ("serve shop --key junk", "junk: key of 4 bytes: 16 to 64"),
         ("capsule build -o no/such/x --model 7 --version 1 --weights junk", "no/such/x"),
         ("capsule verify junk", "junk: this is no capsule"),
+        ("capsule verify one.acap --key none", "none: expected a public key of 64"),
+        ("capsule verify one.acap --key junk", "junk: expected a public key of 64"),
         ("capsule inspect folder", "folder: Is a directory"),
         ("capsule diff one.acap junk -o made", "junk: this is no capsule"),
         ("capsule build -o made --model 7 --version 1 --weights none", "every file is empty"),
