@@ -2,12 +2,17 @@
 """Whatever is wrong with a command line: one clear line, an exit code, and nothing is changed."""
 
 import contextlib
+import io
 import shlex
 import signal
 import sys
+import zipfile
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from test_net_onnx import channels_last
 
 import acclimate_host
 from acclimate.net import NetError
@@ -83,6 +88,8 @@ def place(tmp_path, monkeypatch):
         ("serve shop --key junk", "junk: key of 4 bytes: 16 to 64"),
         ("capsule build -o no/such/x --model 7 --version 1 --weights junk", "no/such/x"),
         ("capsule verify junk", "junk: this is no capsule"),
+        ("capsule verify one.acap --key none", "none: expected a public key of 64"),
+        ("capsule verify one.acap --key junk", "junk: expected a public key of 64"),
         ("capsule inspect folder", "folder: Is a directory"),
         ("capsule diff one.acap junk -o made", "junk: this is no capsule"),
         ("capsule build -o made --model 7 --version 1 --weights none", "every file is empty"),
@@ -244,6 +251,36 @@ def test_a_package_that_is_not_there_has_an_exit_code_of_its_own(
     monkeypatch.setitem(sys.modules, package, None)
     assert main(shlex.split(command)) == Missing.exit_code
     assert "pip install 'acclimate[" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "choose huge.npz",
+        "compile net.onnx --samples huge.npy --loss mse",
+        "contribute net.onnx --data huge.npz",
+        "record made --board desktop --labels a,b",
+    ],
+)
+def test_arrays_that_say_they_are_larger_than_any_memory_are_refused(
+    command, tmp_path, monkeypatch, capsys
+):
+    """A few bytes of a file must not ask for terabytes."""
+    monkeypatch.chdir(tmp_path)
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f8", "fortran_order": False, "shape": (10**13, 4)}
+    )
+    Path("huge.npy").write_bytes(head.getvalue() + bytes(64))
+    Path("made").mkdir()
+    for name in ("windows", "labels"):
+        Path("made", f"{name}.npy").write_bytes(head.getvalue())
+    with zipfile.ZipFile("huge.npz", "w") as archive:
+        for name in ("x", "labels"):
+            archive.writestr(f"{name}.npy", head.getvalue() + bytes(64))
+    onnx.save(channels_last().finish(), "net.onnx")
+    assert main(shlex.split(command)) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_plan_without_highs_says_so(capsys, monkeypatch):

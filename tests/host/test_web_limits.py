@@ -136,6 +136,15 @@ def test_who_takes_nothing_of_a_reply_is_given_up(serving):
     assert got < LARGE and served.size() == 200
 
 
+def test_the_server_ends_though_a_client_takes_nothing(serving):
+    served = serving()
+    client = served.connect(GET)
+    assert client.recv(1)
+    served.server.should_exit = True
+    served.thread.join(60)
+    assert not served.thread.is_alive()
+
+
 def test_who_takes_some_of_a_reply_gets_all_of_it(serving):
     served = serving()
     client = served.connect(GET)
@@ -151,6 +160,15 @@ def test_who_takes_some_of_a_reply_gets_all_of_it(serving):
         got += len(part)
         held.loop.call_soon_threadsafe(end_where_some_was_taken)
     assert got >= LARGE and ended
+
+
+def test_many_ranges_are_no_work(serving):
+    """Older releases of starlette compare each range with all others."""
+    served = serving()
+    ranges = ",".join(f"{2 * n}-{2 * n}" for n in range(1000))
+    ask = f"GET /objects/large HTTP/1.1\r\nHost: x\r\nRange: bytes={ranges}\r\n\r\n"
+    reply = served.connect(ask.encode()).recv(12)
+    assert reply == b"HTTP/1.1 200"  # the whole, as the standard allows: not a thousand parts
 
 
 def test_a_web_socket_is_none(serving):

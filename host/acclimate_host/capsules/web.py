@@ -21,6 +21,7 @@ from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.web_limits import (
     ACCEPTED_AT_ONCE,
     HEADER_BYTES,
+    LEAVE_S,
     BoundedConnection,
 )
 from acclimate_host.errors import AcclimateError, Refused
@@ -136,6 +137,7 @@ def bounded_server(app, connection=BoundedConnection):
         access_log=False,
         backlog=ACCEPTED_AT_ONCE,
         h11_max_incomplete_event_size=HEADER_BYTES,
+        timeout_graceful_shutdown=LEAVE_S,
     )
     return uvicorn.Server(config)
 

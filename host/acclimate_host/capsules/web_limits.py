@@ -11,6 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_BYTES = 16384
 ACCEPTED_AT_ONCE = 64  # more wait in the system's queue
+LEAVE_S = 2  # for replies under way when the server is told to end
 _SEND_BYTES = 65536  # of a reply in the system's buffer: else megabytes for who reads nothing
 
 

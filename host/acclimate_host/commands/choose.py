@@ -123,7 +123,7 @@ def _read(name, with_users):
             raise ValueError("it is one array")
         with data:
             return data["x"], data["labels"], data["users"] if "users" in data else None
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, KeyError, EOFError, MemoryError, BadZipFile, zlib.error) as error:
         text = " ".join(str(error).split())
         raise AcclimateError(f"{name}: expected an .npz with x and labels: {text}") from None
 

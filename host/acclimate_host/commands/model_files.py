@@ -110,7 +110,7 @@ def _opened(name, wanted, parts=()):
             return found
         names = [key + part for part in parts for key in ("x", "labels")]
         return {key: found[key] for key in names if key in found}
-    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, EOFError, MemoryError, BadZipFile, zlib.error) as error:
         text = " ".join(str(error).split())
         raise AcclimateError(f"{name}: expected a {wanted} ({text})") from None
 

@@ -29,7 +29,7 @@ class Record:
             self.folder.mkdir(parents=True, exist_ok=True)
             if (self.folder / "windows.npy").exists():
                 self._read()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError, MemoryError) as error:
             raise AcclimateError(f"{folder}: {error}") from None
 
     def _read(self):
