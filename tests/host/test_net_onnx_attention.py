@@ -227,6 +227,21 @@ def test_what_is_no_attention_is_refused_by_its_operator(change, words):
         import_onnx(finished(net, ROWS * WIDTH))
 
 
+@pytest.mark.parametrize("opset, fits", [(12, False), (13, True)])
+def test_a_softmax_without_an_axis_is_over_the_last_one_since_operators_13(opset, fits):
+    """Before, it is over all that follows the first axis."""
+    net, x = tokens(opset)
+    q, k, v = (projected(net, x) for _ in range(3))
+    scores = net.op("MatMul", q, net.op("Transpose", k, perm=[0, 2, 1]))
+    net.op("MatMul", net.op("Softmax", scores), v)
+    model = finished(net, ROWS * WIDTH)
+    if fits:
+        compared(model)
+        return
+    with pytest.raises(ModelImportError, check=naming("MatMul of two activations", "attention")):
+        import_onnx(model)
+
+
 def test_more_rows_than_a_board_takes_are_refused():
     net = Model((1030, 4))
     q, k, v = (net.op("MatMul", "x", numbers(net, 4, 4)) for _ in range(3))
