@@ -199,47 +199,39 @@ static void rare_lstm(net_reader *r, const uint32_t *v) {
 }
 #endif
 
-/* rule q k v rows columns n m heads y work, as both begin; `rows` and `n` of y. */
-static void get_attention(net_reader *r, net_attention_args *k, uint32_t rows, uint32_t n) {
-    const uint32_t *v = r->v;
-    uint32_t q_row = net_times(r, k->heads, k->n * NET_ELEMENT);
-    uint32_t v_row = net_times(r, k->heads, k->m * NET_ELEMENT);
-    k->rule = net_constant(r, net_times(r, v[0], 4), sizeof(net_attention_rule), 4);
-    k->q = net_input(r, v[1], net_times(r, k->rows, q_row));
-    k->k = net_input(r, v[2], net_times(r, k->columns, q_row));
-    k->v = net_input(r, v[3], net_times(r, k->columns, v_row));
-    k->y = (int8_t *)net_arena(r, v[9],
-        net_times(r, rows, net_times(r, k->heads, n * NET_ELEMENT)), NET_ELEMENT);
-    for (uint32_t i = 0; i < 5; i++) {
-        if (k->counts[i] - 1u >= NET_ATTENTION_MOST) {
-            r->fault = NET_BAD_PLACE;
-        }
-    }
-    if (NET_ELEMENT == 1 && !r->fault && (k->rule->shift < -31 || k->rule->shift > 30
-        || k->rule->y_shift < -31 || k->rule->y_shift > 30)) {
-        r->fault = NET_BAD_PLACE;
-    }
-}
-
+/* rule q k v rows columns n m heads y work, and of a gradient g which slot slot factor exponent */
 static void rare_attention(net_reader *r, int is_gradient) {
     const uint32_t *v = r->v;
     net_attention_args k;
     for (uint32_t i = 0; i < 5; i++) {
         k.counts[i] = v[4 + i];
+        if (v[4 + i] - 1 >= NET_ATTENTION_MOST) {
+            r->fault = NET_BAD_PLACE;
+        }
     }
     k.which = is_gradient ? v[12] : 3;
     k.factor = (int32_t)v[15];
-    get_attention(r, &k, k.which - 1u < 2u ? k.columns : k.rows, k.which < 2 ? k.n : k.m);
+    uint32_t rows = k.rows * k.heads, columns = k.columns * k.heads;
+    uint32_t n = k.n * NET_ELEMENT, m = k.m * NET_ELEMENT;
     uint32_t numbers = is_gradient ? net_attention_work(&k) : k.columns;
-    k.work = (int32_t *)net_arena(r, v[10], net_times(r, numbers, 4), 4);
+    k.rule = net_constant(r, net_times(r, v[0], 4), sizeof(net_attention_rule), 4);
+    k.q = net_input(r, v[1], net_times(r, rows, n));
+    k.k = net_input(r, v[2], net_times(r, columns, n));
+    k.v = net_input(r, v[3], net_times(r, columns, m));
+    k.y = (int8_t *)net_arena(r, v[9], net_times(r, k.which - 1 < 2 ? columns : rows,
+        k.which < 2 ? n : m), NET_ELEMENT);
+    k.work = (int32_t *)net_arena(r, v[10], 4 * numbers, 4);
+    if (NET_ELEMENT == 1 && !r->fault && ((uint32_t)k.rule->shift + 31 > 61
+        || (uint32_t)k.rule->y_shift + 31 > 61)) {
+        r->fault = NET_BAD_PLACE;
+    }
     if (!is_gradient) {
         if (!r->fault) {
             net_attention(&k);
         }
         return;
     }
-    k.g = (int8_t *)net_arena(r, v[11], net_times(r, net_times(r, k.rows, k.heads),
-        k.m * NET_ELEMENT), NET_ELEMENT);
+    k.g = (int8_t *)net_arena(r, v[11], net_times(r, rows, m), NET_ELEMENT);
     int16_t *from = net_slot(r, v[13]), *to = net_slot(r, v[14]);
     if (k.which > 2 || (NET_ELEMENT == 1 && v[15] > 32767)) {
         r->fault = NET_BAD_PLACE;

@@ -39,6 +39,14 @@ def test_counts_and_places_that_do_not_fit_are_refused():
                 program = bytearray(v.PROGRAM)
                 program[found[number]] = value
                 assert "damaged" in str(outcome(program)), (found, number)
+    # The record, q, k, v, y and the gradient: far outside.
+    for found, numbers in ((v.ATTENTION, (0, 1, 2, 3, 9)), (v.ATTENTION_GRADIENT, (0, 1, 9, 11))):
+        for number in numbers:
+            program = bytearray(v.PROGRAM)
+            at = found[number]
+            assert program[at] > 127  # two bytes
+            program[at], program[at + 1] = 0xFF, 0x7F
+            assert "damaged" in str(outcome(program)), (found, number)
     program = bytearray(v.PROGRAM)
     program[v.ATTENTION_GRADIENT[12]] = 3  # of q, k or v
     assert "damaged" in str(outcome(program))

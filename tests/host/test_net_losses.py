@@ -15,6 +15,7 @@ from acclimate.net import FloatNet, Net, NetError
 from acclimate.net import interpreter as in_python
 from acclimate_host.cli import main
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
@@ -357,3 +358,21 @@ def test_the_command_takes_each_loss(loss, tmp_path, monkeypatch, capsys):
     else:
         assert main([*words, "--target", "input"]) == 2
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("loss", ["binary", "mse"])
+def test_a_target_outside_of_the_arena_is_damaged(loss):
+    """Found when the program is opened, before anything is stored there."""
+    twin_net.register()
+    network = with_loss(values_for(graph_of(90), 7), loss)
+    program = encode(training_step(network.graph, full(network.graph)), network)
+    code = bytearray(program.code)
+    at = HEADER.bytes + program.field("forward") + 1
+    for _ in range(4):  # x n g slot
+        while code[at] > 127:
+            at += 1
+        at += 1
+    assert code[at] > 127  # two bytes
+    code[at : at + 2] = b"\xfe\x7f"
+    with pytest.raises(NetError, match="damaged"):
+        Net(code, program.weights, check=False)

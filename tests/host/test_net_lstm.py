@@ -4,9 +4,11 @@
 import numpy as np
 import pytest
 
-from acclimate.net import Net
+from acclimate.net import Net, NetError
 from acclimate.net import interpreter as in_python
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.instructions import read_code, split_program
+from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.step import inference_step, training_step
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_tflite import network_from_tflite
@@ -102,6 +104,20 @@ def test_what_stands_behind_learns_and_what_stands_in_it_is_refused():
     assert net.moved > 0 and shares[-1] > 10 * min(shares)
     with pytest.raises(GraphError, match="lstm0"):
         training_step(network.graph, Scheme(0, (("lstm0", 1),)))
+
+
+def test_a_layer_without_units_is_damaged():
+    twin_net.register()
+    network = network_from_tflite(recurrent(), "m.tflite")
+    program = encode(inference_step(network.graph), network)
+    made = list(read_code(split_program(program)[0]))
+    following = made[1 + next(i for i, one in enumerate(made) if one.op == "LSTM")]
+    code = bytearray(program.code)
+    assert code[HEADER.bytes + following.at - 1] == UNITS  # the last operand
+    code[HEADER.bytes + following.at - 1] = 0
+    net = Net(code, program.weights, check=False)
+    with pytest.raises(NetError, match="damaged"):
+        net.predict(bytes(net.input_bytes))
 
 
 @pytest.mark.parametrize("scale", [3e-4, 2.0**-16, 2.0**-7])

@@ -104,6 +104,26 @@ def test_several_heads_are_one_operator(form, heads):
     assert [n.op for n in network.graph.nodes].count("gather") <= 3
 
 
+@pytest.mark.parametrize("kind", ("Gather", "Slice"))
+def test_one_product_for_q_k_and_v_is_cut_along_its_first_axis(kind):
+    """As vision transformers have it: (samples, rows, 3, heads, channels), then 3 comes first."""
+    net, x = tokens()
+    projected(net, x, 3 * WIDTH)
+    net.op("Reshape", net.last, np.array([1, ROWS, 3, 2, WIDTH // 2]))
+    whole, parts = net.op("Transpose", net.last, perm=[2, 0, 3, 1, 4]), []
+    for at in range(3):
+        if kind == "Gather":
+            parts.append(net.op("Gather", whole, np.array(at), axis=0))
+        else:
+            ends = (np.array([at]), np.array([at + 1]), np.array([0]))
+            parts.append(net.op("Squeeze", net.op("Slice", whole, *ends), np.array([0])))
+    scores = net.op("MatMul", parts[0], net.op("Transpose", parts[1], perm=[0, 1, 3, 2]))
+    shares = net.op("Softmax", scaled(net, "multiplied", scores), axis=-1)
+    net.op("Transpose", net.op("MatMul", shares, parts[2]), perm=[0, 2, 1, 3])
+    net.op("Add", net.op("Reshape", net.last, np.array([1, ROWS, WIDTH])), x)
+    compared(finished(net, ROWS * WIDTH))
+
+
 def test_a_whole_block_with_a_short_cut():
     net, x = tokens()
     x = net.op("Add", x, several_heads(net, x, "divided"))
@@ -131,6 +151,38 @@ def test_gelu_in_parts_is_one_function(form):
     else:
         net.op("Mul", x, net.op("Mul", plus, number(0.5)))
     compared(finished(net, ROWS * WIDTH), count=0)
+
+
+def normalized(net, x, power, axes=(-1,), shift=True):
+    """A layer normalization as exporters write it before operators 17."""
+    rest = net.op("Sub", x, net.op("ReduceMean", x, axes=list(axes), keepdims=1))
+    square = net.op("Pow", rest, number(2)) if power else net.op("Mul", rest, rest)
+    variance = net.op("ReduceMean", square, axes=list(axes), keepdims=1)
+    root = net.op("Sqrt", net.op("Add", variance, number(1e-3)))
+    net.op("Mul", net.op("Div", rest, root), numbers(net, WIDTH))
+    return net.op("Add", net.last, numbers(net, WIDTH)) if shift else net.last
+
+
+@pytest.mark.parametrize("power, shift", [(True, True), (False, True), (True, False)])
+def test_a_normalization_in_parts_is_one_operator(power, shift):
+    net, x = tokens()
+    normalized(net, x, power, shift=shift)
+    network = compared(finished(net, ROWS * WIDTH), count=0)
+    assert [node.op for node in network.graph.nodes].count("norm") == 1
+
+
+def test_parts_that_are_no_normalization_stay_apart():
+    """Over other axes, or where the difference is read again."""
+    net, x = tokens()
+    normalized(net, x, True, axes=(1, 2))
+    with pytest.raises(ModelImportError, check=naming("Pow", "Sqrt")):
+        import_onnx(finished(net, ROWS * WIDTH))
+    net, x = tokens()
+    y = normalized(net, x, True)
+    difference = next(node.output[0] for node in net.nodes if node.op_type == "Sub")
+    net.op("Add", y, difference)
+    with pytest.raises(ModelImportError, check=naming("Pow", "Sqrt")):
+        import_onnx(finished(net, ROWS * WIDTH))
 
 
 def masked(net, q, k, v):
@@ -173,6 +225,21 @@ def test_what_is_no_attention_is_refused_by_its_operator(change, words):
     change(net, q, net.op("Transpose", k, perm=[0, 2, 1]), v)
     with pytest.raises(ModelImportError, check=naming(*words)):
         import_onnx(finished(net, ROWS * WIDTH))
+
+
+@pytest.mark.parametrize("opset, fits", [(12, False), (13, True)])
+def test_a_softmax_without_an_axis_is_over_the_last_one_since_operators_13(opset, fits):
+    """Before, it is over all that follows the first axis."""
+    net, x = tokens(opset)
+    q, k, v = (projected(net, x) for _ in range(3))
+    scores = net.op("MatMul", q, net.op("Transpose", k, perm=[0, 2, 1]))
+    net.op("MatMul", net.op("Softmax", scores), v)
+    model = finished(net, ROWS * WIDTH)
+    if fits:
+        compared(model)
+        return
+    with pytest.raises(ModelImportError, check=naming("MatMul of two activations", "attention")):
+        import_onnx(model)
 
 
 def test_more_rows_than_a_board_takes_are_refused():

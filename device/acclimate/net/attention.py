@@ -28,7 +28,7 @@ class Attention:
         self.rule = run.constants + 4 * v[0]
         self.rows, self.columns, self.n, self.m, self.heads = v[4:9]
         if not 0 < min(v[4:9]) <= max(v[4:9]) <= _MOST:
-            raise ValueError("attention")
+            raise IndexError
         program, rule = run.program, self.rule
         self.zeros = [signed(program[rule + 20 + i]) for i in range(4)]
         self.multiplier, self.shift, self.most, self.y_multiplier, self.y_shift = [
@@ -106,7 +106,7 @@ def _gradient(this):
     run, v, heads = this.run, this.v, this.heads
     arena, which, weights, s = run.arena, v[12], [], 0
     if which > 2:
-        raise ValueError("attention")
+        raise IndexError
 
     def g(i, head):
         at = v[11] + (i * heads + head) * this.m

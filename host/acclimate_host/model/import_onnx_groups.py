@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Groups of ONNX operators that are one operator here: GELU, and attention.
+"""Groups of ONNX operators that are one operator here: GELU, layer normalization, attention.
 
-PyTorch's exporter writes both in parts. Where a group is not as here it stays as it is, and each
-part is taken or refused by itself.
+PyTorch's exporter writes them in parts, the normalization before operators 17. Where a group is
+not as here it stays as it is, and each part is taken or refused by itself.
 """
 
 import math
@@ -25,6 +25,8 @@ def grouped(file):
             search.gelu(op)
         elif op.name == "Softmax":
             search.attention(op)
+        elif op.name == "Sqrt":
+            search.normalization(op)
     ops = [search.made.get(op.outputs[0], op) for op in file.ops]
     return replace(file, ops=tuple(op for op in ops if op.outputs[0] not in search.gone))
 
@@ -102,6 +104,72 @@ class _Search:
         last = self._next(times)
         is_last = last is not None and last.name == "Mul" and self._scalar(other) == 0.5
         return (last, [times]) if is_last and _other(last, times.outputs[0]) == x else None
+
+    # ---- (x - mean) / sqrt(variance + eps) * scale + shift -----------------------------------
+
+    def normalization(self, op):
+        """Look for what stands around a root: the last axis less its mean, by its deviation."""
+        plus, divided = self._made(op.inputs[0], "Add"), self._next(op)
+        numbers = [self._scalar(name) for name in plus.inputs] if plus else []
+        if numbers.count(None) != 1 or divided is None or divided.name != "Div":
+            return
+        at = numbers.index(None)
+        variance = self._mean(plus.inputs[at])
+        square = variance and self._square(variance.inputs[0])
+        rest = square and self.makers.get(square.inputs[0])
+        mean = rest and rest.name == "Sub" and self._mean(rest.inputs[1])
+        if not mean or mean.inputs[0] != rest.inputs[0] or numbers[1 - at] < 0:
+            return
+        fits = divided.inputs == (rest.outputs[0], op.outputs[0])
+        if fits and all(o is square or o is divided for o in self.readers[rest.outputs[0]]):
+            group = [mean, rest, square, variance, plus, op, divided]
+            self._scaled_and_shifted(rest.inputs[0], numbers[1 - at], group)
+
+    def _scaled_and_shifted(self, x, eps, group):
+        """Make the normalization with the constants behind it; without a scale it stays apart."""
+        times = self._next(group[-1])
+        scale = self._row_of(times, "Mul", group[-1])
+        if scale is None:
+            return
+        plus = self._next(times)
+        shift = self._row_of(plus, "Add", times)
+        if shift is not None:
+            group.append(times)
+        last = times if shift is None else plus
+        inputs = (x, scale) if shift is None else (x, scale, shift)
+        attrs = {"axis": -1, "epsilon": eps}
+        self._make(OnnxOp("LayerNormalization", inputs, last.outputs, attrs), group)
+
+    def _row_of(self, op, kind, before):
+        """Return the name of the constant row that an operator takes beside a signal, or None."""
+        if op is None or op.name != kind:
+            return None
+        other, wanted = _other(op, before.outputs[0]), self.file.shapes.get(before.outputs[0], ())
+        value = self.file.constants.get(other)
+        return other if value is not None and wanted and np.shape(value) == wanted[-1:] else None
+
+    def _made(self, name, kind):
+        """Return the operator of a kind that makes a value for one reader, or None."""
+        op = self.makers.get(name)
+        return op if op is not None and op.name == kind and self._next(op) else None
+
+    def _square(self, name):
+        """Return the operator that makes a value as the square of its first input, or None."""
+        power, product = self._made(name, "Pow"), self._made(name, "Mul")
+        if power and self._scalar(power.inputs[1]) == 2:
+            return power
+        return product if product and product.inputs[0] == product.inputs[1] else None
+
+    def _mean(self, name):
+        """Return the operator that makes a value as the mean over the last axis, or None."""
+        op = self._made(name, "ReduceMean")
+        axes = op.attrs.get("axes") if op else None
+        if op and axes is None and len(op.inputs) > 1:
+            axes = self.file.constants.get(op.inputs[1])
+        rank = len(self.file.shapes.get(op.inputs[0], ())) if op else 0
+        if axes is None or not rank or not op.attrs.get("keepdims", 1):
+            return None
+        return op if [int(axis) % rank for axis in np.ravel(axes)] == [rank - 1] else None
 
     # ---- softmax(factor q k^T) v -------------------------------------------------------------
 

@@ -239,7 +239,8 @@ class Moves:
         axes = range(len(found[0])) if found[2] is None else found[2]
         steps = np.ones(len(found[0]), int) if found[3] is None else found[3]
         for start, end, axis, step in zip(*found[:2], axes, steps, strict=True):
-            place, rank = int(axis) % (index.ndim + 1) - 1, index.ndim + 1
+            rank = index.ndim + self.samples_axis(op.inputs[0])
+            place = int(axis) % rank - (rank - index.ndim)
             if place < 0 or not -rank <= axis < rank:
                 self.low.problems.add(f"Slice along axis {axis}", "an axis of one sample")
                 return

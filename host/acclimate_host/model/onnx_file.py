@@ -130,6 +130,8 @@ class _Reader:
             inputs = tuple(self.alias.get(name, name) for name in node.input)
             attrs = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
             attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
+            if node.op_type == "Softmax" and self._operators() < 13:
+                attrs.setdefault("axis", 1)  # the last one since
             self._node(OnnxOp(node.op_type, inputs, tuple(node.output), attrs))
         given = [v for v in graph.input if v.name not in self.constants]
         if not given:
@@ -149,6 +151,11 @@ class _Reader:
             len(given),
             self.shapes,
         )
+
+    def _operators(self):
+        """Return the version of ONNX's own operators."""
+        versions = [o.version for o in self.model.opset_import if o.domain in ("", "ai.onnx")]
+        return max(versions, default=1)
 
     def _node(self, op):
         if op.name in _ALIASES:
