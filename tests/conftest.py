@@ -6,6 +6,7 @@ one of them, and so do the tests of one file, which share their fixtures.
 """
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ from acclimate_host.connect import open_board, why_not
 from acclimate_host.errors import AcclimateError, BoardError
 from harness import runtimes, workers
 from harness.device_file import BoardRun, DeviceTestFile, HostRun
+
+# Before anything imports NumPy: threads of a matrix product wait for each other where workers, or
+# others, have the cores; the small products of these tests then take twice to four times as long.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 _boards = runtimes.Boards()
 _not_run = {}  # (runtime, reason) -> files, for the summary
