@@ -18,7 +18,15 @@ from acclimate_host.paths import built, repository
 INSTALL = repository() / "docs" / "install.md"
 # Room or module -> the files that belong to it on a board.
 MODULES = {
-    "svm": ("svm", "_svm_train", "_svm_collect", "_svm_more", "_svm_solver", "_svm_small"),
+    "svm": (
+        "svm",
+        "_svm_data",
+        "_svm_train",
+        "_svm_collect",
+        "_svm_more",
+        "_svm_solver",
+        "_svm_small",
+    ),
     "features": ("features",),
     "loop": ("loop",),
     "net": ("net", "_net_python"),

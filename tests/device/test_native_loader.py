@@ -24,13 +24,18 @@ class Manifest:
     NATIVE = {"_probe": (len(PROBE), _crc32.crc32(PROBE))}
 
 
+def use_manifest():
+    _native._kept.clear()
+    acclimate._manifest = sys.modules["acclimate._manifest"] = Manifest
+
+
 def load(content, version=acclimate.__version__):
     """Load the probe from a file with this content; return the module or None."""
     if content is not None:
         with open(PATH, "wb") as file:
             file.write(content)
     Manifest.VERSION = version
-    acclimate._manifest = sys.modules["acclimate._manifest"] = Manifest
+    use_manifest()
     for known in (_native._loaded, _native._reasons):
         known.pop("probe", None)
     sys.modules.pop("_probe", None)
@@ -75,7 +80,7 @@ def test_a_longer_file_is_refused():
 def test_a_missing_file_and_a_missing_entry_have_their_reasons():
     assert load(None) is None
     assert _native.reason("probe") == "_probe.mpy is not installed"
-    acclimate._manifest = sys.modules["acclimate._manifest"] = Manifest
+    use_manifest()
     assert ask("nothing") is None
     assert _native.reason("nothing") == "no native module for this board"
     assert _native.reason("never asked for") is None
@@ -95,6 +100,12 @@ def test_the_manifest_gives_its_memory_back():
     load(PROBE)
     assert "acclimate._manifest" not in sys.modules
     assert not hasattr(acclimate, "_manifest")
+
+
+def test_where_the_heap_is_small_nothing_is_kept_for_the_next_module():
+    load(PROBE)
+    small = not 5 < sys.implementation._mpy >> 10 & 15 < 9
+    assert sorted(_native._kept) == ([] if small else ["crc32", "manifest"])
 
 
 def test_a_registered_module_is_returned():

@@ -8,6 +8,7 @@ import pytest
 from acclimate.svm import SVM
 from acclimate_host import cli
 from acclimate_host.connect import merge, open_board, package, why_not
+from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install
 from acclimate_host.errors import Refused
 from acclimate_host.paths import repository
@@ -82,9 +83,12 @@ def test_a_trained_svm_is_used_with_three_files(desktop, tmp_path):
     SVM(kernel="linear", C=1).fit(X, [0, 0, 0, 1, 1, 1]).save(str(tmp_path / "worn.svm"))
     model = (tmp_path / "worn.svm").read_bytes()
     desktop.put_bytes(model, desktop.root.rstrip("/") + "/worn.svm")
-    assert len(install(desktop, package.PREDICT).copied) == 3
     code = "from acclimate.svm import SVM\nprint(SVM.load('worn.svm').predict([66, 9]))"
-    assert desktop.exec(code) == "1\n"
+    for pure in (False, True):
+        assert len(install(desktop, package.PREDICT, pure=pure).copied) == 3
+        assert len(desktop.ls(desktop.lib + "/acclimate")) == 3
+        assert desktop.exec(code) == "1\n"
+        assert all(fine for fine, _ in check_package(desktop, desktop.info()))
 
 
 def test_names_that_were_asked_for_are_never_left_out(desktop, monkeypatch):

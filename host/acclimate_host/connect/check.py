@@ -4,7 +4,7 @@
 import hashlib
 
 from acclimate import __version__
-from acclimate_host.connect import mpy, package
+from acclimate_host.connect import merge, mpy, package
 from acclimate_host.errors import AcclimateError, BoardError, Refused
 
 _LOAD = (
@@ -27,7 +27,7 @@ def check_package(board, info):
     check = _Check(board, info, folder)
     alone = check.answers_alone(present)
     if not alone or present.keys() & {"__init__.py", "__init__.mpy"}:
-        fault = check.layout_of("py" if "__init__.py" in present else "mpy")
+        fault = check.layout_of(present)
         if fault:
             return [_other_release(board, fault)]
     what = "only predicting of acclimate" if alone else "acclimate"
@@ -74,19 +74,22 @@ class _Check:
         self._hashes_there = info.has_sha256
         self.answering = {}  # file -> bytes of an SVM that only predicts
 
-    def layout_of(self, suffix):
+    def layout_of(self, present):
         """Find whose layout is installed; return what is wrong with ``__init__``, or None.
 
         Three files that predict are the same on every board.
         """
-        fault = self.fault("__init__", suffix)
-        if fault and package.stamped("__init__") != package.stamped("__init__", arch=self.arch):
-            self.arch = None
-            if self.fault("__init__", suffix):
-                self.arch = self.info.arch
-                return fault
-            return None
-        return fault
+        stems = {name.partition(".")[0] for name in present}
+        suffix = "py" if "__init__.py" in present else "mpy"
+        kinds = [self.arch]
+        if {"svm", "_svm_solver"} <= stems and "_svm_data" not in stems and not self.answering:
+            kinds.insert(0, merge.PREDICTING_PURE)
+        faults = []
+        for self.arch in kinds:
+            faults.append(self.fault("__init__", suffix))
+            if not faults[-1]:
+                return None
+        return faults[-1]
 
     def answers_alone(self, present):
         """Tell whether the SVM that is there only predicts; its files are compared as such."""

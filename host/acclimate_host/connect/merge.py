@@ -24,21 +24,11 @@ _TOGETHER = {
     "__init__": ("__init__", "_native"),
     "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "_sha256": ("_crc32", "_sha256"),
-    "svm": (
-        "svm",
-        "svm.parameters",
-        "svm.rows",
-        "svm.model",
-        "svm.extra",
-        "svm.data",
-        "svm.scaled",
-        "svm.file",
-        "svm.scaler",
-        "svm.machine",
-    ),
+    "svm": ("svm", "svm.rows", "svm.model", "svm.extra", "svm.machine"),
+    "_svm_data": ("svm.data", "svm.scaled", "svm.file"),
     "_svm_fast": ("svm.plain",),
-    "_svm_train": ("svm.train",),
-    "_svm_collect": ("svm.notes", "svm.collect"),
+    "_svm_train": ("svm.scaler", "svm.train"),
+    "_svm_collect": ("svm.parameters", "svm.notes", "svm.collect"),
     "_svm_more": ("svm.incremental", "svm.metrics"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
     "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
@@ -117,6 +107,23 @@ _PREDICTING_APART = {
     "_svm_load": ("_crc32", "svm.loader"),
     "_svm_slow": ("svm.answers",),
     "_svm_rows": ("svm.rows", "svm.scaled"),
+}
+# The same in pure Python: the room as one file, of which the solver's is used beside it.
+PREDICTING_PURE = "predict pure"
+_PREDICTING_PURE = {
+    **{unit: names for unit, names in _TOGETHER.items() if unit != "_svm_data"},
+    "svm": (
+        "svm",
+        "svm.parameters",
+        "svm.rows",
+        "svm.model",
+        "svm.extra",
+        "svm.data",
+        "svm.scaled",
+        "svm.file",
+        "svm.machine",
+    ),
+    "_svm_collect": ("svm.notes", "svm.collect"),
 }
 _ANSWERING = {"svm.predictor", "svm.loader", "svm.answers"}  # which no other layout has
 # What a room offers beside the default set: name -> modules (see `acclimate install --with`).
@@ -205,6 +212,7 @@ _KINDS = {
     "together": _TOGETHER,
     PREDICTING: _PREDICTING,
     PREDICTING_APART: _PREDICTING_APART,
+    PREDICTING_PURE: _PREDICTING_PURE,
 }
 
 
@@ -262,7 +270,8 @@ class Layout:
         :param names: of its modules, where not all of them are wanted.
         """
         names = names or self.units[unit]
-        texts = [_Module(self, name).on_board() for name in names]
+        imported = set()
+        texts = [_Module(self, name, imported=imported).on_board() for name in names]
         head = texts[0].partition("\n")[0]
         texts = [text.partition("\n")[2] for text in texts]
         if unit == "__init__" and "_native" in names:  # one name for it, wherever it lies
@@ -376,9 +385,14 @@ def _is_face(node):
 
 
 class _Module:
-    """One source text: what is changed in it for a board."""
+    """One source text: what is changed in it for a board.
 
-    def __init__(self, layout, module, text=None):
+    :param imported: set of what the texts before it in a file import from elsewhere: a board looks
+        for each such module in its file system first, so once is enough
+    """
+
+    def __init__(self, layout, module, text=None, imported=()):
+        self.imported = imported
         self.layout = layout
         self.module = module
         self.unit = None if module is None else layout.unit_of[module]
@@ -399,10 +413,21 @@ class _Module:
             }
             own.update(_constants(self.module)[0])
         self._scope(tree, own, {})
+        if self.module:
+            self._import_once(tree)
         data = self.text.encode()
         for start, end, new in sorted(self.edits, reverse=True):
             data = data[:start] + new.encode() + data[end:]
         return data.decode()
+
+    def _import_once(self, tree):
+        for node in tree.body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                text = ast.unparse(node)
+                if text in self.imported:
+                    self._replace(node, "pass")
+                elif PACKAGE not in text:
+                    self.imported.add(text)
 
     def _scope(self, scope, names, objects):
         """Collect the changes below a module or function: names, and modules as objects."""

@@ -32,8 +32,17 @@ def sets(arch):
         if modules or native and merge.EXTRA_NATIVES[name][0] + ".mpy" in every:
             found.setdefault(name, _files(native, modules or _room(name), (name,)))
     if not small:
-        found["predict"] = list(package.build(only=package.PREDICT))
+        found["predict"] = _predicting(native)
     return {name: sorted(set(files) & every.keys()) for name, files in found.items()}, every
+
+
+def _predicting(arch):
+    """Return the files that have what a machine in pure Python needs to predict."""
+    unit_of = merge.layout(arch).unit_of
+    names = package.build(only=package.PREDICT)
+    pure = merge.layout(merge.PREDICTING_PURE)
+    modules = {module for name in names for module in pure.units[name.partition(".")[0]]}
+    return [unit + ".mpy" for unit in {unit_of[module] for module in modules}]
 
 
 def _room(extra):

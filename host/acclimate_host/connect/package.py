@@ -323,7 +323,8 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
     if only == PREDICT and not pure and ANSWERS in natives(arch):
         return _answering(arch, has_crc32)
     if only == PREDICT:
-        return {name + ".mpy": compile_shipped(name) for name in _PREDICTING}
+        arch = merge.PREDICTING_PURE
+        return {name + ".mpy": compile_shipped(name, arch) for name in _PREDICTING}
     wanted, wanted_native = closure(only, sources, arch)
     files = {name + ".mpy": compile_shipped(name, arch) for name in wanted}
     available = {} if pure else natives(arch)
@@ -350,6 +351,7 @@ def build_circuitpython(only=None, sources=(), compiler=None, arch=None):
     :param arch: whose layout of files it is; CircuitPython itself has none.
     """
     files = {}
+    arch = merge.PREDICTING_PURE if only == PREDICT else arch
     names = _PREDICTING if only == PREDICT else closure(only, sources, arch)[0]
     for name in names:
         text = stamped(name, arch=arch)
