@@ -154,6 +154,22 @@ def test_only_a_whole_verified_model_waits():
     assert "integrity" in str(error)
 
 
+def test_the_verdict_on_a_model_that_waits_is_read_back():
+    for verdict, score in ((1, 32768), (0, -32768), (-1, 0), (1, 256)):
+        store = verified(new())
+        assert store.verdict() is None
+        store.waiting().keep_verdict(verdict, score)
+        for one in (store, open_store(store.flash)):
+            found = one.verdict()
+            assert found[0] == verdict and abs(found[1] - score) <= 256
+
+
+def test_every_section_of_a_model_is_found_also_the_first():
+    store = new()
+    assert store.section(store.head.section_type(0))[0] == store.slots.start(store.active) + 124
+    assert len(Store(NorFlash(1024, 128)).checker.chunk) == 128  # unless it is told otherwise
+
+
 def test_of_the_model_that_waits_only_its_sections_are_read():
     waiting = verified(new()).waiting()
     size = waiting.section(WEIGHTS)[1]
@@ -250,10 +266,14 @@ def test_a_trial_whose_boot_cannot_be_counted_is_not_on_in_either_slot():
 
 
 def test_a_trial_without_another_model_goes_on_where_a_boot_cannot_be_counted():
-    store = verified(empty(Worn))
-    store.trial()
-    store = worn(store)
-    assert model(store) == TARGET and store.trouble
+    for stray in (False, True):  # a whole capsule that nobody put there is none
+        store = empty(Worn)
+        if stray:
+            start = store.slots.start(1)
+            store.flash.data[start : start + len(BASE)] = BASE
+        verified(store).trial()
+        store = worn(store)
+        assert model(store) == TARGET and store.trouble
 
 
 def test_a_trial_whose_other_model_is_damaged_goes_on_where_a_boot_cannot_be_counted():
