@@ -34,7 +34,6 @@ CAPSULES = (
     "__init__",
     "_native",
     "_buffers",
-    "_crc32",
     "_crc",
     "_digest",
     "_sha256",
@@ -64,7 +63,6 @@ VERDICT = (*(name for name in CAPSULES if name not in _NO_VERDICT), *_VERDICT)
 ONLINE = (
     "__init__",
     "_native",
-    "_crc32",
     "_crc",
     "_sha256",
     "features",

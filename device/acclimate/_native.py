@@ -12,10 +12,7 @@ there is none, or none that fits: pure Python then does the same work.
 import gc
 import sys
 
-# Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and memory
-# that runs out is collected anyway.
-_TIDY = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
-_kept = {}  # what the next module needs as well, where the heap is large: finding a file is slow
+_kept = None  # the manifest, where the heap is large: finding a file takes long
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
 
@@ -25,13 +22,17 @@ def load(name):
 
     :raises ImportError: the package and its native modules are of different releases.
     """
+    global _kept
     if name not in _reasons:
-        if _TIDY:
+        # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and
+        # memory that runs out is collected anyway.
+        tidy = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
+        if tidy:
             gc.collect()
         _reasons[name] = _load("_" + name, name)
         _forget("_crc32")
-        if _TIDY:
-            _kept.clear()
+        if tidy:
+            _kept = None
             gc.collect()
     return _loaded.get(name)
 
@@ -50,7 +51,8 @@ def register(name, module, why="registered"):
 def _load(file, name):
     import acclimate
 
-    manifest = _keep("manifest", _read_manifest)
+    global _kept
+    manifest = _kept = _kept or _read_manifest()
     if manifest is None:
         return "no native modules installed"
     if manifest.VERSION != acclimate.__version__:
@@ -68,12 +70,6 @@ def _load(file, name):
             continue
         return _refuse(file, fault) if fault else _import(folder, file, name)
     return file + ".mpy is not installed"
-
-
-def _keep(name, make):
-    if name not in _kept:
-        _kept[name] = make()
-    return _kept[name]
 
 
 def _read_manifest():
@@ -121,7 +117,7 @@ def _folders():
 
 def _check(path, size, crc):
     """Return what is wrong with the file, or None."""
-    found, buffer, crc32 = 0, bytearray(256), _keep("crc32", _crc32)
+    found, buffer, crc32 = 0, bytearray(256), _crc32()
     with open(path, "rb") as file:
         if file.seek(0, 2) != size:
             return "%d bytes, not %d" % (file.seek(0, 2), size)

@@ -6,8 +6,7 @@
 #define MICROPY_EMIT_INLINE_THUMB (1)
 #define MICROPY_EMIT_THUMB_ARMV7M (0)
 
-// Real SAMD21 firmware has no hashlib, no cryptolib, and no CRC-32 in binascii.
-#define MICROPY_PY_BINASCII_CRC32 (0)
+// Real SAMD21 firmware has no hashlib and no cryptolib.
 #define MICROPY_PY_HASHLIB (0)
 #define MICROPY_PY_CRYPTOLIB (0)
 
