@@ -47,7 +47,7 @@ def test_a_plan_is_shown_written_and_drawn(tmp_path, capsys):
         (["linear", "--time-limit", "0"], "more than 0 seconds"),
         (["linear", "--out", "/no/such/x.json"], "no folder"),
         (["linear", "--picture", "x.bmp"], ".svg or .png"),
-        (["linear", "--out", "/"], "itself"),
+        (["linear", "--out", "/"], "Is a directory"),
         (["linear", "--sweep", "ram="], "an empty value"),
         (["linear", "--sweep", "speed=3"], "KEY is ram, deadline, board, method"),
         (["linear", "--sweep", "ram=1k..9:3"], "one unit"),

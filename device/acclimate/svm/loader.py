@@ -71,6 +71,8 @@ def load(path, other):
 def _made(file, other):
     """The machine of a file's bytes, or the number of what is wrong with them."""
     small = "_svm_weights" in _NATIVES and file[5:7] in (b"\0b", b"\0B")  # linear, over bytes
+    if len(file) > 18 and file[18] & 2:  # before the heap is in pieces
+        import acclimate.svm.scaled  # noqa: F401
     read = _native("_svm_weights" if small else "_svm_predict")
     found = read(file)
     if found:

@@ -194,6 +194,9 @@ class SVM:
         from acclimate.svm.collect import collect  # noqa: F401  files in steps of their own
 
         yield 0
+        from acclimate.svm.data import prepare_pieces  # noqa: F401
+
+        yield 0
         from acclimate.svm.train import start_pieces
 
         yield 0

@@ -25,11 +25,11 @@ _TOGETHER = {
     "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "_sha256": ("_crc32", "_sha256"),
     "svm": ("svm", "svm.rows", "svm.model", "svm.extra", "svm.machine"),
-    "_svm_data": ("svm.data", "svm.scaled", "svm.file"),
+    "_svm_data": ("svm.data", "svm.scaled", "svm.metrics"),
     "_svm_fast": ("svm.plain",),
     "_svm_train": ("svm.scaler", "svm.train"),
     "_svm_collect": ("svm.parameters", "svm.notes", "svm.collect"),
-    "_svm_more": ("svm.incremental", "svm.metrics"),
+    "_svm_more": ("svm.file", "svm.incremental"),
     "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
     "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
     "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression", "svm.kinds"),
@@ -124,6 +124,7 @@ _PREDICTING_PURE = {
         "svm.machine",
     ),
     "_svm_collect": ("svm.notes", "svm.collect"),
+    "_svm_more": ("svm.incremental", "svm.metrics"),
 }
 _ANSWERING = {"svm.predictor", "svm.loader", "svm.answers"}  # which no other layout has
 # What a room offers beside the default set: name -> modules (see `acclimate install --with`).
@@ -242,6 +243,11 @@ def names_of(room):
 def extras():
     """Return the modules that come with an extra only."""
     return {module for modules in EXTRAS.values() for module in modules}
+
+
+def beside(module):
+    """Return the modules of the extra that a module comes with."""
+    return {other for modules in EXTRAS.values() if module in modules for other in modules}
 
 
 class Layout:

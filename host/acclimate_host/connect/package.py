@@ -143,7 +143,7 @@ def closure(names=None, sources=(), arch=None):
         done.add(unit)
         for module in units[unit]:
             found, loaded = references(merge.modules()[module])
-            found = found - merge.extras() if module not in merge.extras() else found
+            found = found - merge.extras() | found & merge.beside(module)
             todo |= {unit_of[other] for other in found if other in unit_of}
             native |= loaded
     return sorted(done | faces), sorted(native)
