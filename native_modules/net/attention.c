@@ -38,7 +38,9 @@ static uint32_t exponential(const net_attention_rule *rule, int32_t below) {
     return e < 32768 ? e : 32768;
 }
 
+/* A damaged program may have a sum of 0, or write over one that a gradient has kept. */
 static int32_t share_of(uint32_t e, uint32_t sum) {
+    sum += !sum;
     return (int32_t)(((e << 15) + sum / 2) / sum);
 }
 
@@ -58,7 +60,7 @@ static uint32_t look(const net_attention_args *k, uint32_t i, uint32_t head, row
         sum += (uint32_t)shares[j];
     }
     row->most = most;
-    row->sum = sum += !sum;
+    row->sum = sum;
     for (uint32_t j = 0; j < k->columns; j++) {
         shares[j] = share_of((uint32_t)shares[j], sum);
     }

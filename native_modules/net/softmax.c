@@ -11,7 +11,7 @@ static uint32_t exponentials(const int8_t *x, uint32_t n, const uint16_t *table,
     }
     uint32_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t below = (uint32_t)(most - x[i]);
+        uint8_t below = (uint8_t)(most - x[i]); /* a damaged program may put e over x */
         e[i] = (int32_t)(((uint32_t)table[below >> 4] * table[16 + (below & 15)] + 16384) >> 15);
         sum += (uint32_t)e[i];
     }

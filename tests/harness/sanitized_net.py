@@ -17,9 +17,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host"))
 import net_cases as cases  # noqa: E402
 import numpy as np  # noqa: E402
 
+from acclimate_host.compile.emit import number  # noqa: E402
 from acclimate_host.compile.encode import encode  # noqa: E402
+from acclimate_host.compile.instructions import read_code  # noqa: E402
 from acclimate_host.compile.program_format import HEADER, STATE  # noqa: E402
 from acclimate_host.compile.step import inference_step  # noqa: E402
+from acclimate_host.model.build import Builder  # noqa: E402
 from acclimate_host.paths import repository  # noqa: E402
 from acclimate_host.sparse.scheme import Scheme, full  # noqa: E402
 from acclimate_host.twin import net as twin_net  # noqa: E402
@@ -91,6 +94,37 @@ def survives(core, program, x, draw):
         run(core, program, bytes(code), arena_of(program), x)
 
 
+def attends(core, seed):
+    """Attention in training, of two rows to one or three."""
+    net = Builder("attends", (4, 3, 1))
+    rows = net.sliding_pool("max_pool", "r", net.x, (2, 1), 1)
+    other = net.x if seed % 2 else net.pool("p", net.x)
+    parts = zip("qkv", (rows, other, other), strict=True)
+    y = net.attention("t", *(net.conv(name, x, 4, relu=False) for name, x in parts))
+    graph = net.classify(y, 3)
+    program = encode(cases.step_of(graph, full(graph)), cases.values_for(graph, seed))
+    x = cases.stored(cases.sample(graph, np.random.default_rng(seed)))
+    assert run(core, program, program.code, arena_of(program), x, 1) == 0
+    return program, x
+
+
+def overlaps_stay_inside(core, program, x):
+    """Where an instruction works may be what it reads or writes: numbers change under it."""
+    end = HEADER.bytes + program.field("forward") + program.field("training")
+    for instruction in read_code(program.code[HEADER.bytes : end]):
+        at, values = HEADER.bytes + instruction.at + 1, instruction.operands.values()
+        # 24 bytes behind an attention's work lies the sum of its second row, of one column.
+        others = {number(v // part + more) for v in values for part in (1, 2) for more in (0, 24)}
+        for name, value in instruction.operands.items():
+            size = len(number(value))
+            for other in others:
+                code = bytearray(program.code)
+                if name in ("work", "y", "g") and len(other) == size:
+                    code[at : at + size] = other
+                    run(core, program, bytes(code), arena_of(program), x, 1)
+            at += size
+
+
 def small_stays_inside(core, seed):
     """The module of small boards checks no operand; what the compiler writes needs none."""
     graph, generator = graph_of(seed), np.random.default_rng(seed)
@@ -122,6 +156,9 @@ def main(library, seed, rounds=8):
         for i in range(int(rounds)):
             for program, x in (trains(core, 10 * int(seed) + i, draw), predicts(core, i)):
                 survives(addresses, program, x, draw)
+            program, x = attends(core, i)
+            survives(addresses, program, x, draw)
+            overlaps_stay_inside(addresses, program, x)
             small_stays_inside(small, 10 * int(seed) + i)
     print("clean")
 

@@ -7,7 +7,9 @@ import pytest
 from net_cases import pooled_net, schemes, step_of, trained_net
 
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step
 from acclimate_host.connect import package
+from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
@@ -124,6 +126,15 @@ def test_momentum_and_accumulation_in_float(net_class):
     # Two equal steps: 1 + 1, with full momentum 1 + 2, gathered 2 at once.
     assert np.abs(moved["momentum16"] - 1.5 * moved["plain"]).max() < 0.05 * scale
     assert np.abs(moved["accumulate"] - moved["plain"]).max() < 0.05 * scale
+
+
+def test_tables_are_refused_in_float():
+    """A function such as GELU, in a network that was imported and not quantized."""
+    net = Builder("table", (2, 3, 1))
+    graph = net.finish(net.dense("fc", net.lookup("t", net.x, "gelu"), 2))
+    values = {"fc.w": np.zeros((2, 2, 3, 1), np.float32), "fc.b": np.zeros(2, np.float32)}
+    with pytest.raises(GraphError, match="t: float32 programs have no tables; quantize"):
+        encode(inference_step(graph), Network(graph, values))
 
 
 def test_sixteen_bit_weights_are_refused_in_float():

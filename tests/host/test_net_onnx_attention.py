@@ -76,8 +76,8 @@ def finished(net, features):
     return net.finish()
 
 
-def compared(model, count=1):
-    network, given = import_onnx(model), samples((ROWS, 5))
+def compared(model, count=1, shape=(ROWS, 5)):
+    network, given = import_onnx(model), samples(shape)
     got = FloatRun(network).predict(given)
     assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-5)
     assert [node.op for node in network.graph.nodes].count("attention") == count
@@ -151,6 +151,45 @@ def test_gelu_in_parts_is_one_function(form):
     else:
         net.op("Mul", x, net.op("Mul", plus, number(0.5)))
     compared(finished(net, ROWS * WIDTH), count=0)
+
+
+def test_a_gelu_of_q_is_no_factor_of_the_scores():
+    """Its last product with a half has one reader, as a factor has."""
+    net, x = tokens()
+    q, k, v = (projected(net, x) for _ in range(3))
+    net.op("Erf", net.op("Mul", q, number(np.sqrt(0.5))))
+    net.op("Mul", q, net.op("Add", number(1), net.last))
+    q = net.op("Mul", net.last, number(0.5))
+    scores = net.op("MatMul", q, net.op("Transpose", k, perm=[0, 2, 1]))
+    net.op("MatMul", net.op("Softmax", scores, axis=-1), v)
+    network = compared(finished(net, ROWS * WIDTH))
+    assert [node.op for node in network.graph.nodes].count("lookup") == 1
+
+
+@pytest.mark.parametrize("rows", (1, 4))
+def test_rows_and_channels_may_be_all_axes(rows):
+    """The one sample is left out; a single row is then the first axis."""
+    net = Model((rows, WIDTH))
+    x = net.op("Squeeze", "x", np.array([0]))
+    q, k, v = (projected(net, x) for _ in range(3))
+    scores = net.op("MatMul", q, net.op("Transpose", k, perm=[1, 0]))
+    net.op("MatMul", net.op("Softmax", scores, axis=-1), v)
+    net.op("Reshape", net.last, np.array([1, rows * WIDTH]))
+    net.dense(3, rows * WIDTH)
+    compared(net.finish(), shape=(rows, WIDTH))
+
+
+def test_heads_may_take_the_place_of_the_samples():
+    """As PyTorch's own layer has them: (rows, heads, channels) of one sample, then heads first."""
+    net, x = tokens()
+    parts = []
+    for _ in range(3):
+        net.op("Reshape", projected(net, x), np.array([ROWS, 2, WIDTH // 2]))
+        parts.append(net.op("Transpose", net.last, perm=[1, 0, 2]))
+    scores = net.op("MatMul", parts[0], net.op("Transpose", parts[1], perm=[0, 2, 1]))
+    net.op("MatMul", net.op("Softmax", scores, axis=-1), parts[2])
+    net.op("Reshape", net.op("Transpose", net.last, perm=[1, 0, 2]), np.array([1, ROWS, WIDTH]))
+    compared(finished(net, ROWS * WIDTH))
 
 
 def normalized(net, x, power, axes=(-1,), shift=True):

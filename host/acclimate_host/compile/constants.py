@@ -114,11 +114,16 @@ class Constants:
         """Add tables, and the first content of windows."""
         for node in self.graph.nodes:
             if node.op == "lookup":
+                self._check_tables(node)
                 value = self.network.values[node.inputs[1]]
                 self.tables[node.inputs[1]] = self.blob.add(value.astype(np.int8).tobytes())
             for name in node.outputs:
                 if self.graph[name].kind == "state":
                     self._first(name)
+
+    def _check_tables(self, node):
+        if self.is_float:
+            raise GraphError(f"{node.attrs['layer']}: float32 programs have no tables; quantize")
 
     def _first(self, name):
         """Add what a tensor that stays from call to call holds at first."""

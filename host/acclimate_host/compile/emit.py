@@ -322,8 +322,6 @@ class _Emitter:
         self._gradient_of_factor(node, x.zero_point, 0, factor)
 
     def _table_gradient(self, node):
-        if self.placement.is_float:
-            raise GraphError(f"{node.attrs['layer']}: float32 programs have no tables; quantize")
         table, factor = self.constants.slopes(node)
         self._gradient_of_factor(node, 0, table // 4, factor)
 

@@ -206,6 +206,7 @@ class _Search:
 
     def _make(self, op, gone):
         self.made[op.outputs[0]] = op
+        self.makers.pop(op.outputs[0], None)  # it is no part of the next group
         self.gone |= {name for part in gone for name in part.outputs}
 
 

@@ -424,7 +424,7 @@ class Moves:
             if name not in low.made:
                 low.problems.add("MatMul of scores with a constant", "attention of three signals")
                 return
-            order = self.order(name)
+            order = self.whole(name)  # the one sample's axis is that of the rows where it is one
             order = order.swapaxes(-1, -2) if which == 1 else order
             parts.append(order.reshape(-1, *order.shape[-2:]))
         heads, rows, n = parts[0].shape

@@ -69,7 +69,7 @@ def reshape_fault(old, new):
         count *= edge
     for edge in whole:
         wanted *= abs(edge)
-    if old and whole and old[0] == 1 and whole[0] > 1 and len(whole) > 1:
+    if wanted != count and old and whole and old[0] == 1 and whole[0] > 1 and len(whole) > 1:
         wanted //= whole[0]  # of as many samples as the file was exported with
     if wanted == count or (-1 in whole and wanted and count % wanted == 0):
         return None
