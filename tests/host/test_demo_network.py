@@ -9,7 +9,7 @@ import pytest
 from acclimate_host.capsules.build import read
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.demo import network, on_board_net, watch
-from acclimate_host.demo.network_task import user_task
+from acclimate_host.demo.network_task import factory_network, turned, user_task
 from acclimate_host.model.network import Network
 from acclimate_host.paths import built
 from acclimate_host.twin import net as twin_net
@@ -78,6 +78,28 @@ def test_no_part_of_a_users_samples_overlaps_another(recordings):
     assert len(np.unique(task.tune[1])) == len(np.unique(task.test[1])) == 7
     with pytest.raises(ValueError, check=naming(11)):
         user_task(recordings, 11)
+
+
+def test_a_watch_the_other_way_round_is_half_a_turn_of_both_sensors(recordings):
+    task = user_task(recordings, 3)
+    other = turned(task)
+    for part in ("tune", "validate", "test"):
+        (x, labels), (y, same) = getattr(task, part), getattr(other, part)
+        assert np.array_equal(labels, same)
+        for sensor in (0, 3):
+            mine, theirs = x[:, sensor : sensor + 3], y[:, sensor : sensor + 3]
+            assert np.array_equal(theirs[:, :2], -mine[:, :2])
+            assert np.array_equal(theirs[:, 2], mine[:, 2])
+    assert other.base is task.base
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
+def test_a_task_on_which_learning_matters(recordings, tmp_path, monkeypatch):
+    cache = tmp_path / "net.npz"
+    factory_network(user_task(recordings, 1), cache)
+    shares = here(network.prepare(recordings, 1, cache), tmp_path, monkeypatch).shares
+    assert shares[0] < 0.5 and shares[-1] > 0.7, shares
 
 
 @pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")

@@ -156,7 +156,8 @@ def _pretraining(done, total):
 
 def network_part(args, recordings):
     """An int8 network learns the same user in an arena of a fixed size; leaves as a delta."""
-    print("\nNetwork   an int8 net of 9,300 weights learns the same user's exercises on the board")
+    print("\nNetwork   an int8 net of 9,300 weights meets the same user, who now wears the watch")
+    print("          the other way round, and learns on the board")
     if args.board == "samd21" and not args.port:
         print("Left out  the network: its files need more flash than this board has")
         return

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The network's part of the demo: a board fine-tunes an int8 network to a new user.
+"""The network's part of the demo: a board fine-tunes an int8 network to a new user, whose watch
+sits the other way round than all that the network was trained on.
 
 One arena of a fixed size holds all that changes; what was learned leaves as a delta capsule.
 """
@@ -16,7 +17,7 @@ from acclimate_host.capsules.delta import update
 from acclimate_host.commands.showing import progress
 from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, training_step
-from acclimate_host.demo.network_task import factory_network, user_task
+from acclimate_host.demo.network_task import factory_network, turned, user_task
 from acclimate_host.model.losses import with_loss
 from acclimate_host.model.network import as_bytes
 from acclimate_host.model.quantize import quantize
@@ -24,7 +25,7 @@ from acclimate_host.paths import built
 from acclimate_host.sparse.scheme import Scheme
 
 SCHEME = Scheme(4)  # the last four biases and the classifier
-EPOCHS, RATE = 4, 0.03
+EPOCHS, RATE = 6, 0.03
 LEARN, TEST = 60, 60  # what fits the smallest board's files
 PURE_LEARN, PURE_TEST, PURE_EPOCHS = 30, 30, 2  # Python alone: a step is 500 times slower
 CALIBRATION = 300
@@ -58,13 +59,13 @@ class Result:
 
 
 def prepare(recordings, user, cache=None, native=True, show=None):
-    """Return the Setup of a new user.
+    """Return the Setup of a new user, who wears the watch the other way round.
 
     :param native: without native kernels fewer samples and passes must do
     :param show: called with (passes done, of how many) while the network is trained here
     :raises ValueError: for a user who is not in the recordings
     """
-    task = user_task(recordings, user)
+    task = turned(user_task(recordings, user))
     small, _ = quantize(factory_network(task, cache, show=show), task.base[0][:CALIBRATION])
     network = with_loss(small)
     step = training_step(network.graph, SCHEME, Options(patch_grid=1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A small network for the smart-watch recordings: what it knows, and one user who is new."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,16 @@ def user_task(recordings, subject):
     )
     graph = inverted_residual("watch", base[0].shape[1:], len(EXERCISES), 2)
     return Task(f"user {subject}", graph, base, tune, validate, test)
+
+
+def turned(task):
+    """Return the Task of the same user with the watch the other way round.
+
+    Half a turn about the axis through its face: x and y of both sensors change their signs.
+    """
+    signs = np.array([-1, -1, 1] * 2).reshape(6, 1, 1)
+    parts = {name: getattr(task, name) for name in ("tune", "validate", "test")}
+    return replace(task, **{name: (x * signs, labels) for name, (x, labels) in parts.items()})
 
 
 def _windows(recordings):
