@@ -208,7 +208,7 @@ def network_part(args, recordings):
             f"One training step: tensors in {tensors:,} bytes; the arena of "
             f"{plan.program.arena_bytes:,} has state and work areas too",
             result.shares,
-            f"User {args.user} is new to the network",
+            f"User {args.user} has turned the watch",
         )
         print(f"Picture   {os.path.relpath(path)}")
     except ImportError:
