@@ -51,13 +51,18 @@ def scheduler(config, log):
             return died_in
 
         def _reschedule(self, node):
-            super()._reschedule(node)
-            # A worker begins a test only when it knows the next one.
-            while (
-                self.workqueue
-                and not node.shutting_down
-                and self._pending_of(self.assigned_work[node]) < 2
-            ):
-                self._assign_work_unit(node)
+            if node not in self.registered_collections:
+                return  # it still collects, in place of one that died
+            try:
+                super()._reschedule(node)
+                # A worker begins a test only when it knows the next one.
+                while (
+                    self.workqueue
+                    and not node.shutting_down
+                    and self._pending_of(self.assigned_work[node]) < 2
+                ):
+                    self._assign_work_unit(node)
+            except OSError:  # it has died, too: what it was given comes back once that is told
+                pass
 
     return ByBoard(config, log)
