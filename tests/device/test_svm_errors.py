@@ -4,6 +4,8 @@
 
 from array import array
 
+from raised import fails
+
 from acclimate.svm import SVM
 
 X = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -41,16 +43,6 @@ BAD_OPTIONS = (
     ({"storage": "int4"}, ("storage", "int8", "int4")),
     ({"class_weight": {0: -1}}, ("class_weight[0]", "-1")),
 )
-
-
-def fails(words, call, *args):
-    try:
-        call(*args)
-    except (ValueError, MemoryError) as e:
-        for word in words:
-            assert word in str(e), (word, str(e))
-        return
-    raise AssertionError("expected an exception with " + repr(words))
 
 
 def test_bad_options_are_named():

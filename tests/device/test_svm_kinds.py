@@ -5,22 +5,13 @@ and lie far from 0."""
 
 import os
 
+from raised import fails
 from svm_kinds_vectors import ONE_CLASS, REGRESSION
 
 from acclimate.svm import SVM
 from acclimate.svm import kinds as _kinds  # noqa: F401  the extra of this file
 
 PATH = "svm_kinds_test.bin"
-
-
-def fails(words, call, *args):
-    try:
-        call(*args)
-    except ValueError as e:
-        for word in words:
-            assert word in str(e), (word, str(e))
-        return
-    raise AssertionError("expected ValueError with " + repr(words))
 
 
 def again(m):

@@ -4,6 +4,8 @@
 
 import os
 
+from raised import fails
+
 from acclimate.svm import SVM
 from acclimate.svm import labels as _labels  # noqa: F401  the extra of this file
 
@@ -14,16 +16,6 @@ GIVEN = (
     ["fine"] * 3 + ["worn"] * 2 + ["broken \u00fc"] * 4,
     [-1.0, -1, -1, 255, 255, 256, 256, 256, 256],
 )
-
-
-def fails(words, call, *args):
-    try:
-        call(*args)
-    except ValueError as e:
-        for word in words:
-            assert word in str(e), (word, str(e))
-        return
-    raise AssertionError("expected ValueError with " + repr(words))
 
 
 def again(m):

@@ -4,6 +4,8 @@
 import os
 from io import BytesIO
 
+from raised import fails
+
 from acclimate.svm import PassiveAggressive
 
 PATH = "svm_online_test.bin"
@@ -20,16 +22,6 @@ def stream(n, seed=1):
             drawn.append(seed >> 8)
         row = [1000 + drawn[0] / 8, drawn[1] / 8, drawn[2]]
         yield row, int((drawn[0] + 2 * drawn[1] - drawn[2] > 256) != (drawn[3] < 20))
-
-
-def fails(words, call, *args):
-    try:
-        call(*args)
-    except ValueError as e:
-        for word in words:
-            assert word in str(e), (word, str(e))
-        return
-    raise AssertionError("expected ValueError with " + repr(words))
 
 
 def test_answers_are_those_of_river():

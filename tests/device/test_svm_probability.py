@@ -4,6 +4,7 @@
 
 import os
 
+from raised import fails
 from svm_kinds_vectors import PROBABILITY
 
 from acclimate.svm import SVM
@@ -11,16 +12,6 @@ from acclimate.svm import labels as _labels  # noqa: F401  an extra of this file
 from acclimate.svm import probability as _probability  # noqa: F401  the other
 
 PATH = "svm_probability_test.bin"
-
-
-def fails(words, call, *args):
-    try:
-        call(*args)
-    except ValueError as e:
-        for word in words:
-            assert word in str(e), (word, str(e))
-        return
-    raise AssertionError("expected ValueError with " + repr(words))
 
 
 def again(m):
