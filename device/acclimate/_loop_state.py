@@ -8,9 +8,10 @@ little endian. `read` refuses what another loop wrote before it changes anything
 from array import array
 from struct import pack_into, unpack_from
 
-_VERSION = 1
+_VERSION = 2
 _STITCHER = ("held_count", "_held_next", "_one", "_two", "new")
 _FEEDBACK = ("_issued", "_due", "waiting", "dropped", "_next", "answered", "_recent_right")
+_LOOP = ("_left", "_due", "drifts")
 _COUNT_MOST = (1 << 30) - 1
 
 
@@ -31,7 +32,8 @@ def _shape(loop):
 
 def _numbers(loop):
     found = [getattr(loop.stitcher, name) for name in _STITCHER]
-    return found + [getattr(loop.feedback, name) for name in _FEEDBACK]
+    found += [getattr(loop.feedback, name) for name in _FEEDBACK]
+    return found + [getattr(loop, name) for name in _LOOP]
 
 
 def _parts(loop):
@@ -42,8 +44,11 @@ def _parts(loop):
 
 def size(loop):
     """Bytes of the state."""
-    numbers = len(_shape(loop)) + len(_STITCHER) + len(_FEEDBACK)
-    return 4 * numbers + sum(len(bytes(part)) for part in _parts(loop))
+    return 4 * _count(_shape(loop)) + sum(len(bytes(part)) for part in _parts(loop))
+
+
+def _count(shape):
+    return len(shape) + len(_STITCHER) + len(_FEEDBACK) + len(_LOOP)
 
 
 def write(loop, buffer):
@@ -68,7 +73,7 @@ def read(loop, data):
     shape = _shape(loop)
     if len(data) != size(loop):
         raise ValueError("state: expected %d bytes, got %d" % (size(loop), len(data)))
-    count = len(shape) + len(_STITCHER) + len(_FEEDBACK)
+    count = _count(shape)
     numbers = [unpack_from("<i", data, 4 * i)[0] for i in range(count)]
     if tuple(numbers[: len(shape)]) != shape:
         raise ValueError("state: expected that of a loop %s, got %s" % (shape, numbers[:9]))
@@ -80,10 +85,9 @@ def read(loop, data):
         found.append(array(code, bytes(memoryview(data)[at : at + n])))
         at += n
     _check(loop, numbers, found)
-    for name, number in zip(_STITCHER, numbers):  # noqa: B905  boards have no strict zip
-        setattr(loop.stitcher, name, number)
-    for name, number in zip(_FEEDBACK, numbers[len(_STITCHER) :]):  # noqa: B905
-        setattr(loop.feedback, name, number)
+    for owner, names in ((loop.stitcher, _STITCHER), (loop.feedback, _FEEDBACK), (loop, _LOOP)):
+        for name in names:
+            setattr(owner, name, numbers.pop(0))
     for part, values in zip(_parts(loop), found):  # noqa: B905
         for i, value in enumerate(values):
             part[i] = value
@@ -102,12 +106,14 @@ def _check(loop, numbers, found):
     """Refuse counters that no loop of these sizes can have."""
     store, feedback = loop.stitcher, loop.feedback
     held_count, held_next, one, two, new, issued, due, waiting, dropped, at, answered, right = (
-        numbers
+        numbers[:12]
     )
     held, memory = len(store.held_y), len(feedback._answers)
     good = 0 <= held_count <= held and 0 <= held_next < held
     good = good and 0 < one < 30269 and 0 < two < 30307 and new >= 0
     good = good and issued >= 0 and due >= 0 and 0 <= waiting <= feedback.pending
+    left, next_due, drifts = numbers[12:]
+    good = good and left >= 0 and next_due >= 1 and drifts >= 0
     good = good and dropped >= 0 and 0 <= at < memory and answered >= 0 and 0 <= right <= memory
     _, _, _, held_y, counts, places, seen, drawn, _, _, _, tickets, answers = found
     good = good and all(n <= store.per_class for n in counts)

@@ -162,6 +162,12 @@ def _rows(n, *columns):
         raise ValueError("rows: expected 0 to %d, got %d" % (most, n))
 
 
+def _whole(name, value, most):
+    """Refuse what is no whole number of the range: buffers of boards cut it."""
+    if not 0 <= value <= most or isinstance(value, float):
+        raise ValueError("%s: expected 0 to %d, got %s" % (name, most, value))
+
+
 def _mean(total, n):
     """Divide, rounding towards 0: the same for a model and its mirror image."""
     return total // n if total >= 0 else -(-total // n)
@@ -204,6 +210,7 @@ def _judged(old, new, old_confidence, new_confidence, n, rule, labels=()):
         return REJECT, score
     wins = losses = 0
     for i in labels:
+        _whole("labels: row", i, n - 1)
         wins += new[i] == labels[i] != old[i]
         losses += old[i] == labels[i] != new[i]
     found = evidence(old, new, old_confidence, new_confidence, n, weights, prior, wins, losses)
@@ -231,6 +238,7 @@ def accept(
         returns prediction x 256 + confidence. :param labels: {row of the sample: its label}, what
         somebody told about rows where the models differ; None: nothing is known.
     :raises StoreError: no model waits. :raises FlashError: the verdict cannot be kept.
+    :raises ValueError: an answer or a row of a label that cannot be; no verdict is kept then.
     """
     from array import array
 
@@ -239,6 +247,7 @@ def accept(
     for i in range(n):
         sample.row(i, row)
         answer = predict(waiting, row)
+        _whole("predict", answer, 65535)
         new[i], confidences[i] = answer >> 8, answer & 255
     old, sure, rule = sample.predictions, sample.confidences, (floor, margin, prior, weights)
     verdict, score = _judged(old, new, sure, confidences, n, rule, labels or ())

@@ -493,6 +493,9 @@ class TrainOnDemand:
         except (ValueError, MemoryError, OverflowError) as error:
             self.reason = error
             return self._end("discarded")
+        except BaseException:
+            self.cancel()  # a generator that raised would pass for one that came to its end
+            raise
         return None
 
     def busy(self) -> bool:
@@ -548,7 +551,8 @@ class Loop:
 
     :param int target: train only while fewer answers than this are right, in per mille
     :param drift: `acclimate.drift.PageHinkley`, `acclimate.drift.Adwin`, or any object whose
-        ``add(wrong)`` is true when answers have become worse; None: none
+        ``add(wrong)`` is true when answers have become worse; None: none. Where it has them,
+        ``recent()`` says how many samples are of the new world, and ``reset()`` follows a training
     :param on_drift: called with the loop when a change was told: to ask the host for a capsule,
         or to roll back; when it returns true, nothing is trained. None: train
     :param int rounds: trainings after a change, 1 or more
@@ -613,13 +617,17 @@ class Loop:
         """The world has changed: what the detector calls, and what a program may call that sees
         it in another way, as by a detector on a feature.
 
-        :param int keep: newest samples that are of the new world; None: what the detector says
+        :param int keep: newest samples that are of the new world; None: what the detector says,
+            0 where it does not or where there is none
         """
+        if keep is None:
+            keep = self._drift.recent() if hasattr(self._drift, "recent") else 0
+        _check_size("keep", keep, 0, _WRAP)
         self.drifts += 1
         if self._on_drift is not None and self._on_drift(self):
             return
         self.trainer.cancel()
-        self.stitcher.forget(self._drift.recent() if keep is None else keep)
+        self.stitcher.forget(keep)
         self._left = self._rounds
         self._due = self.trainer.enough
 
@@ -650,7 +658,7 @@ class Loop:
         if verdict == "kept":
             self.io.model = trainer.live
             self.feedback.new_model()
-            if self._drift is not None:
+            if hasattr(self._drift, "reset"):
                 self._drift.reset()
         return verdict
 
@@ -658,7 +666,8 @@ class Loop:
         """The samples, what waits for its truth and what is held back, as bytes to be kept over a
         reset: in the buffer, which has the right size, or in a new one.
 
-        A training that goes on is not in it; it begins again from the samples.
+        Trainings that a told change has left due are in it. One that goes on is not; it begins
+        again from the samples.
         """
         from acclimate import _loop_state
 
@@ -674,8 +683,8 @@ class Loop:
         """
         from acclimate import _loop_state
 
-        self.trainer.cancel()
         _loop_state.read(self, data)
+        self.trainer.cancel()
 
     def _wanted(self):
         """True when a training is due."""

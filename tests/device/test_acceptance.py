@@ -132,3 +132,44 @@ def test_what_no_rule_can_use_is_refused_in_one_line():
     assert refuses(rules.label_free, many, many, many, many, 129)
     assert refuses(rules.evidence, many, many, many, many, 0)
     assert refuses(rules._discount, 0) and refuses(rules._discount, 129)
+
+
+class Waits:
+    """A store whose waiting model answers all rows alike."""
+
+    def __init__(self):
+        self.told = []
+
+    def waiting(self):
+        return self
+
+    def keep_verdict(self, verdict, score):
+        self.told.append(verdict)
+
+    def rollback(self):
+        self.told.append("rolled back")
+
+
+def test_what_no_byte_holds_is_no_answer_and_no_verdict():
+    from acclimate.reservoir import Reservoir
+
+    store, sample = Waits(), Reservoir(4, 1)
+    for i in range(4):
+        sample.offer((i,), i, 100)
+    for answer in (65536, -1, 300 << 8 | 5, 1.0):
+        try:
+            rules.accept(store, sample, lambda model, row: answer)  # noqa: B023
+        except ValueError as error:
+            assert "predict" in str(error) and str(answer) in str(error)
+        else:
+            raise AssertionError(answer)
+    for row in (4, -1):
+        try:
+            rules.accept(store, sample, lambda model, row: 1 << 8, labels={row: 1})
+        except ValueError as error:
+            assert "labels" in str(error) and str(row) in str(error)
+        else:
+            raise AssertionError(row)
+    assert store.told == []
+    assert rules.accept(store, sample, lambda model, row: 65535, labels={3: 255}) == 1
+    assert store.told == [1]

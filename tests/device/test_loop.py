@@ -33,6 +33,26 @@ def test_a_training_that_raises_is_discarded_with_its_reason():
     assert loop.io.model is old and list(old.means) == [-8, 8] and not loop.trainer.busy()
 
 
+class Interrupted(Nearest):
+    """Ctrl-C comes while it trains."""
+
+    def fit_steps(self, X, y):
+        yield 0
+        raise KeyboardInterrupt
+
+
+def test_a_training_that_was_interrupted_is_not_taken_for_one_that_ended():
+    loop = make(spare=Interrupted())
+    feed(loop, DRIFTED)
+    try:
+        loop.run_idle()
+        raise AssertionError("no Ctrl-C")
+    except KeyboardInterrupt:
+        pass
+    assert not loop.trainer.busy() and loop.run_idle() is None
+    assert loop.trainer.kept == loop.trainer.discarded == 0
+
+
 def test_training_works_on_a_copy_so_samples_may_arrive_meanwhile():
     loop = make()
     feed(loop, DRIFTED)

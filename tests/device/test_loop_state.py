@@ -40,15 +40,46 @@ def test_bytes_of_another_loop_or_damaged_ones_change_nothing():
     before = loop.state()
     refused(("state", "bytes"), loop.restore, state[:-1])
     refused(("state",), loop.restore, bytes(len(state)))
-    numbers = 21
+    numbers = 24
     for at in range(numbers):
         for byte in (0xFF, 0x7F):
             bad = bytearray(state)
             bad[4 * at + 3] = byte
-            if at in (13, 14, 15, 17, 19) and byte == 0x7F:  # counters without a limit
+            if at in (13, 14, 15, 17, 19, 21, 22, 23) and byte == 0x7F:  # counters without a limit
                 continue
             refused(("state",), loop.restore, bad)
     assert loop.state() == before
+
+
+def test_bytes_that_are_refused_do_not_end_a_training():
+    loop = lived()
+    loop.observe(1)
+    loop.idle()
+    assert loop.trainer.busy()
+    refused(("state",), loop.restore, bytes(len(loop.state())))
+    assert loop.trainer.busy()
+    loop.restore(loop.state())
+    assert not loop.trainer.busy()
+
+
+def test_trainings_that_a_change_left_due_survive_a_reset():
+    first, second = make(), make()
+    for loop in (first, second):
+        loop._drift = Never()
+    first.changed(0)
+    assert second.run_idle() is None
+    second.restore(first.state())
+    assert second.drifts == 1
+    for loop in (first, second):
+        feed(loop, DRIFTED)
+    assert first.run_idle() == second.run_idle() == "kept"
+
+
+class Never:
+    """The least that a detector may be."""
+
+    def add(self, wrong):
+        return False
 
 
 def test_any_damaged_byte_is_refused_or_leaves_a_loop_that_works():

@@ -13,7 +13,7 @@ from pathlib import Path
 import capsule_cases as cases
 import pytest
 
-from acclimate.pull import Client
+from acclimate.pull import Client, sockets
 from acclimate.pull import reports as report
 from acclimate.pull.manifest import in_rollout
 from acclimate.store import CapsuleError
@@ -82,6 +82,35 @@ def test_a_report_tells_how_the_device_is(kept):
 def test_numbers_that_a_report_cannot_hold_are_refused(kept, more):
     with pytest.raises(ValueError, match="to 255, to 65535"):
         report.make_report(kept, 17, 5, **more)
+
+
+@pytest.mark.parametrize("device", [1 << 30 | 17, -1])
+def test_a_report_is_of_no_other_device_than_was_said(kept, device):
+    with pytest.raises(ValueError, match=f"{device}: 0 to"):
+        report.make_report(kept, device)
+
+
+def test_a_server_that_answers_byte_by_byte_does_not_keep_a_device(kept, monkeypatch):
+    now = [0]
+
+    def seconds():
+        now[0] += 9
+        return now[0]
+
+    monkeypatch.setattr(sockets, "seconds", seconds)
+    monkeypatch.setattr(sockets, "reader", lambda sock: lambda buffer: sock.recv_into(buffer, 1))
+    with web.Server(lambda request: b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 99 + b"\r\n") as server:
+        assert not report.send_report(server.url, report.make_report(kept), timeout_s=60)
+
+
+def test_a_certificate_that_is_wrong_sends_no_report(kept):
+    class Context:
+        def wrap_socket(self, sock, server_hostname):
+            raise ValueError("invalid cert")  # so MicroPython says it
+
+    with web.Server(lambda request: web.reply(b"")) as server:
+        url = server.url.replace("http:", "https:")
+        assert report.send_report(url, report.make_report(kept), context=Context()) is False
 
 
 def test_every_flipped_bit_of_a_report_is_refused(kept):

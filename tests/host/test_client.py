@@ -85,6 +85,18 @@ def test_asyncio_pulls_the_same(repository, kept):
 
 
 @pytest.mark.case("E18")
+def test_what_was_given_up_or_is_asked_for_anyway_is_pulled_again(repository, kept):
+    repository.publish(cases.capsule(2))
+    with web.Server(web.files(repository.folder)) as server:
+        one = client(kept, server)
+        assert one.pull() and one.pull() and one.reason == "here already"
+        kept.cancel()
+        assert one.pull()
+        kept.rollback()  # refused: it is not taken by itself
+        assert not one.pull() and one.reason == "unchanged"
+        assert one.pull(any_version=True)
+
+
 def test_the_smaller_update_is_sent_to_a_device_with_the_base(repository, kept):
     first = cases.capsule(1)
     content = cases.tuned(cases.weights(301, 1), 5)

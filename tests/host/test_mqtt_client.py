@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from acclimate.pull import Mqtt, MqttError
+from acclimate.pull import Mqtt, MqttError, receive, sockets
 
 CONNACK = b"\x20\x02\x00\x00"
 
@@ -95,3 +95,78 @@ def test_messages_and_their_acknowledgement():
         one.check_msg()  # nothing is there
         one.disconnect()
     assert messages == [(b"t", b"abc")]
+
+
+def ticking(monkeypatch, step_s):
+    """Let so many seconds pass at each look at the clock."""
+    now = [0]
+
+    def seconds():
+        now[0] += step_s
+        return now[0]
+
+    monkeypatch.setattr(sockets, "seconds", seconds)
+
+
+def test_a_packet_that_comes_byte_by_byte_has_an_end(monkeypatch):
+    with Broker(CONNACK + b"\x30\xff\x1f" + b"x" * 64, closes=False) as broker:
+        one = client(broker)
+        one.connect()
+        ticking(monkeypatch, 9)
+        one._socket = Bytewise(one._socket)
+        with pytest.raises(MqttError, match="too slow"):
+            one.wait_msg()
+
+
+class Bytewise:
+    """A line that gives one byte at a time."""
+
+    def __init__(self, line):
+        self.line = line
+
+    def recv(self, n):
+        return self.line.recv(1)
+
+
+def test_a_broker_that_talks_of_something_else_is_not_listened_to_for_ever(monkeypatch):
+    with Broker(CONNACK + b"\x30\x04\x00\x01tx" * 100, closes=False) as broker:
+        one = client(broker)
+        one.connect()
+        ticking(monkeypatch, 5)
+        with pytest.raises(MqttError, match="too slow"):
+            one.subscribe("t")
+
+
+class Nobody:
+    """A client to whom no message comes; the board's clock is set again and again."""
+
+    def __init__(self, monkeypatch):
+        self.pings = self.looks = 0
+        monkeypatch.setattr("time.time", lambda: -1e9 * self.looks)
+
+    def set_callback(self, callback):
+        pass
+
+    def subscribe(self, topic):
+        pass
+
+    def check_msg(self):
+        self.looks += 1
+        assert self.looks < 1000
+
+    def ping(self):
+        self.pings += 1
+
+
+def test_a_clock_that_is_set_does_not_move_the_deadline(monkeypatch):
+    ticking(monkeypatch, 1)
+    monkeypatch.setattr("time.sleep", lambda s: None)
+    one = Nobody(monkeypatch)
+    with pytest.raises(MqttError, match="no model in 100 s"):
+        receive(one, type("Receiver", (), {"state": 0})(), "t", 100)
+    assert 2 <= one.pings <= 7 and one.looks <= 100
+
+
+def test_seconds_of_a_board_that_began_anew_are_counted_on(monkeypatch):
+    monkeypatch.setattr(sockets, "seconds", lambda: 8)
+    assert sockets.since(5) == 3 and sockets.since((1 << 30) // 1000 - 1) == 10

@@ -197,6 +197,38 @@ def test_stages_that_do_not_rise_to_100_are_refused(fleet, stages):
     assert fleet.repository.manifest(7).version == 1
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"wait_s": float("nan")},
+        {"wait_s": -1},
+        {"wait_s": 1e30},
+        {"stages": (True, 100)},
+        {"stages": (1.5, 100)},
+    ],
+)
+def test_what_no_state_can_keep_is_refused_before_anything_is_published(fleet, options):
+    name, before = next(iter(options)), fleet.repository.manifest(7)
+    with pytest.raises(Refused, match=name):
+        fleet.rollout.start(cases.capsule(2), **options)
+    assert fleet.repository.manifest(7) == before and fleet.rollout.state() is None
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"harmed_percent": float("nan")},
+        {"harmed_percent": -1},
+        {"least": -1},
+        {"resets": -3},
+        {"score": 1.5},
+    ],
+)
+def test_limits_that_no_state_can_keep_are_refused(limits):
+    with pytest.raises(Refused, match=next(iter(limits))):
+        Limits(**limits)
+
+
 def test_updates_are_made_from_the_latest_releases(fleet):
     for version in (2, 3, 4, 5):
         weights = cases.tuned(cases.weights(700, 1), version)

@@ -69,6 +69,7 @@ class Client:
         self.device = device
         self.etag = ""
         self.reason = ""
+        self._pulled = 0  # the version that waits since the latest pull
         self._timeout_s = timeout_s
         self._wait_s = wait_s
         self._attempts = attempts
@@ -133,7 +134,8 @@ class Client:
         return Pull(
             self.store,
             self.url,
-            self.etag,
+            # What waited may have been given up since: it is to be found again.
+            "" if any_version or self._pulled > self.store.journal.floor else self.etag,
             self.device,
             any_version,
             self._attempts,
@@ -152,14 +154,14 @@ class Client:
 
     def _within(self, more_s=0):
         """Raise when the pull, and what is still to be waited, takes more than ``limit_s``."""
-        if sockets.seconds() - self._start_s + more_s > self._limit_s:
+        if sockets.since(self._start_s) + more_s > self._limit_s:
             raise Refused("pull: no end within %d s" % self._limit_s)
 
     def _in_time(self, n):
         """Count n bytes of a connection; raise when so few come that it is not worth while."""
         self._within()
         self._came += n
-        passed = sockets.seconds() - self._since_s
+        passed = sockets.since(self._since_s)
         if passed > self._timeout_s and self._came < _LEAST_RATE * passed:
             raise HttpError("pull: %d bytes in %d s" % (self._came, passed))
 
@@ -191,6 +193,7 @@ class Client:
     def _end(self, pull):
         self.reason = pull.reason
         self.etag = pull.etag
+        self._pulled = pull.manifest.version if pull.is_ready else 0
         return pull.is_ready
 
     def _exchange(self, pull, request):
@@ -239,7 +242,7 @@ class Client:
                 if error.args[0] not in sockets.EARLY:
                     raise
             self._within()
-            if sockets.seconds() - start_s > self._timeout_s:
+            if sockets.since(start_s) > self._timeout_s:
                 raise HttpError("https: nothing in %d s" % self._timeout_s)
             sleep(0.01)
 

@@ -134,11 +134,18 @@ class Mqtt:
             self._socket.close()
 
     def _await(self, kind):
+        start_s = sockets.seconds()
         while True:
             found, body = self._read()
             if found == kind and body[:2] == _two(self._packet_id):
                 return body
             self._handle(found, body)
+            self._in_time(start_s, 0)
+
+    def _in_time(self, start_s, n):
+        """Raise when what began at start_s takes too long; n bytes that came give more time."""
+        if sockets.since(start_s) > self._timeout_s + n // 16:
+            raise MqttError("broker: too slow")
 
     def _handle(self, kind, body):
         if kind & 0xF0 != _PUBLISH:
@@ -169,10 +176,11 @@ class Mqtt:
         (getattr(self._socket, "sendall", None) or self._socket.write)(data)
 
     def _read(self):
-        kind = self._exactly(1)[0]
+        kind = self._exactly(1, sockets.seconds())[0]
+        start_s = sockets.seconds()
         size = shift = 0
         while True:
-            byte = self._exactly(1)[0]
+            byte = self._exactly(1, start_s)[0]
             size |= (byte & 127) << shift
             shift += 7
             if not byte & 128:
@@ -181,11 +189,12 @@ class Mqtt:
                 raise MqttError("broker: a length of more than 4 bytes")
         if size > _PACKET_MAX:
             raise MqttError("broker: a packet of %d bytes, %d are taken" % (size, _PACKET_MAX))
-        return kind, self._exactly(size)
+        return kind, self._exactly(size, start_s)
 
-    def _exactly(self, n):
+    def _exactly(self, n, start_s):
         data = b""
         while len(data) < n:
+            self._in_time(start_s, len(data))
             part = (getattr(self._socket, "recv", None) or self._socket.read)(n - len(data))
             if not part:
                 raise MqttError("broker closed the connection")
@@ -219,15 +228,13 @@ def receive(client: "Any", receiver: "Any", topic: str, limit_s: float = 600) ->
 
     client.set_callback(come)
     client.subscribe(topic + "/down")
-    start = time.time()
-    pinged = start
+    start_s = pinged_s = sockets.seconds()  # a clock that is set meanwhile changes nothing
     while receiver.state not in (READY, REFUSED):
         client.check_msg()
-        now = time.time()
-        if now - start > limit_s:
+        if sockets.since(start_s) > limit_s:
             raise MqttError("no model in %d s" % limit_s)
-        if now - pinged > 15:
+        if sockets.since(pinged_s) > 15:
             client.ping()
-            pinged = now
+            pinged_s = sockets.seconds()
         time.sleep(0.002)
     return receiver.state == READY

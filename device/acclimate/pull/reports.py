@@ -80,6 +80,7 @@ def make_report(
 ) -> bytearray:
     """Return the report of a Store as a bytearray.
 
+    :param device: its number, 0 to 2**30 - 1.
     :param count: rises with each report, so that an old one cannot pass for a new one; a clock
         in seconds will do. :param outcome: of the latest pull, and the reason for it.
     :param resets: that the program counted since the model is in use, to 255; None: the boots of
@@ -98,9 +99,11 @@ def make_report(
         (_T_FLOOR, store.journal.floor),
         (_T_ERASES, store.journal.erases),
         (_T_SLOT_BYTES, store.slots.bytes),
-        (_T_COUNT, int(count)),
+        (_T_COUNT, int(count) & 0x3FFFFFFF),
     ):
-        put_number(out, at, value & 0x3FFFFFFF)
+        if not 0 <= value <= 0x3FFFFFFF:
+            raise ValueError("report: %s: 0 to 2**30 - 1" % value)
+        put_number(out, at, value)
     word = reason.encode()[: _T_DIGEST - _T_REASON]
     out[_T_REASON : _T_REASON + len(word)] = word
     if has:
@@ -151,7 +154,10 @@ class _Status:
 def send_report(
     url: str, data: "ReadableBuffer", timeout_s: float = 20, context: "Any" = None
 ) -> bool:
-    """Post a report to the server of a repository; return whether it was taken."""
+    """Post a report to the server of a repository; return whether it was taken.
+
+    :param timeout_s: how long the server may keep silent, and how long its answer may take.
+    """
     tls, host, port, path = http.split(url.rstrip("/") + "/reports")
     if tls and context is None:
         raise ValueError("https: give context=, an ssl.SSLContext")
@@ -165,13 +171,13 @@ def send_report(
         if tls:
             sock = context.wrap_socket(sock, server_hostname=host)
         sockets.send(sock, head.encode() + data)
-        read = sockets.reader(sock)
-        while not sink.status:
+        read, start_s = sockets.reader(sock), sockets.seconds()
+        while not sink.status and sockets.since(start_s) <= timeout_s:
             n = read(buffer)
             if not n:
                 break
             reply.feed(buffer, n)
-    except OSError:
+    except (OSError, ValueError):  # so MicroPython says that a certificate is wrong
         return False
     finally:
         if sock:

@@ -13,6 +13,15 @@ def seconds():
     return time.ticks_ms() // 1000
 
 
+_ROUND_S = 1073742  # ticks of a board begin anew after so many seconds, 12 days
+
+
+def since(start_s):
+    """Return how many seconds have passed since a moment that ``seconds`` gave."""
+    passed = seconds() - start_s
+    return passed if passed >= 0 else passed + _ROUND_S
+
+
 def connect(host, port, timeout_s):
     """Return a connected socket.
 

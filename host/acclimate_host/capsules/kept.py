@@ -55,6 +55,12 @@ def rollout_state(path: Path) -> dict[str, Any] | None:
     return state
 
 
+def check_number(name: str, value: Any) -> None:
+    """Raise Refused unless a file may keep a number, so that it can be read back."""
+    if not _is_number(value):
+        raise Refused(f"{name} {value}: expected 0 to {_NUMBER_MAX}")
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")

@@ -48,6 +48,12 @@ class Limits:
     resets: int = 1
     score: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("harmed_percent", "least", "resets"):
+            kept_files.check_number(name, getattr(self, name))
+        if self.score is not None and not isinstance(self.score, int):
+            raise Refused(f"score {self.score}: expected a whole number")
+
     def exceeded(self, harmed: int, took: int) -> bool:
         """Tell whether a rollout halts that harmed so many devices of those that took it."""
         return harmed >= self.least and harmed * 100 > self.harmed_percent * took
@@ -139,9 +145,13 @@ class Rollout:
         :param wait_s: how long a stage lasts, at least.
         :param kept: releases before it that updates are made from.
         :param expires: last day since 1970 on which its manifest counts; 0: no end.
-        :raises Refused: another rollout is not at its end, or ``publish`` refuses it.
+        :raises Refused: another rollout is not at its end, or ``publish`` refuses it, or a number
+            that the state cannot keep.
         """
         shares = list(stages)
+        kept_files.check_number("wait_s", wait_s)  # before anybody is offered anything
+        if not all(type(share) is int for share in shares):
+            raise Refused(f"stages {shares}: expected whole percentages")
         if not shares or sorted(set(shares)) != shares or shares[0] < 1 or shares[-1] != 100:
             raise Refused(f"stages {shares}: expected rising percentages, 1 to 100 at the end")
         old = self.state()
