@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Blocks through a real broker (mosquitto) to the MicroPython desktop binary, with losses."""
 
-import os
 import random
-import shutil
-import socket
-import subprocess
 import threading
-from pathlib import Path
 
 import capsule_cases as cases
 import pytest
@@ -21,37 +16,17 @@ from acclimate_host.paths import device_package, repository
 pytest.importorskip("paho.mqtt.client")
 from acclimate_host.capsules.mqtt import send  # noqa: E402
 from harness import prose  # noqa: E402
-from harness.clock import HANG_S, wait_until  # noqa: E402
+from harness.broker import mosquitto, need  # noqa: E402
+from harness.clock import HANG_S  # noqa: E402
 from harness.runtimes import copy_model  # noqa: E402
 
-MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 TOPIC = "acclimate/7/17"
-
-
-def need(reason):
-    if reason:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="module")
 def broker():
-    need(None if Path(MOSQUITTO).exists() else "mosquitto is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    process = subprocess.Popen([MOSQUITTO, "-p", str(port)], stderr=subprocess.DEVNULL)
-    wait_until(lambda: process.poll() is not None or _listens(port))
-    assert process.poll() is None
-    yield port
-    process.terminate()
-    process.wait(HANG_S)
-
-
-def _listens(port):
-    try:
-        socket.create_connection(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
+    with mosquitto() as port:
+        yield port
 
 
 DEVICE = """

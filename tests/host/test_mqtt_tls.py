@@ -3,11 +3,8 @@
 
 import os
 import shutil
-import socket
 import ssl
-import subprocess
 import threading
-from pathlib import Path
 
 import capsule_cases as cases
 import pytest
@@ -21,42 +18,30 @@ pytest.importorskip("paho.mqtt.client")
 from test_client_tls import certificates  # noqa: E402, F401
 
 from acclimate_host.capsules.mqtt import send  # noqa: E402
-from harness.clock import HANG_S, wait_until  # noqa: E402
+from harness.broker import mosquitto, need  # noqa: E402
+from harness.clock import HANG_S  # noqa: E402
 
-MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 TOPIC = "acclimate/7/18"
 
 
 @pytest.fixture(scope="module")
 def broker(certificates, tmp_path_factory):  # noqa: F811
-    if not Path(MOSQUITTO).exists() or shutil.which("openssl") is None:
-        reason = "mosquitto and openssl are needed"
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    need(None if shutil.which("openssl") else "openssl is needed")
     certificate, key = certificates[0]
     os.chmod(key, 0o644)  # the broker may give up its rights before it reads
     for folder in (key.parent, *list(key.parents)[:3]):
         os.chmod(folder, 0o755)
-    file = tmp_path_factory.mktemp("broker") / "mosquitto.conf"
-    file.write_text(
-        f"listener {port} 127.0.0.1\nallow_anonymous true\nuser root\n"
-        f"certfile {certificate}\nkeyfile {key}\n"
-    )
-    process = subprocess.Popen([MOSQUITTO, "-c", str(file)], stderr=subprocess.DEVNULL)
-    wait_until(lambda: process.poll() is not None or _listens(port))
-    assert process.poll() is None
-    yield port
-    process.terminate()
-    process.wait(HANG_S)
 
+    def configured(port):
+        file = tmp_path_factory.mktemp("broker") / "mosquitto.conf"
+        file.write_text(
+            f"listener {port} 127.0.0.1\nallow_anonymous true\nuser root\n"
+            f"certfile {certificate}\nkeyfile {key}\n"
+        )
+        return file
 
-def _listens(port):
-    try:
-        socket.create_connection(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
+    with mosquitto(configured) as port:
+        yield port
 
 
 def context(certificate):

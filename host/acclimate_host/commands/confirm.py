@@ -14,9 +14,14 @@ def add_arguments(parser):
 
 
 def run(args):
+    changed(args, lambda board, store: store.confirm())
+
+
+def changed(args, change):
+    """Change what a board's region says of its model, and print what it says then."""
     with open_chosen(args, **region.open_options(args.board)) as board:
         place = region.region_of(board, args.region, args.start, args.bytes)
         store = cable.open_store(board, place, writes=True)
-        store.confirm()
+        change(board, store)
         said = cable.describe(store)
         print(f"{board.name}: version {said['version']}, {said['state']}; reset the board")

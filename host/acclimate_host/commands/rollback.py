@@ -4,22 +4,17 @@
 Done over the cable; the board's program sees it after its next reset.
 """
 
-from acclimate_host.capsules import cable, region
-from acclimate_host.commands import add_board_arguments, add_region_arguments, open_chosen
+from acclimate_host.commands.confirm import add_arguments, changed
 from acclimate_host.errors import Refused
 
-
-def add_arguments(parser):
-    add_board_arguments(parser)
-    add_region_arguments(parser)
+__all__ = ["add_arguments", "run"]
 
 
 def run(args):
-    with open_chosen(args, **region.open_options(args.board)) as board:
-        place = region.region_of(board, args.region, args.start, args.bytes)
-        store = cable.open_store(board, place, writes=True)
-        if store.state == "empty":
-            raise Refused(f"{board.name}: empty: there is no model to give up")
-        store.rollback()
-        said = cable.describe(store)
-        print(f"{board.name}: version {said['version']}, {said['state']}; reset the board")
+    changed(args, _roll_back)
+
+
+def _roll_back(board, store):
+    if store.state == "empty":
+        raise Refused(f"{board.name}: empty: there is no model to give up")
+    store.rollback()
