@@ -27,6 +27,7 @@ from bench.common import table, write
 CAPACITY = 64
 JUDGED_MIN = 10  # windows of a user of few labels: fewer tell nothing
 SEEDS = (1, 2, 3)
+_CONFIDENCE = (16, 0, 0, 0, 0)
 ROWS = [
     ("sets", ">=", 3),
     ("updates", ">=", 400),
@@ -39,8 +40,8 @@ ROWS = [
     ("right.labels_10_few", None, None),
     ("right.shipped", None, None),
     ("right.shipped_few", None, None),
-    ("right.even", None, None),
-    ("right.even_few", None, None),
+    ("right.untold", None, None),
+    ("right.untold_few", None, None),
     ("right.dcg", None, None),
     ("right.dcg_as_printed", None, None),
     ("right.ndcg_fitted", None, None),
@@ -98,6 +99,7 @@ def observe(update, data, seed, judged_min=1):
         "kind": update.kind,
         "n": n,
         "prior": update.prior,
+        "temperatures": (update.old_temperature, update.new_temperature),
         "seen": seen,
         "dcg": rules.dcg(old, new, seen[2], n),
         "ndcg": rules.ndcg(old, new, seen[2], n),
@@ -124,30 +126,36 @@ def counted(row, labels):
 
 
 def evidence(row, weights, labels=0):
-    return rules.evidence(*row["seen"], row["n"], weights, row["prior"], *counted(row, labels))
+    told = {"classes": row["classes"], "temperatures": row["temperatures"]}
+    wins, losses = counted(row, labels)
+    return rules.evidence(*row["seen"], row["n"], weights, row["prior"], wins, losses, **told)
 
 
-def accepts(row, weights, labels=0):
+def is_most(row):
+    """Tell whether the device takes the user for one of most labels."""
+    old, new = row["seen"][:2]
+    return rules._weights(old, new, row["n"], row["classes"]) is rules._MOST
+
+
+def accepts(row, weights=None, labels=0):
     """The rule that ships: labels of disagreements beside the evidence without labels."""
-    if labels:
-        return rules.decide(evidence(row, weights, labels)) == rules.ACCEPT
-    answer = rules.label_free(*row["seen"], row["n"], prior=row["prior"], weights=weights)
-    return answer == rules.ACCEPT
+    return rules.decide(evidence(row, weights, labels)) == rules.ACCEPT
 
 
 def plain_labels(row, labels):
     """The labels alone; a tie falls back on the confidence."""
     wins, losses = counted(row, labels)
-    return wins > losses or (wins == losses and accepts(row, (16, 0, 0, 0)))
+    return wins > losses or (wins == losses and accepts(row, _CONFIDENCE))
 
 
 def policies(rows):
     """Return ({name: answer for a row}, weights fitted for each data set on the others)."""
     limit = fitted_limits(rows, is_right)
-    weights = fitted_weights(rows, evidence)
+    weights = fitted_weights(rows, evidence, is_most)
 
     def fitted(labels, row):
-        return accepts(row, weights[row["set"]], labels)
+        most, few = weights[row["set"]]
+        return accepts(row, most if is_most(row) else few, labels)
 
     found = {
         "always": lambda row: True,
@@ -156,18 +164,17 @@ def policies(rows):
         "dcg": lambda row: row["dcg"] > 0,
         "dcg_as_printed": lambda row: -row["dcg"] > 0,
         "ndcg_fitted": lambda row: row["ndcg"] > limit[row["set"]],
-        "confidence_only": lambda row: accepts(row, (16, 0, 0, 0)),
-        "spread_only": lambda row: accepts(row, (0, 16, 0, 0)),
+        "confidence_only": lambda row: accepts(row, _CONFIDENCE),
+        "spread_only": lambda row: accepts(row, (0, 16, 0, 0, 0)),
         "prior_only": lambda row: row["prior"] > 0,
         "label_free": partial(fitted, 0),
         "labels_5": partial(fitted, 5),
         "labels_10": partial(fitted, 10),
         "labels_all": partial(fitted, CAPACITY),
-        # The weights of the device, which were fitted on the watch.
-        "shipped": lambda row: accepts(row, rules.WEIGHTS),
-        "shipped_10": lambda row: accepts(row, rules.WEIGHTS, 10),
-        "even": lambda row: accepts(row, rules.EVEN),
-        "even_10": lambda row: accepts(row, rules.EVEN, 10),
+        # The weights of the device, which were fitted on all of these people.
+        "shipped": accepts,
+        "shipped_10": partial(accepts, labels=10),
+        "untold": lambda row: accepts(row, rules.WEIGHTS),
         "plain_labels_5": lambda row: plain_labels(row, 5),
         "plain_labels_10": lambda row: plain_labels(row, 10),
     }
@@ -276,7 +283,7 @@ def measure(per_user, seeds, workers=None):
         "sets": len(judged["by_set"]),
         "updates": sum(not row["few"] for row in rows),
         "seeds": list(seeds),
-        "weights_of_all": list(fitted_weights(rows, evidence, every=True)),
+        "weights_of_all": list(fitted_weights(rows, evidence, is_most, every=True)),
         **judged,
     }
 

@@ -5,16 +5,20 @@ import numpy as np
 
 LABELS = (5, 10)
 _RIDGE = 5.0
+_MOST, _FEW, _ANY = [0, 1, 2, 4], [0, 2], [0, 1, 2]  # columns; 3 is the label's
 _CLIP = 0.3  # a change of accuracy beyond it counts as this much
 
 
-def fitted_weights(rows, evidence, every=False):
-    """Return {data set: four integer weights}, by ridge regression of the change of accuracy.
+def fitted_weights(rows, evidence, is_most, every=False):
+    """Return {data set: (weights for users of most labels, of few)}, fitted on the other sets.
+
+    By ridge regression of the change of accuracy, integers of which the label's is 256.
 
     :param evidence: function of (row, weights, labels) that is linear in the weights.
-    :param every: one set of weights, fitted on all.
+    :param is_most: tells of a row whether the answers use most labels.
+    :param every: one pair of weights, fitted on all, and those of no such choice.
     """
-    units = np.eye(4, dtype=int)
+    units = np.eye(5, dtype=int)
     parts = [
         [evidence(row, tuple(unit), k) for unit in units] for k in (0, *LABELS) for row in rows
     ]
@@ -22,24 +26,30 @@ def fitted_weights(rows, evidence, every=False):
     change = np.clip([row["after"] - row["before"] for row in rows], -_CLIP, _CLIP)
     y = np.tile(change, 1 + len(LABELS))
     free = np.arange(len(y)) < len(rows)
+    most = np.tile([is_most(row) for row in rows], 1 + len(LABELS))
+
+    def integers(chosen, columns):
+        return _integers(x[chosen], y[chosen], free[chosen], columns)
+
     if every:
-        return integers(x, y, free)
+        return integers(most, _MOST), integers(~most, _FEW), integers(most | ~most, _ANY)
     sets = np.tile([row["set"] for row in rows], 1 + len(LABELS))
     return {
-        str(name): integers(x[sets != name], y[sets != name], free[sets != name])
+        str(name): (
+            integers((sets != name) & most, _MOST),
+            integers((sets != name) & ~most, _FEW),
+        )
         for name in np.unique(sets)
     }
 
 
-def integers(x, y, free):
-    """Return weights as integers of which the largest of the first two is 64.
-
-    The first three are fitted without labels, then the label's beside their sum.
-    """
-    first = np.append(_ridge(x[free, :3], y[free]), 0)
+def _integers(x, y, free, columns):
+    """Return five weights; those that are not of a label are fitted without labels."""
+    first = np.zeros(5)
+    first[columns] = _ridge(x[free][:, columns], y[free])
     both = _ridge(np.column_stack([x @ first, x[:, 3]])[~free], y[~free])
-    weights = np.append(first[:3], both[1] / both[0])
-    return tuple(int(w) for w in np.rint(weights * 64 / max(weights[:2])))
+    first[3] = both[1] / both[0]
+    return tuple(int(w) for w in np.rint(first * 256 / first[3]))
 
 
 def _ridge(x, y):

@@ -41,7 +41,7 @@ def test_confidence_is_the_softmax():
     assert rules.confidence(array("h", (-32768, 32767)), 2, 1) == 1 << 8 | 255
 
 
-CONFIDENCE_ONLY = (16, 0, 0, 0)
+CONFIDENCE_ONLY = (16, 0, 0, 0, 0)
 
 
 def test_label_free_rule():
@@ -74,7 +74,7 @@ def test_spread_is_the_entropy_of_the_labels():
 def test_prior_and_labels_are_weighed_against_confidence():
     old, new = bytes((1, 2, 3)), bytes((1, 2, 4))
     low, high = bytes((90, 100, 100)), bytes((100, 110, 110))
-    weights = (16, 8, 4, 20)
+    weights = (16, 8, 4, 20, 0)
     rise = 16 * 10 * 16
     assert rules.evidence(old, new, low, high, 3, weights) == rise
     assert rules.evidence(old, new, high, low, 3, weights) == -rise
@@ -90,7 +90,7 @@ def test_labels_are_asked_only_where_the_models_differ():
     out = bytearray(4)
     assert rules.disagreements(bytes((1, 2, 3, 4)), bytes((1, 0, 3, 0)), 4, out) == 2
     assert list(out[:2]) == [1, 3]
-    weights = (16, 8, 4, 20)
+    weights = (16, 8, 4, 20, 0)
     assert rules.is_decided(641, 2, weights) and not rules.is_decided(-640, 2, weights)
 
 
@@ -106,7 +106,7 @@ def test_one_sample_gives_the_same_numbers_everywhere():
     found = (
         rules.dcg(old, new, rows[2], 100), rules.ndcg(old, new, rows[2], 100),
         rules._spread(old, 100), rules._spread(new, 100),
-        rules.evidence(old, new, rows[2], rows[3], 100, (11, 64, 5, 40), -20, 4, 1),
+        rules.evidence(old, new, rows[2], rows[3], 100, (11, 64, 5, 40, 0), -20, 4, 1),
     )  # fmt: skip
     assert found == VECTOR, found
 

@@ -4,13 +4,14 @@
 # RUNTIMES = ("cpython", "desktop")
 
 from acclimate import acceptance as a
-from acclimate.acceptance import ACCEPT, EVEN, ONE, REJECT, ROWS_MAX, UNDECIDED, WEIGHTS
+from acclimate.acceptance import ACCEPT, ONE, REJECT, ROWS_MAX, UNDECIDED, WEIGHTS
 
 
 def test_answers_and_scales_have_their_numbers():
     assert (ACCEPT, REJECT, UNDECIDED) == (1, 0, -1)
     assert (ONE, ROWS_MAX) == (32768, 128)
-    assert WEIGHTS == (18, 64, 7, 256) and EVEN == (6, 64, 1, 52)
+    assert WEIGHTS == (18, 64, 7, 256, 0)
+    assert (a._MOST, a._FEW) == ((25, 90, 2, 256, 19), (8, 0, 2, 256, 0))
 
 
 def test_discounts_of_all_ranks():
@@ -139,7 +140,7 @@ def test_spread_of_a_sample_by_hand():
 def test_evidence_adds_its_four_parts():
     labels, other = b"\1\2\1\2", b"\1\2\3\4"
     low, high = b"\0\0\0\0", bytes((10, 10, 10, 12))
-    weights = (2, 3, 5, 7)
+    weights = (2, 3, 5, 7, 0)
 
     def found(old, new, before, after, **more):
         return a.evidence(old, new, before, after, 4, weights, **more)
@@ -158,9 +159,64 @@ def test_evidence_adds_its_four_parts():
     assert a.evidence(labels, labels, low, low, 4, prior=1) == 16 * 7
 
 
+def test_weights_follow_the_labels_that_the_answers_use():
+    sure = b"\x40" * 5
+    four, three, one = b"\1\2\3\4\1", b"\1\2\3\1\1", b"\1\1\1\1\1"
+
+    def found(old, new, classes, **more):
+        return a.evidence(old, new, sure, sure, 5, classes=classes, **more)
+
+    # Four of five labels are most; it counts what either model answers, in the first n rows.
+    for old, new in ((four, one), (one, four), (b"\1\2\2\1\1", b"\3\4\4\4\4")):
+        spread = a._mean(a._spread(new, 5) - a._spread(old, 5), 5)
+        assert found(old, new, 5) == spread * a._MOST[1] != 0
+        assert found(old, new, 6) == 0  # few: the spread says nothing
+        assert found(old, new, 0) == spread * WEIGHTS[1]
+    assert found(three, one, 5) == 0 and found(three, one, 3) != 0
+    assert a.evidence(one + b"\2", one + b"\2", sure, sure, 5, classes=2) == 0
+    for classes in (0, 5, 200):  # a label weighs the same, so `is_decided` needs not know
+        assert found(four, four, classes, wins=1) == 16 * 256
+    assert a.label_free(four, one, sure, sure, 5, classes=5) == REJECT
+    assert a.label_free(one, four, sure, sure, 5, classes=5) == ACCEPT
+    assert a.label_free(one, four, sure, sure, 5, classes=9) == REJECT  # not above 0
+
+
+def test_a_model_that_needs_a_higher_temperature():
+    rows, sure = b"\1\2", b"\x40\x40"
+
+    def found(before, after, weights=(0, 0, 0, 0, 1), **more):
+        return a.evidence(rows, rows, sure, sure, 2, weights, temperatures=(before, after), **more)
+
+    assert found(256, 512) == 256 and found(512, 256) == -256 and found(300, 300) == 0
+    assert found(1, 65535) == 9 * 256 + (32768 << 8) // a._discount(126)
+    assert found(1, 1) == 0 and found(1, 2) == 256 and found(128, 129) == 0 and found(1, 3) == 405
+    # what is shipped heeds it for users of most labels
+    assert found(256, 512, None, classes=2) == 256 * a._MOST[4] != 0
+    assert found(256, 512, None, classes=9) == found(256, 512, None) == 0
+    assert a.label_free(rows, rows, sure, sure, 2, classes=2, temperatures=(256, 512)) == ACCEPT
+
+
+def test_what_cannot_be_is_refused():
+    rows = b"\1\2"
+
+    def message(**options):
+        try:
+            a.evidence(rows, rows, rows, rows, 2, **options)
+        except ValueError as e:
+            return str(e)
+
+    for classes in (1, -1, 257):
+        assert message(classes=classes) == "classes: expected 2 to 256, or 0, got %d" % classes
+    assert message(classes=256) is None and message(classes=2) is None
+    for wrong in ((0, 256), (256, 0), (256, 65536), (-1, 256)):
+        assert "temperature: expected 1 to 65535, got" in message(temperatures=wrong)
+    assert message(temperatures=(1, 65535)) is None
+    assert message(weights=(1, 2, 3, 4)) == "weights: expected 5 numbers, got 4"
+
+
 def test_a_mean_is_rounded_towards_zero_on_both_sides():
     one, two = b"\1\1\1", b"\0\0\0"
-    weights = (1, 0, 0, 0)
+    weights = (1, 0, 0, 0, 0)
     up = a.evidence(one, one, two, bytes((1, 0, 0)), 3, weights)
     down = a.evidence(one, one, bytes((1, 0, 0)), two, 3, weights)
     assert up == 5 and down == -5
@@ -177,7 +233,7 @@ def test_the_guard_rejects_below_its_floor_only():
     old, new = b"\1\1", b"\1\2"
     before, after = b"\5\5", b"\x40\x40"
     assert a.ndcg(old, new, before, 2) == 0
-    weights = (1, 0, 1, 0)
+    weights = (1, 0, 1, 0, 0)
 
     def answer(**options):
         return a.label_free(old, new, before, after, 2, weights=weights, **options)
@@ -261,18 +317,18 @@ def test_a_verdict_is_kept_and_a_model_that_is_rejected_goes():
     assert tried(old, sure, other, floor=score)[1] == [(ACCEPT, score)]
     assert tried(old, sure, other, floor=score + 1)[1] == [(REJECT, score), "rollback"]
     assert tried(old, sure, better, margin=1 << 20) == (UNDECIDED, [(UNDECIDED, ONE)])
-    assert tried(old, sure, better, prior=-128, weights=(1, 1, 127, 1))[0] == REJECT
+    assert tried(old, sure, better, prior=-128, weights=(1, 1, 127, 1, 0))[0] == REJECT
     # one label of a row where the models differ may turn it
     same = [(9, sure[0])] + [(old[i], sure[i]) for i in (1, 2, 3)]
     for label, verdict in ((9, ACCEPT), (1, REJECT)):
-        assert tried(old, sure, same, labels={0: label}, weights=(1, 0, 0, 999))[0] == verdict
+        assert tried(old, sure, same, labels={0: label}, weights=(1, 0, 0, 999, 0))[0] == verdict
     surer = [(9, sure[0])] + [(old[i], sure[i] + 40) for i in (1, 2, 3)]
     for label, verdict in ((1, REJECT), (5, ACCEPT), (9, ACCEPT)):
-        assert tried(old, sure, surer, labels={0: label}, weights=(1, 0, 0, 999))[0] == verdict
+        assert tried(old, sure, surer, labels={0: label}, weights=(1, 0, 0, 999, 0))[0] == verdict
     # where both are wrong, and where both are right, nobody wins
     for labels in ({0: 5}, {1: old[1]}, {}, None):
-        assert tried(old, sure, same, labels=labels, weights=(1, 0, 0, 999))[0] == REJECT
-        found = tried(old, sure, same, labels=labels, weights=(1, 0, 0, 999), margin=1)
+        assert tried(old, sure, same, labels=labels, weights=(1, 0, 0, 999, 0))[0] == REJECT
+        found = tried(old, sure, same, labels=labels, weights=(1, 0, 0, 999, 0), margin=1)
         assert found[0] == UNDECIDED
     assert tried(b"", b"", []) == (UNDECIDED, [(UNDECIDED, 0)])
 
@@ -289,7 +345,9 @@ def test_labels_to_come_may_or_may_not_turn_the_evidence():
     assert a.is_decided(16 * 256 * 2 + 1, 2) and not a.is_decided(16 * 256 * 2, 2)
     assert a.is_decided(-16 * 256 * 2 - 1, 2) and not a.is_decided(-16 * 256 * 2, 2)
     assert a.is_decided(1, 0) and not a.is_decided(0, 0)
-    assert a.is_decided(16 * 52 + 1, 1, EVEN) and not a.is_decided(16 * 52, 1, EVEN)
+    assert a.is_decided(16 * 52 + 1, 1, (6, 64, 1, 52, 0)) and not a.is_decided(
+        16 * 52, 1, (6, 64, 1, 52, 0)
+    )
 
 
 def test_confidence_of_logits_by_hand():

@@ -129,7 +129,7 @@ def test_labels_of_rows_where_the_models_differ_count_for_who_gave_them(
     other = bytes([3] * 20)
     n = acceptance.disagreements(sample.predictions, other, 20, differ)
     labels = {i: 3 if told else sample.predictions[i] for i in differ[:n]}
-    weights = (16, 0, 0, 256)
+    weights = (16, 0, 0, 256, 0)
     found = acceptance.accept(kept, sample, predict, weights=weights, labels=labels)
     assert found == expected and n == 15
 
@@ -138,7 +138,7 @@ def test_a_label_that_both_or_none_gave_tells_nothing(kept, sample):
     bring(kept, capsule(2, 150, label=3))
     labels = {0: 1, 3: 3}  # answers of row 0: 0 and 3; of row 3: 3 and 3
     found = acceptance.accept(
-        kept, sample, predict, weights=(16, 0, 0, 256), labels=labels, margin=1
+        kept, sample, predict, weights=(16, 0, 0, 256, 0), labels=labels, margin=1
     )
     assert found == UNDECIDED
 

@@ -67,7 +67,7 @@ def test_reservoir_keeps_every_input_with_the_same_probability():
 
 def test_evidence_is_that_of_floating_point():
     draw = random.Random(3)
-    weights = (6, 64, 1, 52)
+    weights = (6, 64, 1, 52, 5)
     for _ in range(100):
         n = draw.randrange(2, 129)
         old, new = draw.choices(range(5), k=n), draw.choices(range(3), k=n)
@@ -80,17 +80,18 @@ def test_evidence_is_that_of_floating_point():
 
         wanted = 6 * 16 * (sum(conf[1]) - sum(conf[0])) / n + 16 * prior
         wanted += 64 * 256 * (entropy(new) - entropy(old)) + 16 * 52 * (wins - losses)
-        found = acceptance.evidence(old, new, *conf, n, weights, prior, wins, losses)
-        assert abs(found - wanted) < 64 * 2 + 6
+        warmth = [draw.randrange(64, 4096) for _ in range(2)]
+        wanted += 5 * 256 * math.log2(warmth[1] / warmth[0])
+        told = (weights, prior, wins, losses, 0, warmth)
+        found = acceptance.evidence(old, new, *conf, n, *told)
+        assert abs(found - wanted) < 64 * 2 + 6 + 5 * 12
 
 
 def test_shipped_weights_are_those_of_the_docs():
     text = (repository() / "docs" / "acceptance.md").read_text()
-    a, b, c, d = acceptance.WEIGHTS
-    for part in (
-        f"{a} x rise of mean",
-        f"{b} x rise of the spread",
-        f"x {c} x prior",
-        f"x {d} x (wins",
+    for name, weights in (
+        ("most of the labels", acceptance._MOST),
+        ("few of them", acceptance._FEW),
+        ("not told how many there are", acceptance.WEIGHTS),
     ):
-        assert part in text
+        assert f"| {name} | " + " | ".join(map(str, weights)) + " |" in text
