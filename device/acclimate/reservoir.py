@@ -90,8 +90,10 @@ class Reservoir:
         """
         self._fits(row)
         width = self.width
-        for i in range(width):
-            _whole("row", row[i], -128, 255)
+        # What is in order is seen in three calls, not in one for each number.
+        if min(row) < -128 or max(row) > 255 or not isinstance(sum(row), int):
+            for i in range(width):
+                _whole("row", row[i], -128, 255)
         _whole("prediction", prediction, 0, 255)
         _whole("confidence", confidence, 0, 255)
         if self.seen < 0x3FFFFFFF:
