@@ -136,6 +136,17 @@ def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
     assert [(r["device"], r["count"], r["seen"]) for r in reports.all()] == [(17, 6, 1000)]
 
 
+def test_reports_of_no_more_devices_than_that_are_kept(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr("acclimate_host.capsules.reports._DEVICES_MAX", 2)
+    reports = Reports(tmp_path / "reports", cases.KEY)
+    for count, device in enumerate((1, 2, 1, 2), 1):
+        reports.take(report.make_report(kept, device, count))
+    with pytest.raises(Refused, match="reports of 2 devices"):
+        reports.take(report.make_report(kept, 3, 9))
+    reports.forget(7, 1)
+    Reports(tmp_path / "reports", cases.KEY).take(report.make_report(kept, 3, 9))
+
+
 def test_a_forged_report_locks_no_device_out(kept, tmp_path):
     forged = bytearray(report.make_report(kept, 17, 0x3FFFFFFF))
     forged[96:] = bytes(32)
