@@ -23,3 +23,21 @@ def common_prefix(a, a_at, b, b_at, n):
         if a[a_at + i] != b[b_at + i]:
             return i
     return n
+
+
+def as_bytes(data, size):
+    """Return data in place as so many bytes without a sign.
+
+    :raises ValueError: it has another length, or items of more than a byte.
+    """
+    view = memoryview(data)
+    if len(view) != size or len(bytes(view[:1])) > 1:
+        wide = len(bytes(view[:1]))
+        raise ValueError("weights: expected %d bytes, got %d x %d" % (size, len(view), wide))
+    if hasattr(view, "cast"):  # not on MicroPython
+        return view.cast("B")
+    try:
+        from uctypes import addressof, bytearray_at
+    except ImportError:
+        return data
+    return bytearray_at(addressof(view), size)

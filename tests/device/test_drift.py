@@ -82,6 +82,13 @@ def test_long_streams_stay_in_small_numbers():
     assert detector.count < 1 << 16 and detector._sum < 1 << 29
 
 
+def test_nothing_is_told_before_the_least_number_of_values():
+    for least in (1, 20, 100):
+        detector = PageHinkley(threshold=2, least=least)
+        told = [k for k in range(150) if detector.add(0 if k < 3 else 1)]
+        assert (told[0] if told else 999) == {1: 6, 20: 19, 100: 99}[least], (least, told)
+
+
 def test_large_features_are_told_after_any_number_of_values():
     detector = PageHinkley(threshold=100, delta=2, least=600)
     assert not any(detector.add(900) for k in range(700))  # its count stays below 600

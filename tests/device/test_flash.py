@@ -51,6 +51,20 @@ def test_block_device_is_used_from_its_first_block_on():  # case: D8
     raises(ValueError, BlockFlash, device, 4, 3, 2)
 
 
+def test_what_is_outside_or_not_aligned_changes_nothing():
+    device = Device()
+    flash = BlockFlash(device, first=1)
+    flash.program(0, b"abcdefgh")
+    before = bytes(device.nor.data)
+    for at in (4, 64, 127, -128, 384):
+        assert str(at) in raises(ValueError, flash.erase, at)
+    for at, data in ((2, b"abcd"), (8, b"abc"), (-4, b"abcd"), (384, b"abcd"), (380, bytes(8))):
+        assert str(at) in raises(ValueError, flash.program, at, data)
+    for at, n in ((-1, 4), (381, 4), (385, 0)):
+        assert str(at) in raises(ValueError, flash.readinto, at, bytearray(n))
+    assert device.nor.data == before and device.nor.erases == [0, 0, 0, 0]
+
+
 def test_file_keeps_what_was_programmed():
     path = "acclimate_flash_test.bin"
     try:

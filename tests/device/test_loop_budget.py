@@ -110,6 +110,17 @@ def test_a_budget_without_a_calendar_begins_a_day_every_24_hours():
         energy.ticks_ms = kept
 
 
+def test_what_counts_is_the_dearest_training_not_their_sum():
+    budget = EnergyBudget(joules=10, watts=1, day=lambda: 1)
+    for _ in range(3):
+        assert budget.may_train()
+        for _ in range(2):
+            budget.spend(1000000)  # 2 J in two pieces
+    assert budget.may_train() and budget.used == 6  # 4 J are left
+    budget.spend(2500000)
+    assert not budget.may_train()  # 1.5 J are left, the dearest took 2.5
+
+
 def test_budgets_that_say_nothing_are_refused():
     for joules, watts in ((0, 1), (-1, 1), (1, 0), (float("nan"), 1), (1, float("inf"))):
         refused(("joules, watts",), EnergyBudget, joules, watts)

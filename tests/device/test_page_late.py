@@ -87,3 +87,8 @@ def test_without_a_card_all_pages_are_in_ram():  # case: K6
         spare.page_in(7, into)
         assert into[0] == value
     assert spare.erases_left() is None
+    second = memoryview(bytearray([3] * 40))
+    spare.page_out(8, second)  # to the last byte
+    spare.page_in(8, into)
+    assert into == second
+    assert "0 of RAM" in raises(PagerError, spare.page_out, 9, second[:1])

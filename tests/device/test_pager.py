@@ -87,3 +87,30 @@ def test_after_a_cut_at_any_step_the_step_runs_again():  # case: D4
             assert back == page(5), cut
             cut += 7
         assert cut > 20
+
+
+def test_views_that_come_once_are_not_kept_for_ever():
+    pager = Pager(NorFlash(1024, 256))
+    data = page(0)
+    back = bytearray(len(data))
+    for _ in range(50):
+        pager.page_out(0, memoryview(data))
+        pager.page_in(0, memoryview(back))
+        assert back == data
+    assert len(pager._parts) < 12
+    parts = pager._split(memoryview(data))
+    assert parts is not pager._split(memoryview(data))
+    kept = memoryview(data)
+    assert pager._split(kept) is pager._split(kept)
+
+
+def test_numbers_that_no_page_has_are_refused_before_anything_is_erased():
+    flash = NorFlash(1024, 256)
+    pager = Pager(flash)
+    for number in (-1, 65536, 70000):
+        assert str(number) in raises(PagerError, pager.page_out, number, page(0))
+    assert sum(flash.erases) == pager.erases == 0
+    pager.page_out(65535, page(0))
+    pager.page_in(65535, page(0))
+    for options in ({"endurance": -1}, {"erases": -5}):
+        assert "0 or more" in raises(ValueError, lambda: Pager(flash, **options))  # noqa: B023

@@ -11,7 +11,7 @@ from acclimate.acceptance import ACCEPT, REJECT, UNDECIDED
 from acclimate.pull import Client
 from acclimate.reservoir import Reservoir
 from acclimate.store import CapsuleError, StoreError
-from acclimate.store.capsule import WEIGHTS
+from acclimate.store.capsule import PROGRAM, WEIGHTS
 from acclimate_host.capsules.build import head_bytes
 from acclimate_host.capsules.repository import Repository
 from harness import web
@@ -75,6 +75,21 @@ def test_a_model_that_went_blind_is_refused_and_not_pulled_again(kept, sample, t
     assert kept.head.version == 1
     with pytest.raises(CapsuleError):
         bring(kept, capsule(2, 120, label=1))
+
+
+def test_the_model_that_waits_is_read_section_by_section(kept):
+    bring(kept, capsule(2, 240))
+    waiting = kept.waiting()
+    for type, content in ((PROGRAM, b"program of the model"), (WEIGHTS, bytes((255, 240)))):
+        assert bytes(waiting.view(type)) == content
+        part = bytearray(1)
+        waiting.readinto(type, len(content) - 1, part)
+        assert part[0] == content[-1]
+        for offset in (-1, len(content)):
+            with pytest.raises(ValueError, match=f"bytes {offset} to"):
+                waiting.readinto(type, offset, part)
+    with pytest.raises(ValueError, match="no section 77"):
+        waiting.view(77)
 
 
 def test_without_a_sample_the_model_waits_on(kept):

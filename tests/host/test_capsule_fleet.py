@@ -136,6 +136,42 @@ def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
     assert [(r["device"], r["count"], r["seen"]) for r in reports.all()] == [(17, 6, 1000)]
 
 
+@pytest.mark.parametrize("name", ["device", "version", "state", "outcome", "seen", "is_older"])
+@pytest.mark.parametrize("value", [None, "x", [], -1.5, 10**30, float("nan"), {}])
+def test_a_report_with_a_wrong_type_does_not_hide_the_rest(kept, tmp_path, name, value):
+    reports = Reports(tmp_path, cases.KEY)
+    for device in (17, 18):
+        reports.take(report.make_report(kept, device, 5))
+    bad = json.loads((tmp_path / "7-18.json").read_text())
+    if bad[name] == (value or False) or isinstance(bad[name], str) and value == "x":
+        return
+    (tmp_path / "7-18.json").write_text(json.dumps({**bad, name: value}))
+    assert [r["device"] for r in reports.all()] == [17]
+
+
+def test_a_damaged_manifest_is_named(repository, capsys):
+    repository.publish(cases.capsule(2))
+    path = repository.manifest_path(7)
+    path.write_bytes(path.read_bytes()[:-1])
+    for words in (["fleet"], ["rollout", "prune"], ["publish"]):
+        words.insert(1, str(repository.folder))
+        more = [str(repository.folder / "objects" / "x")] if words[0] == "publish" else []
+        (repository.folder / "objects" / "x").write_bytes(cases.capsule(3))
+        assert main([*words, *more]) == 6
+        assert str(path) in capsys.readouterr().err
+
+
+def test_reports_of_no_more_devices_than_that_are_kept(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr("acclimate_host.capsules.reports._DEVICES_MAX", 2)
+    reports = Reports(tmp_path / "reports", cases.KEY)
+    for count, device in enumerate((1, 2, 1, 2), 1):
+        reports.take(report.make_report(kept, device, count))
+    with pytest.raises(Refused, match="reports of 2 devices"):
+        reports.take(report.make_report(kept, 3, 9))
+    reports.forget(7, 1)
+    Reports(tmp_path / "reports", cases.KEY).take(report.make_report(kept, 3, 9))
+
+
 def test_a_forged_report_locks_no_device_out(kept, tmp_path):
     forged = bytearray(report.make_report(kept, 17, 0x3FFFFFFF))
     forged[96:] = bytes(32)

@@ -211,3 +211,22 @@ def test_objects_say_what_they_are():
         board = Emulator("samd21")
         assert repr(board) == "Emulator('samd21', off)"
         board.close()
+
+
+@pytest.mark.parametrize(
+    "option", [["--capsule", "c"], ["--firmware", "f"], ["--romfs", "r"], ["--fix"]]
+)
+def test_the_doctor_says_nothing_is_fine_that_nobody_looked_at(option, capsys, monkeypatch):
+    monkeypatch.setattr("acclimate_host.commands.doctor.check_computer", lambda: [])
+    assert cli.main(["doctor", *option]) == 2
+    assert option[0] in capsys.readouterr().err
+
+
+@needs_desktop
+@pytest.mark.parametrize("name", ["capsule", "firmware"])
+def test_a_board_without_a_partition_table_fits_nothing(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("acclimate_host.commands.doctor.check_computer", lambda: [])
+    path = tmp_path / "f"
+    path.write_bytes(b"x")
+    assert cli.main(["doctor", "--board", "desktop", f"--{name}", str(path)]) == 9
+    assert f"problem --{name}: this board has no partition table" in capsys.readouterr().out

@@ -444,6 +444,9 @@ def test_the_file_of_trust_is_read_strictly(tmp_path):
     bads = [good[:-1], good + b"x", good[:20], b"AKEX" + good[4:]]
     for at in range(4, len(good)):
         bads.append(good[:at] + bytes((good[at] ^ 4,)) + good[at + 1 :])
+    for algorithm in (0, 3, 200):  # none that there is, with a sum that fits
+        check = struct.unpack_from("<H", good, 6)[0] - good[5] + algorithm & 0xFFFF
+        bads.append(good[:5] + bytes((algorithm,)) + struct.pack("<H", check) + good[8:])
     for bad in bads:
         path.write_bytes(bad)
         with pytest.raises(CapsuleError, match="capsule.key: damaged.*by cable") as caught:

@@ -39,11 +39,14 @@ class Pager:
     :param medium: acclimate.flash.base.Flash, or one of acclimate.pager.media
     :param int endurance: erases that a block stands; 0: no limit (also for media without erase)
     :param int erases: erases that the region had before, for a new one
+    :raises ValueError: numbers below 0, or a unit of the medium that no header fits
     """
 
     def __init__(self, medium: "Any", endurance: int = 0, erases: int = 0) -> None:
         if HEADER_BYTES % medium.unit:
             raise ValueError("pager: unit of %d bytes; at most %d" % (medium.unit, HEADER_BYTES))
+        if min(endurance, erases) < 0:
+            raise ValueError("endurance %s, erases %s: expected 0 or more" % (endurance, erases))
         self.medium = medium
         self.block_bytes = medium.erase_bytes
         self.blocks = medium.size // self.block_bytes
@@ -60,7 +63,12 @@ class Pager:
     # ---- for acclimate.net -----------------------------------------------------------------
 
     def page_out(self, number: int, view: "ReadableBuffer") -> None:
-        """Write a page; a page that this step has written already begins the next step."""
+        """Write a page; a page that this step has written already begins the next step.
+
+        :param number: 0 to 65535
+        """
+        if not 0 <= number <= 65535:
+            raise PagerError("page %d: expected 0 to 65535" % number)
         again = self._round.get(number)
         free = self.blocks if again else self._free
         need, place = self.blocks_for(len(view)), self._next
@@ -207,6 +215,8 @@ class Pager:
             at, room = end, self.block_bytes
         if at < n:
             parts.append(view[at:n])
+        if len(self._parts) > 4 * len(self._places) + 4:  # of a view that came only once
+            self._parts.pop(0)
         self._parts.append((view, parts))
         return parts
 

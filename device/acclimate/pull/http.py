@@ -38,6 +38,8 @@ def join(url, location):
         return location
     head, _, rest = url.partition("://")
     place, _, path = rest.partition("/")
+    if location.startswith("//"):  # to another server, by the same scheme
+        return head + ":" + location
     if location.startswith("/"):
         return head + "://" + place + location
     return head + "://" + place + "/" + path[: path.rfind("/") + 1] + location

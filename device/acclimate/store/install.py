@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Bring a capsule or an update container into a Store; save trained weights."""
 
+from acclimate import _buffers as octets
 from acclimate.store.capsule import WEIGHTS, CapsuleError
 
 try:
@@ -76,8 +77,7 @@ def save(store, weights):
     if index < 0:
         raise CapsuleError("table", "there is no model with weights to save to")
     size = store.head.section_size(index)
-    if len(weights) != size:
-        raise ValueError("weights of %d bytes: the section has %d" % (len(weights), size))
+    weights = octets.as_bytes(weights, size)
     head, old, checker = store.incoming, store.head, store.checker
     base = store.slots.start(store.active)
     at = old.section_at(index)
@@ -119,7 +119,7 @@ def _is_same(store, at, weights):
     word = bytearray(1)
     for byte in weights:
         store.flash.readinto(at, word)
-        if word[0] != byte & 255:
+        if word[0] != byte:
             return False
         at += 1
     return True

@@ -6,6 +6,7 @@ import struct
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from acclimate_host.capsules import signing
 from acclimate_host.capsules.layout import (
@@ -143,6 +144,17 @@ def unpack(data: bytes) -> Manifest:
         expires,
         bool(encrypted),
     )
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Return the Manifest of a file.
+
+    :raises Refused: it is damaged; the file is named.
+    """
+    try:
+        return unpack(path.read_bytes())
+    except Refused as error:
+        raise Refused(f"{path}: {error}") from None
 
 
 def is_signed(data: bytes, key: Key | Iterable[bytes]) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from acclimate_host.capsules.manifest import unpack
+from acclimate_host.capsules.manifest import read_manifest
 from acclimate_host.errors import AcclimateError, Missing, Refused
 
 _NEVER_CHANGES = "public, max-age=31536000, immutable"
@@ -77,7 +77,7 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
     for path in later:
         if path.suffix != ".man":
             continue
-        for entry in unpack(path.read_bytes()).entries:
+        for entry in read_manifest(path).entries:
             if not (folder / "objects" / entry.name).exists():
                 raise Refused(f"{path}: objects/{entry.name} is not there")
     first = [p for name in ("objects", "keys") for p in sorted(folder.glob(f"{name}/*"))]

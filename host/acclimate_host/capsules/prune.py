@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from acclimate_host.capsules.history import KEPT, History
-from acclimate_host.capsules.manifest import unpack
+from acclimate_host.capsules.manifest import read_manifest
 from acclimate_host.capsules.repository import Repository
 
 
@@ -26,7 +26,7 @@ def prune(folder: str | os.PathLike[str], kept: int = KEPT) -> tuple[int, int]:
 def _prune(folder: Path, kept: int) -> tuple[int, int]:
     needed = set()
     for path in folder.glob("models/*/*.man"):
-        needed |= {entry.name for entry in unpack(path.read_bytes()).entries}
+        needed |= {entry.name for entry in read_manifest(path).entries}
     for path in folder.glob("history/*.jsonl"):
         model, _, cohort = path.stem.partition("-")
         releases = History(folder, int(model), cohort).releases()

@@ -151,5 +151,19 @@ def _load(path: Path) -> dict[str, Any] | None:
         report = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-    known = {*_NUMBERS, "state", "outcome", "reason", "seen"}
-    return report if isinstance(report, dict) and known <= report.keys() else None
+    return report if isinstance(report, dict) and _is_sound(report) else None
+
+
+def _is_sound(report: dict[str, Any]) -> bool:
+    """Tell whether what is kept of a device has the types that a report has."""
+    whole = [report.get(name) for name in (*_NUMBERS, "seen")]
+    whole += [report.get(name, 0) for name in ("resets", "heap", "epoch")]
+    whole += [report.get(name) or 0 for name in ("score", "erases_left", "battery_mv")]
+    texts = [report.get(name) for name in ("state", "outcome", "reason")]
+    texts += [report.get(name, "") for name in ("verdict", "digest")]
+    truths = [report.get(name) or False for name in ("is_older", "is_authentic")]
+    return (
+        all(type(value) is int and abs(value) < 1 << 53 for value in whole)
+        and all(isinstance(value, str) for value in texts)
+        and all(isinstance(value, bool) for value in truths)
+    )

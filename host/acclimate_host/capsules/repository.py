@@ -32,7 +32,7 @@ from acclimate_host.capsules.manifest import (
     cohort_mark,
     is_signed,
     object_name,
-    unpack,
+    read_manifest,
 )
 from acclimate_host.capsules.signing import Key, SigningKey
 from acclimate_host.errors import Refused
@@ -92,7 +92,7 @@ class Repository:
     def manifest(self, model: int, cohort: str = "all") -> Manifest | None:
         """Return the Manifest of a cohort, or None."""
         path = self.manifest_path(model, cohort)
-        return unpack(path.read_bytes()) if path.exists() else None
+        return read_manifest(path) if path.exists() else None
 
     def capsule(self, model: int, cohort: str = "all") -> bytes | None:
         """Return the plain bytes of the newest whole capsule of a cohort, or None.
@@ -394,7 +394,7 @@ class Repository:
     def models(self) -> Iterator[tuple[int, str, Manifest]]:
         """Yield (model, cohort, Manifest) of all that is published."""
         for path in sorted(self.folder.glob("models/*/*.man")):
-            yield int(path.parent.name), path.stem, unpack(path.read_bytes())
+            yield int(path.parent.name), path.stem, read_manifest(path)
 
     def _entry(self, base: bytes, data: bytes) -> Entry:
         sent = seal(data, self.object_key) if self.object_key else data

@@ -45,6 +45,7 @@ def add_arguments(parser):
 
 
 def run(args):
+    _check_options(args)
     if args.table:
         findings = check_table(args)
     else:
@@ -57,6 +58,17 @@ def run(args):
     if any(finding.state == "problem" for finding in findings):
         return EXIT_PROBLEM
     return 0
+
+
+def _check_options(args):
+    """Refuse a question that nothing here could answer: "ok" would pass for the answer."""
+    if args.port or args.board:
+        return
+    if args.fix:
+        raise AcclimateError("--fix: name the board, with --board or --port")
+    for name in ("capsule", "romfs", "firmware"):
+        if getattr(args, name) and not args.table:
+            raise AcclimateError(f"--{name}: name a board, or --table, to compare it with")
 
 
 def check_computer():
@@ -137,12 +149,20 @@ def check_board(args):
             )
             findings += _abilities(board, info)
             table, flash_bytes = flash_map.of_board(board)
-            findings += _judge(table, flash_bytes, args) if table else []
+            findings += _judge(table, flash_bytes, args) if table else _no_table(args)
             findings.append(_romfs(board, args))
             findings += _package(board, info, args.fix)
     except AcclimateError as error:
         findings.append(Finding("problem", str(error)))
     return findings
+
+
+def _no_table(args):
+    return [
+        Finding("problem", f"--{name}: this board has no partition table to compare it with")
+        for name in ("capsule", "firmware")
+        if getattr(args, name)
+    ]
 
 
 def _line_state(board):
