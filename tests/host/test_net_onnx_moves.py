@@ -317,29 +317,21 @@ def test_means_over_no_axes_are_refused():
         import_onnx(net.finish())
 
 
-@pytest.mark.parametrize("shape, fits", [((1, 4, 1, 1), True), ((1, 4), False),
-                                         ((1, 1, 4), False), ((1, 4, 1), False)])  # fmt: skip
-def test_a_gate_multiplies_the_axis_that_it_lies_along(shape, fits):
+@pytest.mark.parametrize("shape", [(1, 4, 1, 1), (1, 4), (1, 1, 4), (1, 4, 1)])
+def test_a_gate_multiplies_the_axis_that_it_lies_along(shape):
     """Four channels, rows and columns: which are meant is told by the gate's shape alone."""
     net = Model((4, 4, 4))
     net.op("GlobalAveragePool", "x")
     gate = net.op("Reshape", net.last, np.array(shape))
     net.op("Mul", gate, "x")
-    if fits:
-        compared(net, 64)
-    else:
-        with pytest.raises(GraphError, match="Mul of two activations"):
-            import_onnx(net.finish())
+    compared(net, 64)
 
 
 @pytest.mark.parametrize("kind", ("Add", "Sub", "Mul"))
-def test_a_row_and_a_column_make_no_table(kind):
+def test_a_row_and_a_column_make_a_table(kind):
     net = Model((4,))
     net.op(kind, "x", net.op("Unsqueeze", "x", np.array([2])))
-    net.op("Flatten", net.last)
-    net.dense(3, 16)
-    with pytest.raises(GraphError, match=f"{kind} of "):
-        import_onnx(net.finish())
+    compared(net, 16)
 
 
 @pytest.mark.parametrize("mode", ("nearest", "linear"))

@@ -37,6 +37,7 @@ class Moves:
 
     def __init__(self, low, constant):
         self.low, self.file, self.constant = low, low.file, constant
+        self.brought = set()  # results of two signals whose order of axes is settled
         self.handlers = {
             ATTENTION: self._attention,
             "Concat": self._concat,
@@ -496,18 +497,59 @@ class Moves:
         return left.size == sizes[0] and bool((right == wanted).all())
 
     def two_signals(self, op):
-        """Mul, or in a float model Sub, of two signals; tell whether it was placed."""
+        """Add, Mul, or in a float model Sub, of two signals; tell whether it was placed."""
         low, names = self.low, op.inputs
-        x = [low.made[name] for name in names]
-        y, alike = None, low.shape(names[0]) == low.shape(names[1])
+        if op.name not in ("Add", "Mul", "Sub") or op.name == "Sub" and low.quantized:
+            return False
+        x, y = [low.made[name] for name in names], None
         if op.name == "Mul" and (self.pairs(*names) or self.pairs(*names[::-1])):
             y = gated(low, *x)
-        elif op.name == "Sub" and not low.quantized and alike and self.pairs(*names):
-            y = difference(low, *x)
         if y is None:
-            return False
+            alike = low.shape(names[0]) == low.shape(names[1])
+            x = x if alike and self.pairs(*names) else self._brought(names, op.outputs[0])
+            if x is None:
+                return False
+            y = self._of_one_shape(op.name, *x)
         low.place(op.outputs[0], y)
         return True
+
+    def _of_one_shape(self, name, left, right):
+        low = self.low
+        if name == "Sub":
+            return difference(low, left, right)
+        if name == "Mul":
+            return low.build.multiply(low.new("m"), left, right)
+        return low.build.add(low.new("a"), left, right)
+
+    def _brought(self, names, output):
+        """Return two signals in one shape and order, repeated as the file does, or None.
+
+        They lie as one of them does that has all elements, else in the file's order.
+        """
+        low, orders = self.low, [self.whole(name) for name in names]
+        try:
+            wide = np.broadcast_arrays(*orders)
+        except ValueError:
+            return None
+        size = wide[0].size
+        if size > _RESIZED_MOST:
+            return None
+        self.brought.add(output)
+        complete = [at for at in (0, 1) if orders[at].size == size]
+        if not complete:
+            edges = self._target(output, wide[0])
+            shape = (edges[-1], size // edges[-1], 1)
+            low.hwc.add(output)
+            return [
+                in_order(low, low.made[name], order.ravel(), shape)
+                for name, order in zip(names, wide, strict=True)
+            ]
+        at = complete[0]
+        found, index = [low.made[name] for name in names], np.empty(size, int)
+        index[wide[at].ravel()] = wide[1 - at].ravel()
+        found[1 - at] = in_order(low, found[1 - at], index, low.shape(names[at]))
+        low.hwc.update([output] if names[at] in low.hwc else [])
+        return found
 
 
 def _nearest(old, new, factor, form, rule):
