@@ -26,6 +26,8 @@ from .int8 import NORM_MOST
 from .moves import is_in_order, places
 
 _FIXED = "numbers that are constants"
+_HIDDEN = -100.0  # a score that is lower by so much has no weight
+_SETS_MOST = 64  # each has some 50 bytes of code
 _RESIZED_MOST = 1 << 24  # more than any board's program; damaged files may ask for much
 
 
@@ -440,7 +442,10 @@ class Moves:
         for name, part in zip(op.inputs, parts, strict=True):
             shape = (heads * part.shape[2], part.shape[1], 1)
             made.append(in_order(low, low.made[name], part.transpose(1, 0, 2).ravel(), shape))
-        y = low.build.attention(low.new("t"), *made, heads, op.attrs["factor"])
+        sets = self._seen(op.attrs["mask"], heads, rows)
+        if sets is None:
+            return
+        y = self._attended(made, heads, op.attrs["factor"], sets)
         index = np.arange(heads * rows * parts[2].shape[2]).reshape(rows, heads, -1)
         index = index.transpose(1, 0, 2)
         low.made[op.outputs[0]] = y
@@ -448,6 +453,52 @@ class Moves:
             low.hwc.add(op.outputs[0])
             return
         self.take(op.outputs[0], y, index.reshape(self._target(op.outputs[0], index)), True)
+
+    def _seen(self, mask, heads, rows):
+        """Return [(rows, columns that these rows see)] of a constant mask, None for another one.
+
+        Only the distance to the largest number of a row counts, as in the softmax.
+        """
+        if mask is None:
+            return [(np.arange(rows), None)]
+        with np.errstate(invalid="ignore"):
+            less = (mask - mask.max(-1, keepdims=True)).reshape(heads, rows, -1)
+        hidden = less <= _HIDDEN
+        if not (hidden | (less == 0)).all() or (hidden != hidden[:1]).any():
+            form = f"0, or {_HIDDEN} and less, alike in all heads, one column or more in each row"
+            self.low.problems.add("Softmax of attention with another mask", form)
+            return None
+        kinds, which = np.unique(hidden[0], axis=0, return_inverse=True)
+        if len(kinds) > _SETS_MOST:
+            form = f"at most {_SETS_MOST} kinds of rows"
+            self.low.problems.add(f"Softmax of attention with {len(kinds)} kinds of rows", form)
+            return None
+        which = np.ravel(which)
+        order = sorted(range(len(kinds)), key=lambda kind: np.flatnonzero(which == kind)[0])
+        sets = [(np.flatnonzero(which == kind), np.flatnonzero(~kinds[kind])) for kind in order]
+        return sets if len(sets) > 1 or hidden.any() else [(sets[0][0], None)]
+
+    def _attended(self, made, heads, factor, sets):
+        """Add an attention for each set of rows that see the same columns; return all rows."""
+        low, found = self.low, []
+        for rows, columns in sets:
+            parts = made
+            if columns is not None:
+                each = (rows, columns, columns)
+                parts = [self._rows_of(x, at) for x, at in zip(made, each, strict=True)]
+            found.append(low.build.attention(low.new("t"), *parts, heads, factor))
+        if len(found) == 1:
+            return found[0]
+        rows = np.concatenate([rows for rows, _ in sets])
+        width = low.build.tensors[found[0]].shape[0]
+        y = low.build.concat(low.new("j"), found, "all", (width, len(rows), 1))
+        return self._rows_of(y, np.argsort(rows))
+
+    def _rows_of(self, x, rows):
+        """Return some rows of a tensor whose rows are pixels."""
+        width = self.low.build.tensors[x].shape[0]
+        index = rows[:, None] * width + np.arange(width)
+        return in_order(self.low, x, index.ravel(), (width, len(rows), 1))
 
     def shifted(self, op, constant, name):
         """Add a map of constants to a signal in a float model; tell whether it was placed."""
