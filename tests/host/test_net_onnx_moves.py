@@ -388,7 +388,6 @@ def test_what_does_not_go_is_named_all_at_once():
     net.op("Resize", y, "", np.array([1, 1, 1.5, 1], np.float32), mode="linear")
     cubic = {"mode": "cubic"}
     net.op("Resize", y, "", np.array([1, 1, 2, 2], np.float32), **cubic)
-    net.op("Concat", y, np.zeros((1, 4, 8, 8), np.float32), axis=1)
     net.op("LayerNormalization", y, np.ones((4, 8, 8), np.float32), axis=0)
     net.op("Split", y, axis=0)
     y = net.conv(20, 3, (1, 1), source="x")
@@ -399,7 +398,6 @@ def test_what_does_not_go_is_named_all_at_once():
     for words in (
         "Resize (linear, half_pixel) by [1.0, 1.5, 1.0]: nearest, or linear by whole factors",
         "Resize (cubic, half_pixel)",
-        "Concat with a constant: signals alone",
         "LayerNormalization along axis 0: an axis of one sample",
         "Split along axis 0",
         "LayerNormalization over 1280 values: a float model, constant factors, at most 500",

@@ -24,7 +24,7 @@ from acclimate_host.twin import net as twin_net
 from harness.errors import naming
 
 pytest.importorskip("onnxruntime")
-from test_net_onnx import Model, samples, session, theirs  # noqa: E402
+from test_net_onnx import Model, quantized_by_onnxruntime, samples, session, theirs  # noqa: E402
 
 
 def same_numbers(net, bits=True):
@@ -139,6 +139,77 @@ def test_shapes_that_onnx_does_not_broadcast_are_refused(kind):
     ended(net, 20)
     with pytest.raises(GraphError, match=f"{kind} of "):
         import_onnx(net.finish())
+
+
+# ---- constants beside signals ----------------------------------------------------------------
+
+
+def some(net, *shape):
+    return net.random.normal(0, 0.7, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("axis", (1, 2, 3))
+@pytest.mark.parametrize("is_first", (False, True))
+@pytest.mark.parametrize("last", (False, True))
+def test_a_constant_stands_beside_a_signal(axis, is_first, last):
+    net = Model((4, 3, 5))
+    x, shape = net.op("Tanh", "x"), [1, 4, 3, 5]
+    if last:
+        x, shape = net.op("Transpose", x, perm=[0, 2, 3, 1]), [1, 3, 5, 4]
+    shape[axis] = 2
+    constant = some(net, *shape)
+    net.op("Concat", *((constant, x) if is_first else (x, constant)), axis=axis)
+    same_numbers(ended(net, 60 + constant.size))
+
+
+def test_a_vision_transformer_with_a_token_of_its_own():
+    """Patches, a class token in front, places, attention, and the token alone at the end."""
+    net = Model((3, 8, 8))
+    net.conv(6, 3, (4, 4), strides=[4, 4])
+    net.op("Transpose", net.op("Reshape", net.last, np.array([0, 6, 4])), perm=[0, 2, 1])
+    patches = net.last
+    first = net.op("Gather", net.op("Shape", "x"), np.array([0]))
+    token = net.op("Expand", some(net, 1, 1, 6), net.op("Concat", first, np.array([1, 6]), axis=0))
+    x = net.op("Add", net.op("Concat", token, patches, axis=1), some(net, 1, 5, 6))
+    q, k, v = (net.op("MatMul", x, some(net, 6, 6)) for _ in range(3))
+    scores = net.op("MatMul", q, net.op("Transpose", k, perm=[0, 2, 1]))
+    net.op("MatMul", net.op("Softmax", scores, axis=-1), v)
+    net.op("LayerNormalization", net.op("Add", net.last, x), np.ones(6, np.float32))
+    net.op("Gather", net.last, np.array(0), axis=1)
+    net.dense(3, 6)
+    network = same_numbers(net)
+    trained = with_loss(quantize(network, samples((3, 8, 8)))[0], "cross-entropy")
+    assert encode(training_step(trained.graph, full(trained.graph)), trained).weights
+
+
+def test_a_constant_beside_a_stored_signal_is_refused(tmp_path):
+    net = Model((4, 3, 3))
+    net.conv(4, 4, (1, 1))
+    net.op("Concat", net.last, some(net, 1, 2, 3, 3), axis=1)
+    net.conv(3, 6, (3, 3))
+    with pytest.raises(GraphError, check=naming("Concat with a constant", "signals alone")):
+        import_onnx(stored(net, tmp_path))
+
+
+@pytest.mark.parametrize("axes", [(2,), (1,), (2, 3)])
+@pytest.mark.parametrize("kind", ("Add", "Mul"))
+def test_a_part_of_a_stored_signal_is_repeated(kind, axes, tmp_path):
+    """Of a model that onnxruntime quantized; another order of roundings may change a step."""
+    net = Model((4, 5, 6))
+    x = net.conv(4, 4, (1, 1))
+    net.op(kind, part(net, x, *axes), x)
+    ended(net, 120)
+    model, given = stored(net, tmp_path), samples(net.shape)
+    network = import_onnx(model)
+    got = network.real_output(Int8Run(network).predict(network.quantize_input(given)))
+    step = network.graph[network.output].scale
+    assert got == pytest.approx(theirs(model, given), abs=2.5 * step)
+
+
+def stored(net, folder):
+    from onnxruntime.quantization import QuantType
+
+    return quantized_by_onnxruntime(net.finish(), samples(net.shape), folder, QuantType.QInt8)
 
 
 # ---- transposed convolutions -----------------------------------------------------------------

@@ -264,25 +264,26 @@ class Moves:
             self.take(op.outputs[0], self.low.made[op.inputs[0]], index[None][0])
 
     def _concat(self, op):
-        low, names = self.low, op.inputs
-        if any(name not in low.made for name in names):
-            low.problems.add("Concat with a constant", "signals alone")
+        low, names = self.low, [name for name in op.inputs if name in self.low.made]
+        if low.quantized and len(names) < len(op.inputs):
+            low.problems.add("Concat with a constant in a quantized model", "signals alone")
             return
-        axis, stored = self._axis(op, 1), self.file.scales.get(op.outputs[0])
+        axis, stored = self._axis(op, 1, names[0]), self.file.scales.get(op.outputs[0])
         if axis is None:
             return
-        parts = [low.made[name] for name in names]
+        filled = [n for n in op.inputs if n in low.made or np.size(self.constant(n))]
+        whole = [self._as_signal(name, names[0]) for name in filled]
+        parts, orders = zip(*whole, strict=True)
         if low.quantized and stored is not None:
             target = (stored.scale, stored.zero_point)
             parts = [of_scale(self.low, part, target) for part in parts]
         last = all(map(self.has_channels_last, names))
         rank = len(self.edges(names[0]))
         first = all(self.leads(name, True) for name in names)
-        same = len({low.shape(name)[1:] for name in names}) == 1
+        same = len({low.shape(name)[1:] for name in names}) == 1 and len(names) == len(parts)
         if same and (last and axis == rank - 1 or first and axis == 0):
             y, index = low.build.concat(low.new("j"), parts), None
         else:
-            orders = list(map(self.order, names))
             starts = np.cumsum([0, *(order.size for order in orders)])
             moved = [a + b for a, b in zip(orders, starts[:-1], strict=True)]
             index = np.concatenate(moved, axis)
@@ -294,6 +295,20 @@ class Moves:
             return
         low.place(op.outputs[0], y)
         low.hwc.update(op.outputs[:1] if last else ())
+
+    def _as_signal(self, name, signal):
+        """Return (tensor, places) of a signal, or of a constant beside one, such as a token.
+
+        A constant is a layer's bias: the layer multiplies some numbers of the signal by 0.
+        """
+        low = self.low
+        if name in low.made:
+            return low.made[name], self.order(name)
+        value = np.asarray(self.constant(name), float)
+        x = in_order(low, low.made[signal], np.zeros(value.size, int), (value.size, 1, 1))
+        y = scaled(low, x, np.zeros(value.size), value.ravel())
+        shape = value.shape[self.samples_axis(signal) :]
+        return y, np.arange(value.size).reshape(shape)
 
     def _blocks(self, op):
         """Channels become squares of pixels (DepthToSpace), or the reverse."""
