@@ -89,6 +89,8 @@ def run(args):
         _say_if_slow()
     network = imported(args.model, args.input_shape)
     command = ["acclimate", "compile", args.model, "--loss", "cross-entropy"]
+    if args.input_shape:
+        command += ["--input-shape", args.input_shape]
     if not network.quantized:
         command += ["--samples", args.samples or "SAMPLES.npy"]
     parts = labelled(args.data, network)
