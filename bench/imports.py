@@ -23,7 +23,7 @@ from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.paths import repository
 from bench import common
 
-PACKAGES = ("pymicro_wakeword", "tflite_micro", "rapidocr")
+PACKAGES = ("pymicro_wakeword", "tflite_micro", "rapidocr", "rapidocr_onnxruntime")
 # Of one input by a part of the file's name: PaddleOCR's recognizers, classifiers and detectors,
 # and nudenet's.
 SHAPES = {

@@ -405,37 +405,39 @@ def test_the_command_takes_a_shape(tmp_path, capsys):
 # ---- a real one ------------------------------------------------------------------------------
 
 
-def from_wheel(ending):
-    """Return the bytes of a model of the package rapidocr, installed or a wheel in MODELS."""
+def from_wheel(package, ending):
+    """Return the bytes of a model of a package that is installed, or a wheel in MODELS."""
     import importlib.util
 
-    spec = importlib.util.find_spec("rapidocr")
+    spec = importlib.util.find_spec(package)
     found = list(Path(spec.origin).parent.rglob(f"*{ending}")) if spec else []
     if found:
         return found[0].read_bytes()
     for folder in filter(None, os.environ.get("MODELS", "").split(":")):
-        for wheel in [Path(folder), *Path(folder).glob("rapidocr-*.whl")]:
+        for wheel in [Path(folder), *Path(folder).glob(f"{package}-*.whl")]:
             if wheel.suffix == ".whl":
                 with zipfile.ZipFile(wheel) as files:
                     for name in files.namelist():
                         if name.endswith(ending):
                             return files.read(name)
-    pytest.skip("no rapidocr: name a folder with its wheel in MODELS")
+    pytest.skip(f"no {package}: name a folder with its wheel in MODELS")
 
 
 @pytest.mark.parametrize(
-    "ending, shape",
+    "package, ending, shape",
     [
-        ("_rec_small.onnx", (3, 48, 24)),
-        ("_det_small.onnx", (3, 64, 96)),
-        ("_cls_mobile.onnx", (3, 48, 192)),
+        ("rapidocr", "_rec_small.onnx", (3, 48, 24)),
+        ("rapidocr", "_det_small.onnx", (3, 64, 96)),
+        ("rapidocr", "_cls_mobile.onnx", (3, 48, 192)),
+        ("rapidocr_onnxruntime", "v4_rec_infer.onnx", (3, 48, 64)),
+        ("rapidocr_onnxruntime", "v4_det_infer.onnx", (3, 64, 96)),
     ],
 )
-def test_models_of_a_wheel_give_what_onnxruntime_gives(ending, shape):
-    """The recognizer has two transformer blocks behind convolutions."""
+def test_models_of_a_wheel_give_what_onnxruntime_gives(package, ending, shape):
+    """The recognizers have two transformer blocks behind convolutions."""
     import onnx
 
-    model = onnx.load_model_from_string(from_wheel(ending))
+    model = onnx.load_model_from_string(from_wheel(package, ending))
     network = import_onnx(model, input_shape=shape)
     x = np.random.default_rng(1).normal(0, 0.5, (1, *shape)).astype(np.float32)
     name = model.graph.input[0].name
