@@ -71,13 +71,15 @@ def several():
     return net.finish()
 
 
-def behind_a_map():
+def behind_a_map(dense=False):
     """An SVDF over all values of a convolution's map, in memory's order."""
     net = Writer((1, 4, 4, 2), 0.05, 3)
     net.layer("CONV_2D", (3, 3, 3, 2), (1, 4, 4, 3), 0.2, -4, 0, "Conv2DOptions",
               **window((1, 1), 0))  # fmt: skip
     net.op("RESHAPE", (net.last, net.constant([1, 48])), (1, 48), 0.2, -4)
     svdf(net, 5)
+    if dense:
+        net.layer("FULLY_CONNECTED", (4, 5), (1, 4), 0.05, 3, 0, "FullyConnectedOptions")
     return net.finish()
 
 
@@ -133,6 +135,13 @@ def test_what_stands_behind_learns_and_what_stands_in_it_is_refused():
     with pytest.raises(GraphError, match="svdf0"):
         training_step(network.graph, Scheme(0, (("svdf0", 1),)))
     training_step(network.graph, full(network.graph))
+
+
+@pytest.mark.parametrize("scheme", [Scheme(0, (("c0", 1),)), Scheme(1)])
+def test_what_stands_before_it_is_refused_by_name(scheme):
+    network = with_loss(network_from_tflite(behind_a_map(dense=True), "m.tflite"), "cross-entropy")
+    with pytest.raises(GraphError, check=naming("c0", "svdf")):
+        training_step(network.graph, scheme)
 
 
 def test_reset_begins_a_stream_anew():
