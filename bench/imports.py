@@ -4,7 +4,8 @@
 Files are those of installed packages, and of folders and wheels that MODELS names, separated by
 colons: wheels of PyPI, copies of mlcommons/tiny and tensorflow/tflite-micro from GitHub.
 tflite-micro's `seanet` folder has 125 files of one operator each, most of them int16; they are
-left out. Files of the same bytes count once. `imports.count` says how many came in.
+left out. Files of the same bytes count once. `imports.count` says how many came in. A file that
+leaves edges of its input open is imported for a shape of SHAPES.
 
     MODELS=DIR:FILE.whl make bench NAME=imports
 """
@@ -22,7 +23,15 @@ from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.paths import repository
 from bench import common
 
-PACKAGES = ("pymicro_wakeword", "tflite_micro")
+PACKAGES = ("pymicro_wakeword", "tflite_micro", "rapidocr", "rapidocr_onnxruntime")
+# Of one input by a part of the file's name: PaddleOCR's recognizers, classifiers and detectors,
+# and nudenet's.
+SHAPES = {
+    "_rec_": (3, 48, 64),
+    "_cls_": (3, 48, 192),
+    "_det_": (3, 64, 64),
+    "320n": (3, 320, 320),
+}
 TARGETS = [
     ("imports.count", ">=", 35),
     ("imports.files", None, None),
@@ -65,12 +74,23 @@ def models():
 
 def imported(name, data):
     """Return ("int8" or "float", "") of a model, or ("", why not)."""
-    read = network_from_tflite if name.endswith(".tflite") else import_onnx
     try:
-        network = read(data)
+        network = _network(name, data)
     except AcclimateError as error:
         return "", str(error)
     return "int8" if network.quantized else "float", ""
+
+
+def _network(name, data):
+    if name.endswith(".tflite"):
+        return network_from_tflite(data)
+    try:
+        return import_onnx(data)
+    except AcclimateError as error:
+        shape = next((shape for part, shape in SHAPES.items() if part in name), None)
+        if shape is None or "input_shape" not in str(error):
+            raise
+        return import_onnx(data, input_shape=shape)
 
 
 def main():

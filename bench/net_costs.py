@@ -110,6 +110,7 @@ def layers(core):
     yield from _steps(core)
     yield from _rare(core)
     yield from _recurrent(core)
+    yield from _svdf(core)
 
 
 def _tall(core):
@@ -173,6 +174,24 @@ def _recurrent(core):
         values["l.h"] = np.zeros((units, 1, 1), np.int8)
         values["l.c"] = np.zeros((units, 1, 1), np.int16)
         graph = with_scales(network.graph, {"l.h": (6 / 255, -128)})
+        yield encode(inference_step(graph), Network(graph, values)), False
+
+
+def _svdf(core):
+    """Yield programs of recurrent layers over all of their input."""
+    random = np.random.default_rng(3)
+    shapes = ((8, 12, 1, 8), (40, 6, 2, 3), (16, 32, 1, 32), (96, 16, 1, 8), (3, 9, 3, 16))
+    for number, (inputs, units, rank, memory) in enumerate(shapes):
+        kind = ("int16", "int8")[number % 2]
+        net = Builder("svdf", (inputs, 1, 1))
+        graph = net.finish(net.svdf("s", net.x, units, rank, memory, kind))
+        known = {"s.wf": (0.01, 0), "s.wt": (0.01, 0), "s.s": (0.01, 0)}
+        graph = with_scales(net_layers.valued(graph).graph, known)
+        values = {
+            name: random.integers(-99, 99, t.shape).astype(t.dtype)
+            for name, t in graph.tensors.items()
+            if t.kind in ("frozen", "state")
+        }
         yield encode(inference_step(graph), Network(graph, values)), False
 
 

@@ -14,7 +14,7 @@ rate chosen on a validation split, for each seed alone; what is printed is the t
 `int8_minus_float` is a mean over seeds, `standard_error` belongs to it: the deviation of the
 differences seed by seed, over the root of their number. `all_tasks` is the mean of the tasks.
 
-    python -m bench.transfer [--workers N] [--seeds N] [--quick] [--resume]
+    python -m bench.transfer [--workers N] [--seeds N] [--tasks NAME ...] [--quick] [--resume]
 """
 
 import argparse
@@ -203,10 +203,11 @@ def main():
     parser = argparse.ArgumentParser(description="transfer accuracy of a small network")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"of each task ({SEEDS})")
+    parser.add_argument("--tasks", nargs="+", choices=NAMES, default=NAMES, help="some of them")
     parser.add_argument("--quick", action="store_true", help="one seed of the digits only")
     parser.add_argument("--resume", action="store_true", help="keep what an earlier run finished")
     args = parser.parse_args()
-    names, seeds = (NAMES[:2], 1) if args.quick else (NAMES, args.seeds)
+    names, seeds = (NAMES[:2], 1) if args.quick else (args.tasks, args.seeds)
     jobs = [(name, seed) for name in names for seed in range(seeds)]
     done = finished(args.resume)
     with ProcessPoolExecutor(args.workers) as pool:
@@ -220,7 +221,8 @@ def main():
     result["all_tasks"] = over_tasks(result.values())
     result["note"] = __doc__.split("\n\n")[1].replace("\n", " ")
     path = write("transfer", result)
-    missed = table("Transfer to a new task on the board", result, ROWS)
+    rows = [row for row in ROWS if row[0].split(".")[0] in (*names, "all_tasks")]
+    missed = table("Transfer to a new task on the board", result, rows)
     print(f"written to {path}")
     return 1 if missed else 0
 

@@ -53,6 +53,7 @@ target_sources(usermod_acclimate INTERFACE
     ${CMAKE_CURRENT_LIST_DIR}/net/gates.c
     ${CMAKE_CURRENT_LIST_DIR}/net/norm.c
     ${CMAKE_CURRENT_LIST_DIR}/net/lstm.c
+    ${CMAKE_CURRENT_LIST_DIR}/net/svdf.c
     ${CMAKE_CURRENT_LIST_DIR}/net/attention.c
     ${CMAKE_CURRENT_LIST_DIR}/net/decay.c
     ${CMAKE_CURRENT_LIST_DIR}/net/random_step.c

@@ -15,7 +15,7 @@ ACCLIMATE_C_net := $(addprefix net/, net_mod.c net_run.c net_read.c net_bounds.c
 	net_forward.c conv_fast.c conv_quads.c depthwise_fast.c store.c dot.c elements.c \
 	net_train.c softmax.c block.c gradient.c depthwise_gradient.c scatter.c update.c \
 	weights.c gradient_fast.c weights_fast.c sums.c net_rare.c loss.c gates.c \
-	norm.c lstm.c attention.c decay.c random_step.c)
+	norm.c lstm.c svdf.c attention.c decay.c random_step.c)
 # The curve is Monocypher's (tools/monocypher_source.sh FOLDER): without it neither
 # `_ed25519` nor `_xchacha` is built in.
 MONOCYPHER_DIR ?= $(ACCLIMATE_DIR)/../out/monocypher

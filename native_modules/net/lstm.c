@@ -28,7 +28,7 @@ static int32_t tangent(const uint16_t *table, int32_t x, int32_t factor, int shi
     return (x >= 0 ? y - (1 << 23) + 128 : (1 << 23) - y + 127) >> 8;
 }
 
-static int32_t dot(const int8_t *w, const int8_t *x, uint32_t n, int32_t zero) {
+int32_t net_row_dot(const int8_t *w, const int8_t *x, uint32_t n, int32_t zero) {
     int32_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         sum += w[i] * (x[i] - zero);
@@ -41,8 +41,8 @@ static int32_t gate(const net_lstm_args *k, const int8_t *x, const int8_t *h, ui
     uint32_t u) {
     const net_lstm_record *r = k->record;
     uint32_t row = g * k->n + u;
-    int32_t in = dot(k->wi + row * k->cin, x, k->cin, r->zero_x) + k->bias[row];
-    int32_t again = dot(k->wr + row * k->n, h, k->n, r->zero_y);
+    int32_t in = net_row_dot(k->wi + row * k->cin, x, k->cin, r->zero_x) + k->bias[row];
+    int32_t again = net_row_dot(k->wr + row * k->n, h, k->n, r->zero_y);
     in = saturated(net_requantize(in, r->in_multiplier[g], r->in_shift[g]));
     again = saturated(net_requantize(again, r->again_multiplier[g], r->again_shift[g]));
     return saturated(in + again);

@@ -115,6 +115,7 @@
 #define NET_OP_NORM_GRADIENT 36
 #define NET_OP_ATTENTION 38
 #define NET_OP_ATTENTION_GRADIENT 39
+#define NET_OP_SVDF 40
 #define NET_OP_RARE 28
 #define NET_OPT_PLAIN 0
 #define NET_OPT_MOMENTUM16 1
@@ -134,6 +135,6 @@
 
 /* How many operands each opcode has. */
 #define NET_OPERANDS_MOST 22
-#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 6, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3, 10, 9, 4, 6, 5, 12, 8, 8, 10, 8, 11, 17 }
+#define NET_OPERANDS { 0, 12, 14, 22, 12, 2, 5, 15, 15, 15, 4, 6, 6, 0, 0, 0, 6, 6, 13, 19, 7, 5, 13, 19, 3, 3, 2, 3, 10, 9, 4, 6, 5, 12, 8, 8, 10, 8, 11, 17, 9 }
 
 #endif

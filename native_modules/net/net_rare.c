@@ -5,6 +5,11 @@
 /* Elements of a row whose squares and sums 32 bits hold. */
 #define NET_NORM_MOST 500u
 
+/* Whether a factor's shift is within what net_requantize takes. */
+static int is_factor(int32_t shift) {
+    return (uint32_t)shift + 31 <= 61;
+}
+
 /* x n g slot, as all losses begin; returns the exponent's place. */
 static int16_t *get_loss(net_reader *r, net_loss_args *k) {
     uint32_t bytes = net_times(r, r->v[1], NET_ELEMENT);
@@ -197,6 +202,37 @@ static void rare_lstm(net_reader *r, const uint32_t *v) {
         net_lstm(&k);
     }
 }
+
+/* table x y state cin n rank memory bytes */
+static void rare_svdf(net_reader *r, const uint32_t *v) {
+    net_svdf_args k;
+    k.cin = v[4];
+    k.n = v[5];
+    k.rank = v[6];
+    k.memory = v[7];
+    k.bytes = v[8];
+    uint32_t filters = net_times(r, k.n, k.rank);
+    uint32_t bytes = net_times(r, net_times(r, filters, k.memory), k.bytes);
+    k.record = net_constant(r, net_times(r, v[0], 4), sizeof(net_svdf_record), 4);
+    k.x = net_input(r, v[1], k.cin);
+    k.y = (int8_t *)net_arena(r, v[2], k.n, 1);
+    k.state = net_arena(r, v[3], bytes, k.bytes == 1 ? 1 : 2);
+    if (!k.memory || k.bytes - 1 > 1) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (r->fault) {
+        return;
+    }
+    k.wf = net_constant(r, k.record->wf, net_times(r, filters, k.cin), 1);
+    k.wt = net_constant(r, k.record->wt, bytes, k.bytes);
+    k.bias = net_constant(r, k.record->bias, net_times(r, k.n, 4), 4);
+    if (!is_factor(k.record->shift[0]) || !is_factor(k.record->shift[1])) {
+        r->fault = NET_BAD_PLACE;
+    }
+    if (!r->fault) {
+        net_svdf(&k);
+    }
+}
 #endif
 
 /* rule q k v rows columns n m heads y work, and of a gradient g which slot slot factor exponent */
@@ -221,8 +257,8 @@ static void rare_attention(net_reader *r, int is_gradient) {
     k.y = (int8_t *)net_arena(r, v[9], net_times(r, k.which - 1 < 2 ? columns : rows,
         k.which < 2 ? n : m), NET_ELEMENT);
     k.work = (int32_t *)net_arena(r, v[10], 4 * numbers, 4);
-    if (NET_ELEMENT == 1 && !r->fault && ((uint32_t)k.rule->shift + 31 > 61
-        || (uint32_t)k.rule->y_shift + 31 > 61)) {
+    if (NET_ELEMENT == 1 && !r->fault && !(is_factor(k.rule->shift)
+        && is_factor(k.rule->y_shift))) {
         r->fault = NET_BAD_PLACE;
     }
     if (!is_gradient) {
@@ -303,6 +339,9 @@ int net_rare(net_reader *r, uint32_t op) {
 #if !defined(NET_FLOAT)
         case NET_OP_LSTM:
             rare_lstm(r, r->v);
+            break;
+        case NET_OP_SVDF:
+            rare_svdf(r, r->v);
             break;
 #endif
         case NET_OP_NORM:

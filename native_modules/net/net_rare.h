@@ -85,6 +85,30 @@ typedef struct {
 
 void net_lstm(const net_lstm_args *k);
 
+/* The sum of w[i] * (x[i] - zero). */
+int32_t net_row_dot(const int8_t *w, const int8_t *x, uint32_t n, int32_t zero);
+
+/* Offsets are of the constants; factors: of a filter's sum, of an output's. */
+typedef struct {
+    uint32_t wf, wt, bias;
+    int32_t zero_x, zero_state, zero_y;
+    int32_t multiplier[2], shift[2];
+} net_svdf_record;
+
+/* Each of n outputs sums `rank` filters; a filter keeps `memory` numbers from call to call, of so
+ * many `bytes` as each weight in time has. */
+typedef struct {
+    const net_svdf_record *record;
+    const int8_t *x, *wf;
+    const void *wt;
+    const int32_t *bias;
+    int8_t *y;
+    void *state;
+    uint32_t cin, n, rank, memory, bytes;
+} net_svdf_args;
+
+void net_svdf(const net_svdf_args *k);
+
 /* Rows, columns and channels of a head are at most so many; heads as well. */
 #define NET_ATTENTION_MOST 1024u
 

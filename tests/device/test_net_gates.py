@@ -8,7 +8,8 @@ _native.load("net")  # the largest block first
 
 import net_checks  # noqa: E402
 import net_vectors_gates as v  # noqa: E402
-import net_vectors_recurrent as recurrent  # noqa: E402
+import net_vectors_recurrent  # noqa: E402
+import net_vectors_svdf  # noqa: E402
 
 import acclimate.net.recurrent  # noqa: E402, F401  (an extra)
 from acclimate.net import Net  # noqa: E402
@@ -23,7 +24,15 @@ def test_training_through_gates_gives_the_reference_s_bytes():
 
 
 def test_a_recurrent_layer_goes_on_from_input_to_input():
-    net = Net(bytearray(recurrent.PROGRAM), recurrent.WEIGHTS)
-    for x, wanted in zip(recurrent.INPUTS, recurrent.OUTPUTS):  # noqa: B905
+    check_stream(net_vectors_recurrent)
+
+
+def test_an_svdf_keeps_what_it_saw():
+    check_stream(net_vectors_svdf)
+
+
+def check_stream(v):
+    net = Net(bytearray(v.PROGRAM), v.WEIGHTS)
+    for x, wanted in zip(v.INPUTS, v.OUTPUTS):  # noqa: B905
         net.predict(x)
         assert bytes(net.outputs()) == wanted

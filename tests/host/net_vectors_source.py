@@ -180,8 +180,32 @@ def recurrent():
         if t.kind == "frozen"
     }
     values["r.h"], values["r.c"] = np.full((5, 1, 1), -2, np.int8), np.zeros((5, 1, 1), np.int16)
-    network = Network(with_scales(graph, known), values)
-    program = encode(inference_step(graph), network)
+    return stream(Network(with_scales(graph, known), values), random)
+
+
+def svdf():
+    """Two SVDF layers, of int16 and of int8 state; the second one's wraps around."""
+    net, random = Builder("svdf", (3, 2, 2)), np.random.default_rng(SEED)
+    y = net.svdf("s", net.x, 5, rank=2, memory=3)
+    graph = net.finish(net.dense("fc", net.svdf("t", y, 4, memory=2, state="int8"), 3))
+    known = {"x": (0.04, 5), "s.y": (0.05, -128), "t.y": (0.05, 9), "fc.y": (0.03, 4)}
+    known.update({"s.wf": (0.01, 0), "s.wt": (2e-6, 0), "s.s": (0.0008, 0)})
+    known.update({"t.wf": (0.01, 0), "t.wt": (0.005, 0), "t.s": (0.5, 70)})
+    known.update({"fc.w": ((0.01,) * 3, 0), "fc.b": ((0.01 * 0.05,) * 3, 0)})
+    values = {
+        name: random.integers(-most, most + 1, t.shape).astype(t.dtype)
+        for name, t in graph.tensors.items()
+        for most in ({"int8": 127, "int16": 32767, "int32": 900}[t.dtype],)
+        if t.kind == "frozen"
+    }
+    values["s.s"] = np.zeros(graph["s.s"].shape, np.int16)
+    values["t.s"] = np.full(graph["t.s"].shape, 70, np.int8)
+    return stream(Network(with_scales(graph, known), values), random)
+
+
+def stream(network, random):
+    """Return a program, inputs, and the outputs that follow each other."""
+    graph, program = network.graph, encode(inference_step(network.graph), network)
     inputs, run = [sample(graph, random) for _ in range(STEPS)], Int8Run(network)
     outputs = [run(x[None])[network.output].astype(np.int8).tobytes() for x in inputs]
     return {
@@ -295,6 +319,7 @@ CASES = {
     "attention": attention_and_places,
     "kinds": kinds,
     "recurrent": recurrent,
+    "svdf": svdf,
     "float_binary": lambda: floating_loss("binary"),
     "float_squared": lambda: floating_loss("mse"),
     "float": lambda: floating(small()),

@@ -390,7 +390,7 @@ def test_all_unsupported_operators_are_named_at_once_with_the_nearest_form():
             "count_include_pad = 0",
         ),
         (
-            lambda n: n.op("Mul", "v0", n.op("AveragePool", "v0", kernel_shape=[6, 1])),
+            lambda n: n.op("Mul", "v0", n.op("AveragePool", "v0", kernel_shape=[5, 1])),
             "Mul of two activations: two of one shape, or one number per channel",
         ),
         (lambda n: n.op("Div", "v0", n.op("Tanh", "v0")), "Div of two activations"),

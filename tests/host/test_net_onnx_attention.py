@@ -251,7 +251,7 @@ def fixed(net, q, k, v):
 @pytest.mark.parametrize(
     "change, words",
     [
-        (masked, ("MatMul of two activations", "attention")),
+        (masked, ("Softmax of attention with another mask", "0, or")),
         (over_rows, ("MatMul of two activations", "attention")),
         (shares_apart, ("MatMul of two activations", "attention")),
         (negative, ("MatMul of two activations", "attention")),

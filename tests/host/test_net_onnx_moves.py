@@ -317,29 +317,21 @@ def test_means_over_no_axes_are_refused():
         import_onnx(net.finish())
 
 
-@pytest.mark.parametrize("shape, fits", [((1, 4, 1, 1), True), ((1, 4), False),
-                                         ((1, 1, 4), False), ((1, 4, 1), False)])  # fmt: skip
-def test_a_gate_multiplies_the_axis_that_it_lies_along(shape, fits):
+@pytest.mark.parametrize("shape", [(1, 4, 1, 1), (1, 4), (1, 1, 4), (1, 4, 1)])
+def test_a_gate_multiplies_the_axis_that_it_lies_along(shape):
     """Four channels, rows and columns: which are meant is told by the gate's shape alone."""
     net = Model((4, 4, 4))
     net.op("GlobalAveragePool", "x")
     gate = net.op("Reshape", net.last, np.array(shape))
     net.op("Mul", gate, "x")
-    if fits:
-        compared(net, 64)
-    else:
-        with pytest.raises(GraphError, match="Mul of two activations"):
-            import_onnx(net.finish())
+    compared(net, 64)
 
 
 @pytest.mark.parametrize("kind", ("Add", "Sub", "Mul"))
-def test_a_row_and_a_column_make_no_table(kind):
+def test_a_row_and_a_column_make_a_table(kind):
     net = Model((4,))
     net.op(kind, "x", net.op("Unsqueeze", "x", np.array([2])))
-    net.op("Flatten", net.last)
-    net.dense(3, 16)
-    with pytest.raises(GraphError, match=f"{kind} of "):
-        import_onnx(net.finish())
+    compared(net, 16)
 
 
 @pytest.mark.parametrize("mode", ("nearest", "linear"))
@@ -396,7 +388,6 @@ def test_what_does_not_go_is_named_all_at_once():
     net.op("Resize", y, "", np.array([1, 1, 1.5, 1], np.float32), mode="linear")
     cubic = {"mode": "cubic"}
     net.op("Resize", y, "", np.array([1, 1, 2, 2], np.float32), **cubic)
-    net.op("Concat", y, np.zeros((1, 4, 8, 8), np.float32), axis=1)
     net.op("LayerNormalization", y, np.ones((4, 8, 8), np.float32), axis=0)
     net.op("Split", y, axis=0)
     y = net.conv(20, 3, (1, 1), source="x")
@@ -407,7 +398,6 @@ def test_what_does_not_go_is_named_all_at_once():
     for words in (
         "Resize (linear, half_pixel) by [1.0, 1.5, 1.0]: nearest, or linear by whole factors",
         "Resize (cubic, half_pixel)",
-        "Concat with a constant: signals alone",
         "LayerNormalization along axis 0: an axis of one sample",
         "Split along axis 0",
         "LayerNormalization over 1280 values: a float model, constant factors, at most 500",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A recurrent layer (LSTM) in pure Python: as `lstm.c`, byte for byte."""
+"""Recurrent layers (LSTM, SVDF) in pure Python: as `lstm.c` and `svdf.c`, byte for byte."""
 
 from acclimate.net.layer import clamp, number, number_signed, put_number, signed
 
@@ -13,6 +13,7 @@ except ImportError:
 
 # program: begin
 _OP_LSTM = const(37)
+_OP_SVDF = const(40)
 # program: end
 
 
@@ -38,6 +39,8 @@ def sequence(run, op, v):
     """Run one of the instructions from _OP_LSTM on: over the rows of a sequence."""
     if op == _OP_LSTM:
         _lstm(run, v)
+    elif op == _OP_SVDF:
+        _svdf(run, v)
     else:
         from acclimate.net.attention import attention
 
@@ -81,3 +84,38 @@ def _lstm(run, v):
             run.arena[v[2] + row * n + u] = y[u] & 255
     for u in range(n):
         run.arena[v[3] + u] = h[u] & 255
+
+
+def _wrapped(x, most):
+    """`x` as a number of which `most` is the largest."""
+    return (x + most + 1 & 2 * most + 1) - most - 1
+
+
+def _svdf(run, v):
+    """Run one step; each filter's numbers stay in the arena, the oldest first."""
+    p, arena, at = run.program, run.arena, run.constants + 4 * v[0]
+    wf, wt, bias, zero_x, zero, zero_y, m, m_y, shift, shift_y = [
+        number_signed(p, at + 4 * i) for i in range(10)
+    ]
+    cin, n, rank, memory, size = v[4:]
+    if not memory or not 1 <= size <= 2:
+        raise ValueError
+    data, base = run.source(v[1])
+    x, most = [signed(data[base + i]) - zero_x for i in range(cin)], (1 << 8 * size - 1) - 1
+    wf, wt, state = run.constants + wf, run.constants + wt, v[3]
+    for u in range(n):
+        total = number_signed(p, run.constants + bias + 4 * u)
+        for _ in range(rank):
+            new = run.requantize(sum([signed(p[wf + i]) * x[i] for i in range(cin)]), m, shift)
+            new = _wrapped(clamp(new, -most - 1, most) + zero, most)
+            for i in range(memory):
+                if i < memory - 1:
+                    value = number_signed(arena, state + size, size)
+                else:
+                    value = new
+                put_number(arena, state, value, size)
+                total += number_signed(p, wt, size) * (value - zero)
+                wt, state = wt + size, state + size
+            wf += cin
+        y = run.requantize(_wrapped(total, 0x7FFFFFFF), m_y, shift_y) + zero_y
+        arena[v[2] + u] = clamp(y, -128, 127) & 255

@@ -4,7 +4,13 @@
 from pathlib import Path
 
 from acclimate_host.commands import table, write_together
-from acclimate_host.commands.model_files import array, channels_of, imported, stored
+from acclimate_host.commands.model_files import (
+    add_input_shape,
+    array,
+    channels_of,
+    imported,
+    stored,
+)
 from acclimate_host.compile.choose import TooSmall, choose, described
 from acclimate_host.compile.cost_model import CORES
 from acclimate_host.compile.program_format import OPTIMIZERS
@@ -19,6 +25,7 @@ from acclimate_host.sparse.scheme import Scheme
 
 def add_arguments(parser):
     parser.add_argument("model", help="a .onnx or int8 .tflite file")
+    add_input_shape(parser)
     parser.add_argument(
         "--samples",
         metavar="FILE",
@@ -91,7 +98,7 @@ def run(args):
     if args.storage is not None:
         amount(args.storage, what="storage")
     cost_table(args.board)
-    network, scheme = _stored(imported(args.model), args), None
+    network, scheme = _stored(imported(args.model, args.input_shape), args), None
     if not args.predict_only:
         scheme = Scheme(args.biases, channels_of(args.channels))
         if scheme.channels:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from acclimate_host.commands import check_output, progress, table, write_text
-from acclimate_host.commands.model_files import array, imported, labelled, stored
+from acclimate_host.commands.model_files import add_input_shape, array, imported, labelled, stored
 from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.model.losses import with_loss
 from acclimate_host.poet import pulp_solver
@@ -39,6 +39,7 @@ _BAR = 24  # characters
 
 def add_arguments(parser):
     parser.add_argument("model", help="a .onnx or int8 .tflite file")
+    add_input_shape(parser)
     parser.add_argument(
         "--data",
         metavar="FILE",
@@ -86,8 +87,10 @@ def run(args):
         raise AcclimateError("--workers, --epochs, --seeds: expected 1 or more, --rate above 0")
     if not args.dask:
         _say_if_slow()
-    network = imported(args.model)
+    network = imported(args.model, args.input_shape)
     command = ["acclimate", "compile", args.model, "--loss", "cross-entropy"]
+    if args.input_shape:
+        command += ["--input-shape", args.input_shape]
     if not network.quantized:
         command += ["--samples", args.samples or "SAMPLES.npy"]
     parts = labelled(args.data, network)

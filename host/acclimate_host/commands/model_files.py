@@ -14,15 +14,36 @@ from acclimate_host.model.quantize import quantize
 _PARTS = ("", "_validate", "_test")
 
 
-def imported(name):
-    """Return the Network of a .onnx or .tflite file; its notes are printed."""
+def add_input_shape(parser):
+    """Add the option for what a model's file leaves open."""
+    parser.add_argument(
+        "--input-shape",
+        metavar="C,H,W",
+        help="of one input, such as 3,48,64, where a .onnx file leaves edges open",
+    )
+
+
+def _shape(text):
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise AcclimateError(f"--input-shape {text}: expected numbers such as 3,48,64") from None
+
+
+def imported(name, input_shape=None):
+    """Return the Network of a .onnx or .tflite file; its notes are printed.
+
+    :param input_shape: text such as "3,48,64", or None
+    """
     path = Path(name)
     if not path.exists():
         raise AcclimateError(f"{name}: no such file")
     if path.suffix == ".onnx":
         from acclimate_host.model.import_onnx import import_onnx
 
-        network = import_onnx(path)
+        network = import_onnx(path, None if input_shape is None else _shape(input_shape))
+    elif path.suffix == ".tflite" and input_shape is not None:
+        raise AcclimateError(f"--input-shape {input_shape}: {name} has a shape of its own")
     elif path.suffix == ".tflite":
         from acclimate_host.model.import_tflite import import_tflite
 

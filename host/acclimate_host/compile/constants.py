@@ -7,6 +7,7 @@ from ..model.clamps import WEIGHT, clamped_nodes, inside_float, inside_limits, i
 from ..model.graph import GraphError
 from ..model.importing import function_of
 from ..model.lstm import lstm_factors, sigmoid_table
+from ..model.svdf import svdf_factors
 from .blob import (
     Blob,
     add_rule,
@@ -153,10 +154,17 @@ class Constants:
 
     def lstm(self, node):
         """Return the offset of the record of a recurrent layer."""
+        table = sigmoid_table().astype("<u2")
+        return self._recurrent(node, lstm_factors(node, self.network.graph), table)
+
+    def svdf(self, node):
+        """Return the offset of the record of a recurrent layer."""
+        return self._recurrent(node, svdf_factors(node, self.network.graph))
+
+    def _recurrent(self, node, factors, *tables):
         parts = [self.network.values[name] for name in node.inputs[1:]]
-        data = [p.astype("<i4" if p.dtype == np.int32 else "i1").tobytes() for p in parts]
-        data.append(sigmoid_table().astype("<u2").tobytes())
-        numbers = [*map(self.blob.add, data), *lstm_factors(node, self.network.graph)]
+        data = [p.astype(p.dtype.newbyteorder("<")) for p in parts]
+        numbers = [*(self.blob.add(p.tobytes()) for p in (*data, *tables)), *factors]
         return self.blob.add(np.array(numbers, "<i4").tobytes())
 
     def attention(self, node):

@@ -464,6 +464,11 @@ _FEATURES = {
         lstm_mac=lambda v: 4 * v["rows"] * v["n"] * (v["cin"] + v["n"]),
         lstm_unit=lambda v: v["rows"] * v["n"],
     ),
+    "SVDF": _both(
+        svdf_mac=lambda v: v["n"] * v["rank"] * v["cin"],
+        svdf_kept=lambda v: v["n"] * v["rank"] * v["memory"],
+        svdf_filter=lambda v: v["n"] * v["rank"],
+    ),
     "NORM": _both(norm_row=lambda v: v["rows"], norm_element=lambda v: v["rows"] * v["n"]),
     "NORM_GRADIENT": _both(norm_back=lambda v: v["rows"], norm_slope=lambda v: v["rows"] * v["n"]),
     "ATTENTION": _both(

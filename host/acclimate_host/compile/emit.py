@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..model.attention import gradient_factor
 from ..model.clamps import clamp_name
 from ..model.factors import multiplier
-from ..model.graph import GraphError
+from ..model.graph import BITS, GraphError
 from ..model.int8 import norm_extra
 from ..model.losses import huber_limit
 from ..model.moves import blocks_of, is_in_order, sources
@@ -121,6 +121,9 @@ class _NoValues:
         return 4
 
     def lstm(self, node):
+        return 4
+
+    def svdf(self, node):
         return 4
 
     def attention(self, node):
@@ -339,6 +342,13 @@ class _Emitter:
         record = self.constants.lstm(node) // 4
         counts = (x.shape[1] * x.shape[2], x.shape[0], self.graph[y].shape[0])
         self.write("LSTM", record, self.place(x.name), self.at(y), self.at(h), self.at(c), *counts)
+
+    def _svdf(self, node):
+        x, (y, state) = self.graph[node.inputs[0]], node.outputs
+        record, (memory, filters, _) = self.constants.svdf(node) // 4, self.graph[state].shape
+        rank, size = node.attrs["rank"], BITS[self.graph[state].dtype] // 8
+        places = (record, self.place(x.name), self.at(y), self.at(state))
+        self.write("SVDF", *places, x.elements, filters // rank, rank, memory, size)
 
     def _norm(self, node):
         x, y = self.forward[node.inputs[0]], self.forward[node.outputs[0]]

@@ -180,6 +180,7 @@ OPS = (
         f"{ATTENTION} g which slot slot factor exponent",
         "section 5; which: 0 of q, 1 of k, 2 of v",
     ),
+    Op("SVDF", 40, "table x y state cin n rank memory bytes", "section 3; `bytes` of a state"),
 )
 FIRST_RARE = 28
 NEEDS = {"ALL": 1, "RARE": 2, "TARGET": 4}

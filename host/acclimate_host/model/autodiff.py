@@ -12,7 +12,7 @@ from .clamps import inside_name
 from .graph import GraphError, Node, Tensor
 
 # Forward operators that end the backward pass: they have state from calls before.
-WITHOUT_GRADIENT = ("window", "lstm")
+WITHOUT_GRADIENT = ("window", "lstm", "svdf")
 
 
 def differentiate(graph, gradient_dtype="int8"):

@@ -153,6 +153,26 @@ class Builder:
         self.nodes.append(Node("lstm", inputs, outputs, attrs={"layer": name, **attrs}))
         return outputs[0]
 
+    def svdf(self, name, x, units, rank=1, memory=8, state="int16"):
+        """Add an int8 recurrent layer over all of `x`, whose state stays from call to call.
+
+        :param rank: filters that an output sums. :param memory: calls that a filter looks back.
+        :param state: "int16" or "int8", of what is kept and of the weights in time
+        """
+        filters = units * rank
+        inputs = (
+            x,
+            self._tensor(name + ".wf", (filters, self.tensors[x].elements, 1, 1), kind="frozen"),
+            self._tensor(name + ".wt", (filters, memory, 1, 1), state, "frozen"),
+            self._tensor(name + ".b", (units,), "int32", "frozen"),
+        )
+        outputs = (
+            self._tensor(name + ".y", (units, 1, 1)),
+            self._tensor(name + ".s", (memory, filters, 1), state, "state"),
+        )
+        self.nodes.append(Node("svdf", inputs, outputs, attrs={"layer": name, "rank": rank}))
+        return outputs[0]
+
     def norm(self, name, x, eps=1e-5):
         """Take the mean over the channels off each pixel, and divide by their deviation.
 

@@ -17,17 +17,19 @@ from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
 
 
-def import_onnx(model):
+def import_onnx(model, input_shape=None):
     """Return the Network of an ONNX model: a path, its bytes, or an onnx.ModelProto.
 
     Float models give a float Network (see `quantize`), QDQ models a quantized one. A softmax at
     the output is left out: its input orders the classes just so.
 
+    :param input_shape: of one input, such as (3, 48, 64), where the file leaves edges open; what
+        it computes from its shape is worked out for this one
     :raises ModelImportError: one line with every operator that is not supported and the
         nearest form that is
     """
     source = Path(model).name if isinstance(model, (str, Path)) else "model"
-    file = read_onnx(model, source)
+    file = read_onnx(model, source, input_shape)
     with damage_named(source):
         return _Lowering(grouped(file), source).run()
 
@@ -63,7 +65,8 @@ class _Lowering:
             for name in signals[:1]:
                 self.layers.moves.channels_first(name, op.outputs[0])
         self.layers.handlers[op.name](op)
-        if op.name in ELEMENTWISE and any(name in self.hwc for name in signals):
+        is_known = op.outputs[0] in self.layers.moves.brought
+        if op.name in ELEMENTWISE and not is_known and any(name in self.hwc for name in signals):
             self.hwc.add(op.outputs[0])
 
     def knows(self, name):
@@ -77,7 +80,8 @@ class _Lowering:
             )
         edges = shape[1:]
         if not 2 <= len(shape) <= 4 or min(edges, default=0) < 1:
-            self.problems.add(f"input of shape {shape}", "(batch, channels, height, width) fixed")
+            form = "(batch, channels, height, width) fixed, or given: input_shape"
+            self.problems.add(f"input of shape {shape}", form)
             return
         first = self._input_names()
         moved = [

@@ -181,6 +181,7 @@ class _Search:
             return
         if not shape or op.attrs.get("axis", -1) % len(shape) != len(shape) - 1:
             return
+        name, mask = self._unmasked(name, group)
         name, factor = self._unscaled(name, factor, group)
         product = self.makers.get(name)
         if product is None or product.name != "MatMul" or self._next(product) is not group[-1]:
@@ -192,7 +193,31 @@ class _Search:
             parts.append(name)
         if factor > 0:
             inputs = (*parts, after.inputs[1])
-            self._make(OnnxOp(ATTENTION, inputs, after.outputs, {"factor": factor}), group)
+            attrs = {"factor": factor, "mask": mask}
+            self._make(OnnxOp(ATTENTION, inputs, after.outputs, attrs), group)
+
+    def _unmasked(self, name, group):
+        """Return (scores, what a constant mask adds to them, or None); its operator joins."""
+        op, shape = self.makers.get(name), self.file.shapes.get(name)
+        if op is None or op.name not in ("Add", "Where") or self._next(op) is not group[-1]:
+            return name, None
+        values = [self._array(part) for part in op.inputs]
+        signals = [part for part, value in zip(op.inputs, values, strict=True) if value is None]
+        if len(signals) != 1 or shape is None or values[0] is None and op.name == "Where":
+            return name, None
+        if op.name == "Add":
+            mask = next(value for value in values if value is not None)
+        else:  # a number in place of some scores
+            given = [0.0 if value is None else value for value in values[1:]]
+            if any(np.size(value) != 1 for value in given):
+                return name, None
+            mask = np.where(values[0].astype(bool), *given)
+        group.append(op)
+        return signals[0], np.broadcast_to(mask, shape)
+
+    def _array(self, name):
+        value = self.file.constants.get(name)
+        return value.real if isinstance(value, Stored) else value
 
     def _unscaled(self, name, factor, group, reader=None):
         """Return (signal, factor) in front of products with one number, which join the group."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .import_moves import in_order
 from .import_onnx_moves import Moves
 from .import_onnx_recurrent import Recurrent
 from .importing import (
@@ -38,7 +39,7 @@ ELEMENTWISE = (
     *_FUNCTIONS, *_WITH_ATTRIBUTES,
 )  # fmt: skip
 CHANNELS_FIRST = (
-    "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad",
+    "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad",
     "BatchNormalization",
 )  # fmt: skip
 _RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
@@ -55,6 +56,7 @@ class Layers:
             **self.moves.handlers,
             **self.recurrent.handlers,
             "Conv": self._conv,
+            "ConvTranspose": self._conv_transposed,
             "Gemm": self._gemm,
             "MatMul": self._matmul,
             "Add": self._add,
@@ -118,6 +120,32 @@ class Layers:
         )
         self._parameters(name, op, weight, data, low.made[op.inputs[0]])
         low.place(op.outputs[0], y)
+
+    def _conv_transposed(self, op):
+        """Squares beside each other: a convolution of one pixel, whose channels become squares."""
+        low, weight = self.low, self.constant(op.inputs[1])
+        if weight is not None and weight.ndim == 3:
+            weight = weight[..., None]
+        if low.quantized or op.inputs[0] not in low.made or not _is_beside(op.attrs, weight):
+            form = "a float model, constant weights, strides as the kernel, without padding"
+            low.problems.add("ConvTranspose that overlaps", form)
+            return
+        weight = weight.swapaxes(2, 3) if low.is_turned(op.inputs[0]) else weight
+        groups, name = op.attrs.get("group", 1), low.new("c")
+        each, (rows, columns) = weight.shape[1], weight.shape[2:]
+        outputs, (_, height, width) = groups * each, low.shape(op.inputs[0])
+        data = weight.reshape(groups, -1, each, rows, columns).transpose(0, 2, 3, 4, 1)
+        data = data.reshape(outputs * rows * columns, -1, 1, 1)
+        y = low.build.conv(name, low.made[op.inputs[0]], len(data), 1, 1, groups, False, 0)
+        bias = self.constant(op.inputs[2]) if len(op.inputs) > 2 else np.zeros(outputs)
+        low.values[name + ".w"] = np.asarray(data, float)
+        low.values[name + ".b"] = np.repeat(np.ravel(bias), rows * columns).astype(float)
+        index = np.arange(height * width * len(data)).reshape(height, width, outputs, rows, -1)
+        index = index.transpose(0, 3, 1, 4, 2).ravel()
+        low.place(
+            op.outputs[0],
+            in_order(low, y, index, (outputs, height * rows, width * columns)),
+        )
 
     def _gemm(self, op):
         plain = all(op.attrs.get(key, 1.0) == 1.0 for key in ("alpha", "beta"))
@@ -282,12 +310,9 @@ class Layers:
     def _add(self, op):
         low = self.low
         if all(name in low.made for name in op.inputs):
-            shapes = {low.shape(name) for name in op.inputs}
-            if len(shapes) > 1 or not self.moves.pairs(*op.inputs):
-                low.problems.add("Add of different shapes", "add of the same shape")
-                return
-            y = low.build.add(low.new("a"), *(low.made[name] for name in op.inputs))
-            low.place(op.outputs[0], y)
+            if not self.moves.two_signals(op):
+                shapes = [self.moves.edges(name) for name in op.inputs]
+                low.problems.add(f"Add of {shapes}", "shapes that ONNX broadcasts")
         elif low.quantized:
             low.problems.add("Add of a constant", "a layer's bias")
         else:
@@ -508,6 +533,17 @@ class Layers:
             low.values[name + ".table"] = table(function_of(function), low.scales[x], target)
             low.scales[name + ".table"] = target
         low.place(op.outputs[0], y)
+
+
+def _is_beside(attrs, weight):
+    """Tell whether a transposed convolution makes squares that lie beside each other."""
+    if weight is None or weight.ndim != 4:
+        return False
+    plain = attrs.get("auto_pad", "NOTSET") in ("NOTSET", "VALID") and "output_shape" not in attrs
+    zeros = [*attrs.get("pads", ()), *attrs.get("output_padding", ())]
+    ones = attrs.get("dilations", ())
+    same = _spread(attrs.get("strides"), 1) == weight.shape[2:]
+    return plain and not any(zeros) and all(d == 1 for d in ones) and same
 
 
 def _turned(op):

@@ -26,6 +26,8 @@ from .int8 import NORM_MOST
 from .moves import is_in_order, places
 
 _FIXED = "numbers that are constants"
+_HIDDEN = -100.0  # a score that is lower by so much has no weight
+_SETS_MOST = 64  # each has some 50 bytes of code
 _RESIZED_MOST = 1 << 24  # more than any board's program; damaged files may ask for much
 
 
@@ -37,6 +39,7 @@ class Moves:
 
     def __init__(self, low, constant):
         self.low, self.file, self.constant = low, low.file, constant
+        self.brought = set()  # results of two signals whose order of axes is settled
         self.handlers = {
             ATTENTION: self._attention,
             "Concat": self._concat,
@@ -261,25 +264,26 @@ class Moves:
             self.take(op.outputs[0], self.low.made[op.inputs[0]], index[None][0])
 
     def _concat(self, op):
-        low, names = self.low, op.inputs
-        if any(name not in low.made for name in names):
-            low.problems.add("Concat with a constant", "signals alone")
+        low, names = self.low, [name for name in op.inputs if name in self.low.made]
+        if low.quantized and len(names) < len(op.inputs):
+            low.problems.add("Concat with a constant in a quantized model", "signals alone")
             return
-        axis, stored = self._axis(op, 1), self.file.scales.get(op.outputs[0])
+        axis, stored = self._axis(op, 1, names[0]), self.file.scales.get(op.outputs[0])
         if axis is None:
             return
-        parts = [low.made[name] for name in names]
+        filled = [n for n in op.inputs if n in low.made or np.size(self.constant(n))]
+        whole = [self._as_signal(name, names[0]) for name in filled]
+        parts, orders = zip(*whole, strict=True)
         if low.quantized and stored is not None:
             target = (stored.scale, stored.zero_point)
             parts = [of_scale(self.low, part, target) for part in parts]
         last = all(map(self.has_channels_last, names))
         rank = len(self.edges(names[0]))
         first = all(self.leads(name, True) for name in names)
-        same = len({low.shape(name)[1:] for name in names}) == 1
+        same = len({low.shape(name)[1:] for name in names}) == 1 and len(names) == len(parts)
         if same and (last and axis == rank - 1 or first and axis == 0):
             y, index = low.build.concat(low.new("j"), parts), None
         else:
-            orders = list(map(self.order, names))
             starts = np.cumsum([0, *(order.size for order in orders)])
             moved = [a + b for a, b in zip(orders, starts[:-1], strict=True)]
             index = np.concatenate(moved, axis)
@@ -291,6 +295,20 @@ class Moves:
             return
         low.place(op.outputs[0], y)
         low.hwc.update(op.outputs[:1] if last else ())
+
+    def _as_signal(self, name, signal):
+        """Return (tensor, places) of a signal, or of a constant beside one, such as a token.
+
+        A constant is a layer's bias: the layer multiplies some numbers of the signal by 0.
+        """
+        low = self.low
+        if name in low.made:
+            return low.made[name], self.order(name)
+        value = np.asarray(self.constant(name), float)
+        x = in_order(low, low.made[signal], np.zeros(value.size, int), (value.size, 1, 1))
+        y = scaled(low, x, np.zeros(value.size), value.ravel())
+        shape = value.shape[self.samples_axis(signal) :]
+        return y, np.arange(value.size).reshape(shape)
 
     def _blocks(self, op):
         """Channels become squares of pixels (DepthToSpace), or the reverse."""
@@ -439,7 +457,10 @@ class Moves:
         for name, part in zip(op.inputs, parts, strict=True):
             shape = (heads * part.shape[2], part.shape[1], 1)
             made.append(in_order(low, low.made[name], part.transpose(1, 0, 2).ravel(), shape))
-        y = low.build.attention(low.new("t"), *made, heads, op.attrs["factor"])
+        sets = self._seen(op.attrs["mask"], heads, rows)
+        if sets is None:
+            return
+        y = self._attended(made, heads, op.attrs["factor"], sets)
         index = np.arange(heads * rows * parts[2].shape[2]).reshape(rows, heads, -1)
         index = index.transpose(1, 0, 2)
         low.made[op.outputs[0]] = y
@@ -447,6 +468,52 @@ class Moves:
             low.hwc.add(op.outputs[0])
             return
         self.take(op.outputs[0], y, index.reshape(self._target(op.outputs[0], index)), True)
+
+    def _seen(self, mask, heads, rows):
+        """Return [(rows, columns that these rows see)] of a constant mask, None for another one.
+
+        Only the distance to the largest number of a row counts, as in the softmax.
+        """
+        if mask is None:
+            return [(np.arange(rows), None)]
+        with np.errstate(invalid="ignore"):
+            less = (mask - mask.max(-1, keepdims=True)).reshape(heads, rows, -1)
+        hidden = less <= _HIDDEN
+        if not (hidden | (less == 0)).all() or (hidden != hidden[:1]).any():
+            form = f"0, or {_HIDDEN} and less, alike in all heads, one column or more in each row"
+            self.low.problems.add("Softmax of attention with another mask", form)
+            return None
+        kinds, which = np.unique(hidden[0], axis=0, return_inverse=True)
+        if len(kinds) > _SETS_MOST:
+            form = f"at most {_SETS_MOST} kinds of rows"
+            self.low.problems.add(f"Softmax of attention with {len(kinds)} kinds of rows", form)
+            return None
+        which = np.ravel(which)
+        order = sorted(range(len(kinds)), key=lambda kind: np.flatnonzero(which == kind)[0])
+        sets = [(np.flatnonzero(which == kind), np.flatnonzero(~kinds[kind])) for kind in order]
+        return sets if len(sets) > 1 or hidden.any() else [(sets[0][0], None)]
+
+    def _attended(self, made, heads, factor, sets):
+        """Add an attention for each set of rows that see the same columns; return all rows."""
+        low, found = self.low, []
+        for rows, columns in sets:
+            parts = made
+            if columns is not None:
+                each = (rows, columns, columns)
+                parts = [self._rows_of(x, at) for x, at in zip(made, each, strict=True)]
+            found.append(low.build.attention(low.new("t"), *parts, heads, factor))
+        if len(found) == 1:
+            return found[0]
+        rows = np.concatenate([rows for rows, _ in sets])
+        width = low.build.tensors[found[0]].shape[0]
+        y = low.build.concat(low.new("j"), found, "all", (width, len(rows), 1))
+        return self._rows_of(y, np.argsort(rows))
+
+    def _rows_of(self, x, rows):
+        """Return some rows of a tensor whose rows are pixels."""
+        width = self.low.build.tensors[x].shape[0]
+        index = rows[:, None] * width + np.arange(width)
+        return in_order(self.low, x, index.ravel(), (width, len(rows), 1))
 
     def shifted(self, op, constant, name):
         """Add a map of constants to a signal in a float model; tell whether it was placed."""
@@ -496,18 +563,59 @@ class Moves:
         return left.size == sizes[0] and bool((right == wanted).all())
 
     def two_signals(self, op):
-        """Mul, or in a float model Sub, of two signals; tell whether it was placed."""
+        """Add, Mul, or in a float model Sub, of two signals; tell whether it was placed."""
         low, names = self.low, op.inputs
-        x = [low.made[name] for name in names]
-        y, alike = None, low.shape(names[0]) == low.shape(names[1])
+        if op.name not in ("Add", "Mul", "Sub") or op.name == "Sub" and low.quantized:
+            return False
+        x, y = [low.made[name] for name in names], None
         if op.name == "Mul" and (self.pairs(*names) or self.pairs(*names[::-1])):
             y = gated(low, *x)
-        elif op.name == "Sub" and not low.quantized and alike and self.pairs(*names):
-            y = difference(low, *x)
         if y is None:
-            return False
+            alike = low.shape(names[0]) == low.shape(names[1])
+            x = x if alike and self.pairs(*names) else self._brought(names, op.outputs[0])
+            if x is None:
+                return False
+            y = self._of_one_shape(op.name, *x)
         low.place(op.outputs[0], y)
         return True
+
+    def _of_one_shape(self, name, left, right):
+        low = self.low
+        if name == "Sub":
+            return difference(low, left, right)
+        if name == "Mul":
+            return low.build.multiply(low.new("m"), left, right)
+        return low.build.add(low.new("a"), left, right)
+
+    def _brought(self, names, output):
+        """Return two signals in one shape and order, repeated as the file does, or None.
+
+        They lie as one of them does that has all elements, else in the file's order.
+        """
+        low, orders = self.low, [self.whole(name) for name in names]
+        try:
+            wide = np.broadcast_arrays(*orders)
+        except ValueError:
+            return None
+        size = wide[0].size
+        if size > _RESIZED_MOST:
+            return None
+        self.brought.add(output)
+        complete = [at for at in (0, 1) if orders[at].size == size]
+        if not complete:
+            edges = self._target(output, wide[0])
+            shape = (edges[-1], size // edges[-1], 1)
+            low.hwc.add(output)
+            return [
+                in_order(low, low.made[name], order.ravel(), shape)
+                for name, order in zip(names, wide, strict=True)
+            ]
+        at = complete[0]
+        found, index = [low.made[name] for name in names], np.empty(size, int)
+        index[wide[at].ravel()] = wide[1 - at].ravel()
+        found[1 - at] = in_order(low, found[1 - at], index, low.shape(names[at]))
+        low.hwc.update([output] if names[at] in low.hwc else [])
+        return found
 
 
 def _nearest(old, new, factor, form, rule):

@@ -8,6 +8,7 @@ whose shorter kernels begin with zeros: the same sums.
 """
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from .import_moves import (
     sloped,
     with_zeros,
 )
+from .import_tflite_recurrent import RECURRENT, states_of
 from .import_tflite_streams import Streams
 from .importing import (
     Problems,
@@ -41,7 +43,6 @@ from .importing import (
     with_numbers,
 )
 from .losses import SOFTMAX_NOTE
-from .lstm import check_lstm
 from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
@@ -86,7 +87,6 @@ MOVES = {
     "MIRROR_PAD": _mirrored,
 }
 _AFFINE = {"MUL": "Mul", "SUB": "Sub", "DIV": "Div"}
-_TANH = 4  # the number of a fused activation
 _RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 # Fused activation by number: (relu, limit).
 _ACTIVATIONS = {0: (False, None), 1: (True, math.inf), 3: (True, None)}
@@ -123,8 +123,8 @@ class _Lowering:
         self.notes = []
         self.build, self.quantized = None, True
         self.constants = {}  # real numbers by tensor, where a DEQUANTIZE makes them
-        recurrent = [op for op in self.file.ops if op.name == "UNIDIRECTIONAL_SEQUENCE_LSTM"]
-        self.states = {index for op in recurrent for index in op.inputs[18:20]}
+        self.states = {index for op in self.file.ops for index in states_of(op)}
+        self.left_out = set()  # outputs of a softmax at the end
         self.streams = Streams(self)
 
     def run(self):
@@ -145,7 +145,7 @@ class _Lowering:
             "RESIZE_NEAREST_NEIGHBOR": self._resize,
             "DENSIFY": self._densify,
             **dict.fromkeys(MOVES, self._moved),
-            "UNIDIRECTIONAL_SEQUENCE_LSTM": self._lstm,
+            **{name: partial(add, self) for name, add in RECURRENT.items()},
             "GREATER_EQUAL": self._at_least,
             "SELECT": self._select,
             "SELECT_V2": self._select,
@@ -253,15 +253,18 @@ class _Lowering:
         if order is None or order.shape != tuple(shape) or len(shape) > 4:
             self.problems.add(f"{op.name} to {shape}", "constant places, at most four axes")
             return
-        x = self._shaped(op.inputs[0])
+        x = self.shaped(op.inputs[0])
         self.place(op.outputs[0], in_order(self, x, order.ravel(), chw(shape)))
 
     def _stored(self, index):
         """Return the int8 tensor that stands for the file's input: behind its QUANTIZE."""
-        readers = [op for op in self.file.ops if index in op.inputs]
-        if self.tensor(index).dtype != "FLOAT32" or [o.name for o in readers] != ["QUANTIZE"]:
+        readers, given = [op for op in self.file.ops if index in op.inputs], self.tensor(index)
+        is_wide = given.dtype == "FLOAT32" or given.dtype == "INT16" and given.scale is not None
+        if not is_wide or [o.name for o in readers] != ["QUANTIZE"]:
             return index
-        self.notes.append("the file's input is float32, here int8: net.quantize stores it")
+        step = f" in steps of {given.scale[0]:g}" if given.dtype == "INT16" else ""
+        kind = given.dtype.lower() + step
+        self.notes.append(f"the file's input is {kind}, here int8: net.quantize stores it")
         return readers[0].outputs[0]
 
     def _dequantize(self, op):
@@ -275,9 +278,9 @@ class _Lowering:
         self.made[op.outputs[0]] = self.made[op.inputs[0]]
 
     def _is_end(self, index):
-        """Tell whether a tensor is the output, or stands behind no more than its DEQUANTIZE."""
+        """Tell whether a tensor is the output, but for a change of how it is stored."""
         readers = [op for op in self.file.ops if index in op.inputs]
-        ends = [op.outputs[0] for op in readers if op.name == "DEQUANTIZE"]
+        ends = [op.outputs[0] for op in readers if op.name in ("DEQUANTIZE", "QUANTIZE")]
         return any(end in self.file.outputs for end in (index, *ends))
 
     def place(self, index, name):
@@ -451,7 +454,7 @@ class _Lowering:
                 function = "relu6" if activation[1] is None else "relu"
                 self.place(op.outputs[0], looked_up(self, y, function))
 
-    def _shaped(self, index):
+    def shaped(self, index):
         """Return a signal as a tensor of the file's own shape."""
         return shaped(self, self.made[index], chw(self.tensor(index).shape))
 
@@ -462,7 +465,7 @@ class _Lowering:
 
     def join(self, op):
         """Put signals behind each other along any axis; tell whether that can be."""
-        parts = [self._shaped(i) for i in op.inputs]
+        parts = [self.shaped(i) for i in op.inputs]
         given = self.tensor(op.outputs[0])
         if self.quantized:
             target = (float(given.scale[0]), self.zero_point(op.outputs[0]))
@@ -473,40 +476,6 @@ class _Lowering:
 
     def _densify(self, op):
         self.constants[op.outputs[0]] = self.real(op.inputs[0])
-
-    def _lstm(self, op):
-        """A recurrent layer in int8; its state stays from call to call."""
-        plain = all(op.inputs[i] < 0 for i in (9, 10, 11, 16, 17, *range(20, len(op.inputs))))
-        stored = [self.tensor(i) for i in (*op.inputs[1:9], *op.inputs[12:16])]
-        kinds = [t.dtype for t in stored if t.data is not None]
-        options, ends = op.options, [self.tensor(i) for i in op.inputs[18:20]]
-        if (
-            not plain
-            or kinds != ["INT8"] * 8 + ["INT32"] * 4
-            or options["FusedActivationFunction"] != _TANH
-            or options["TimeMajor"]
-            or ends[1].dtype != "INT16"
-        ):
-            self.problems.add(op.name, "in int8, with tanh, no peepholes and no projection")
-            return
-        x, scale = self._shaped(op.inputs[0]), float(ends[1].scale[0])
-        units, clip = stored[0].shape[0], options["CellClip"]
-        attrs = {
-            "scales": tuple(float(t.scale[0]) for t in stored[:4]),
-            "again_scales": tuple(float(t.scale[0]) for t in stored[4:8]),
-            "cell_power": check_lstm(scale),
-            "clip": min(32767, int(clip / scale)) if clip > 0 else 32767,
-        }
-        name = self.new("lstm")
-        y = self.build.lstm(name, x, units, **attrs)
-        for end, part in (("wi", stored[:4]), ("wr", stored[4:8]), ("b", stored[8:])):
-            whole = np.concatenate([t.data for t in part])
-            self.values[f"{name}.{end}"] = whole if end == "b" else whole[:, :, None, None]
-        self.place(op.outputs[0], y)
-        first = np.full((units, 1, 1), self.scales[y][1])
-        self.values[name + ".h"] = first.astype(np.int8)
-        self.values[name + ".c"] = np.zeros((units, 1, 1), np.int16)
-        self.notes.append(f"{name} keeps its state from call to call")
 
     def _normal_parts(self, mean):
         """Return the operators of a layer normalization that begins with a mean, or none.
@@ -555,7 +524,7 @@ class _Lowering:
         if self.quantized or np.size(given) != 1:
             self.problems.add("layer normalization in int8", "in a float model")
             return
-        y = self.build.norm(self.new("n"), self._shaped(mean.inputs[0]), float(np.ravel(given)[0]))
+        y = self.build.norm(self.new("n"), self.shaped(mean.inputs[0]), float(np.ravel(given)[0]))
         self.place(done.outputs[0], y)
 
     def _at_least(self, op):
@@ -585,7 +554,7 @@ class _Lowering:
         self.place(op.outputs[0], sloped(self, x, slope))
 
     def _resize(self, op):
-        x = self._shaped(op.inputs[0])
+        x = self.shaped(op.inputs[0])
         old, new = (self.tensor(i).shape for i in (op.inputs[0], op.outputs[0]))
         is_linear = op.name == "RESIZE_BILINEAR"
         factor = tuple(b // a for a, b in zip(old[1:3], new[1:3], strict=True))
@@ -679,8 +648,12 @@ class _Lowering:
             return
         self.notes.append(SOFTMAX_NOTE)
         self.made[op.outputs[0]] = self.made[op.inputs[0]]
+        self.left_out.add(op.outputs[0])
 
     def _lookup(self, op):
+        if op.inputs[0] in self.left_out:  # a probability stored in another way
+            self.made[op.outputs[0]] = self.made[op.inputs[0]]
+            return
         self._with_table(op, _LOOKUPS[op.name], self.made[op.inputs[0]])
 
     def _leaky(self, op):

@@ -33,7 +33,7 @@ _ADVICE = {
         _GROWS,
     ),
     **dict.fromkeys(
-        ("LSTM", "GRU", "RNN", "SVDF", "UNIDIRECTIONALSEQUENCELSTM", "UNIDIRECTIONALSEQUENCERNN"),
+        ("LSTM", "GRU", "RNN", "UNIDIRECTIONALSEQUENCERNN"),
         _RECURRENT,
     ),
     **dict.fromkeys(("LOG", "POW", "SQRT", "BATCHMATMUL", "RFFT2D", "STFT", "DFT"), _LEVELS),

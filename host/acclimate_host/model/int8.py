@@ -15,6 +15,7 @@ from .lstm import run_lstm
 from .moves import flat, gathered, joined, unflat
 from .network import clamp_limits, in_shape
 from .slide import conv, windows
+from .svdf import run_svdf
 
 NORM_MOST = 500  # channels of a normalization
 
@@ -104,13 +105,25 @@ class Int8Run:
         for name in (h, c):
             first = self.network.values[name].astype(np.int64).reshape(1, n)
             old.append(self.state.get(name, np.broadcast_to(first, (count, n))))
-        if len(old[0]) != count:
-            raise GraphError(f"{h}: a stream of {len(old[0])} at once goes on with {count}")
+        self._goes_on(h, len(old[0]), count)
         x = self.graph[node.inputs[0]]
         rows = flat(made[x.name]).reshape(count, -1, x.shape[0])
         found, *new = run_lstm(node, self.graph, self.network.values, rows, *old)
         self.state.update(zip((h, c), new, strict=True))
         return unflat(found.astype(np.int8).reshape(count, -1), self.graph[y].shape)
+
+    def _svdf(self, node, made):
+        name, count = node.outputs[1], len(made[node.inputs[0]])
+        first = self.network.values[name][..., 0].T
+        old = self.state.get(name, np.broadcast_to(first, (count, *first.shape)))
+        self._goes_on(name, len(old), count)
+        found = run_svdf(node, self.graph, self.network.values, flat(made[node.inputs[0]]), old)
+        self.state[name] = found[1]
+        return unflat(found[0], self.graph[node.outputs[0]].shape)
+
+    def _goes_on(self, name, before, count):
+        if before != count:
+            raise GraphError(f"{name}: a stream of {before} at once goes on with {count}")
 
     def _norm(self, node, made):
         x, y = (self.graph[name] for name in (node.inputs[0], node.outputs[0]))

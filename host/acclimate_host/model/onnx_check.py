@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with an ONNX graph itself, in one line: names, types and numbers of operators."""
 
+from numbers import Integral
+
 _FLOATS_AND_BYTES = (1, 2, 3, 10, 11, 16)  # float, uint8, int8, float16, double, bfloat16
 _PADDINGS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _ONE_OR_MORE = ("kernel_shape", "strides", "dilations", "group")
@@ -30,6 +32,28 @@ def fault(onnx, graph):
         known |= set(node.output)
     lost = [value.name for value in graph.output if value.name not in known]
     return f"output {_plain(lost[0])!r} is made by no operator" if lost else None
+
+
+def real_inputs(graph):
+    """Return the inputs of a graph that are no weights."""
+    weights = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in weights]
+
+
+def shape_fault(graph, input_shape):
+    """Return why a model's input cannot have a shape, without samples, as a text, or None."""
+    wanted, given = tuple(input_shape), real_inputs(graph)
+    if len(given) != 1:
+        return f"input_shape {wanted}: the model has {len(given)} inputs, expected one"
+    if not wanted or not all(isinstance(edge, Integral) and edge > 0 for edge in wanted):
+        return f"input_shape {wanted}: expected whole numbers above 0, without that of samples"
+    dims = given[0].type.tensor_type.shape.dim
+    edges = [max(dim.dim_value, 0) for dim in dims][1:] if dims else [0] * len(wanted)
+    if len(edges) == len(wanted) and all(
+        edge in (0, new) for edge, new in zip(edges, wanted, strict=True)
+    ):
+        return None
+    return f"input_shape {wanted}: the model has {tuple(edge or '?' for edge in edges)}"
 
 
 def input_fault(onnx, value):

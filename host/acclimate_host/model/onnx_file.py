@@ -64,9 +64,10 @@ class OnnxFile:
     shapes: dict
 
 
-def read_onnx(model, source="model"):
+def read_onnx(model, source="model", input_shape=None):
     """Return the OnnxFile of a path, of bytes, or of an onnx.ModelProto.
 
+    :param input_shape: of one input, see `import_onnx`
     :raises ModelImportError: where it is no ONNX model. Missing: `onnx` is not installed
     """
     try:
@@ -88,11 +89,13 @@ def read_onnx(model, source="model"):
         raise ModelImportError(f"{source}: an ONNX model without operators")
     with damage_named(source):
         wrong = onnx_check.fault(onnx, model.graph)
+        if input_shape is not None:
+            wrong = wrong or onnx_check.shape_fault(model.graph, input_shape)
     if wrong:
         raise ModelImportError(f"{source}: {wrong}")
     _load_weights(onnx, model, folder, source)
     with damage_named(source):
-        return _Reader(onnx, numpy_helper, model, source).read()
+        return _Reader(onnx, numpy_helper, model, source, input_shape).read()
 
 
 def _load_weights(onnx, model, folder, source):
@@ -118,9 +121,9 @@ def _one_line(error):
 
 
 class _Reader:
-    def __init__(self, onnx, helper, model, source):
+    def __init__(self, onnx, helper, model, source, input_shape):
         self.onnx, self.helper, self.source = onnx, helper, source
-        self.model, self.shapes = fold(onnx, model)
+        self.model, self.shapes = fold(onnx, model, input_shape)
         self.constants = {t.name: helper.to_array(t) for t in self.model.graph.initializer}
         self.alias, self.scales, self.quantized, self.ops = {}, {}, set(), []
 

@@ -7,41 +7,64 @@ samples is 1, their results are constants.
 
 import numpy as np
 
+from .onnx_check import real_inputs
+
 # Operators that rearrange or compute small constants.
 _FOLDED = {
     "Add",
+    "And",
     "Cast",
     "Concat",
     "ConstantOfShape",
     "Div",
+    "Equal",
+    "Expand",
     "Floor",
     "Gather",
+    "Greater",
+    "GreaterOrEqual",
+    "Identity",
+    "Less",
+    "LessOrEqual",
+    "Max",
+    "Min",
     "Mod",
     "Mul",
     "Neg",
+    "Not",
+    "Or",
+    "Pow",
+    "Range",
+    "ReduceProd",
     "Reshape",
     "Slice",
     "Sqrt",
     "Squeeze",
     "Sub",
     "Transpose",
+    "Trilu",
     "Unsqueeze",
+    "Where",
 }
 _MOST = 1 << 24  # elements that a folded operator may read or make
 _ROUNDS = 20
 
 
-def fold(onnx, model):
+def fold(onnx, model, input_shape=None):
     """Return (model, {name: shape}) with such operators replaced by their results.
 
     Shapes are those of all values for which they are fixed, with one sample.
+
+    :param input_shape: of one input, as `onnx_check.shape_fault` has checked it
     """
     small = onnx.ModelProto()
     small.CopyFrom(model)
     for value in small.graph.input:
         dims = value.type.tensor_type.shape.dim
-        if dims and not dims[0].HasField("dim_value"):
+        if dims and (not dims[0].HasField("dim_value") or dims[0].dim_value < 0):
             dims[0].dim_value = 1
+    if input_shape is not None:
+        _give_shape(real_inputs(small.graph)[0].type.tensor_type.shape.dim, input_shape)
     del small.graph.value_info[:]
     shapes = {}
     for _ in range(_ROUNDS):
@@ -52,6 +75,15 @@ def fold(onnx, model):
             break
         shapes = found
     return small, shapes
+
+
+def _give_shape(dims, input_shape):
+    if not dims:
+        dims.add().dim_value = 1
+        for _ in input_shape:
+            dims.add()
+    for dim, edge in zip(dims[1:], input_shape, strict=True):
+        dim.dim_value = int(edge)
 
 
 def _fold_once(onnx, model, constants, shapes):
@@ -78,21 +110,31 @@ def _result(onnx, model, node, constants, shapes):
     if node.op_type == "Constant":
         return _constant(onnx, node)
     if node.op_type == "Shape" and not node.attribute:
-        shape = shapes.get(node.input[0])
+        name = node.input[0]
+        shape = constants[name].shape if name in constants else shapes.get(name)
         return None if shape is None else np.array(shape, np.int64)
     given = [constants.get(name) for name in node.input if name]
     if node.op_type not in _FOLDED or not given or any(v is None for v in given):
         return None
-    if node.op_type == "ConstantOfShape":
-        size = np.prod(np.maximum(given[0].astype(float), 0))
-    else:
-        size = sum(value.size for value in given)
-    if size > _MOST:
+    if _size(node.op_type, given) > _MOST:
         return None
     try:
         return _evaluated(onnx, model, node, constants)
     except Exception:  # whatever the library says of a node that the importer then refuses
         return None
+
+
+def _size(kind, given):
+    """Return how many elements an operator reads, or makes where the values say so."""
+    numbers = [np.ravel(value).astype(float) for value in given if value.dtype.kind in "iuf"]
+    if kind == "ConstantOfShape":
+        return np.prod(np.maximum(numbers[0], 0))
+    if kind == "Expand":
+        return given[0].size * np.prod(np.maximum(numbers[-1], 1))
+    if kind == "Range" and len(numbers) == 3:
+        start, end, step = (number[0] for number in numbers)
+        return abs(end - start) / abs(step) if step else np.inf
+    return sum(value.size for value in given)
 
 
 def _constant(onnx, node):

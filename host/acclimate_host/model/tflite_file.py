@@ -238,6 +238,7 @@ _OPTIONS = {
     "LeakyReluOptions": ("Alpha",),
     **dict.fromkeys(("DepthToSpaceOptions", "SpaceToDepthOptions"), ("BlockSize",)),
     "UnidirectionalSequenceLSTMOptions": ("FusedActivationFunction", "CellClip", "TimeMajor"),
+    "SVDFOptions": ("Rank", "FusedActivationFunction"),
     "MirrorPadOptions": ("Mode",),
     "IfOptions": ("ThenSubgraphIndex", "ElseSubgraphIndex"),
     "ResizeBilinearOptions": ("AlignCorners", "HalfPixelCenters"),

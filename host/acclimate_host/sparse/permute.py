@@ -93,8 +93,9 @@ class _Spaces:
             if node.op in _SAME:
                 for name in node.inputs[: 2 if node.op in ("add", "multiply") else 1]:
                     self._join(name, y)
-            elif node.op in ("concat", "gather", "norm", "lstm", "attention"):
-                inputs = node.inputs if node.op != "lstm" else node.inputs[:1]
+            elif node.op in ("concat", "gather", "norm", "lstm", "svdf", "attention"):
+                is_recurrent = node.op in ("lstm", "svdf")
+                inputs = node.inputs[:1] if is_recurrent else node.inputs
                 fixed += [*inputs, y]
             elif node.op == "conv" and node.attrs["groups"] > 1:
                 if node.attrs["groups"] == graph[x].shape[0] == graph[y].shape[0]:
