@@ -134,7 +134,7 @@ def _check(path, size, crc):
 
 
 def _fault(file, size, crc, piece=256):
-    found, buffer, crc32 = 0, bytearray(piece), _crc32()
+    found, buffer, summed = 0, bytearray(piece), crc32()
     if file.seek(0, 2) != size:
         return "%d bytes, not %d" % (file.seek(0, 2), size)
     file.seek(0)
@@ -142,16 +142,17 @@ def _fault(file, size, crc, piece=256):
         count = file.readinto(buffer)
         if not count:
             break
-        found = crc32(buffer if count == piece else buffer[:count], found)
+        found = summed(buffer if count == piece else buffer[:count], found)
     return None if found & 0xFFFFFFFF == crc else "its CRC-32 differs"
 
 
-def _crc32():
+def crc32():
+    """Return the function of the firmware, or the one in Python."""
     try:
-        from binascii import crc32
+        from binascii import crc32 as found
     except ImportError:  # forgotten afterwards: a small board has no room for it
-        from acclimate._crc32 import crc32
-    return crc32
+        from acclimate._crc32 import crc32 as found
+    return found
 
 
 def _import(folder, file, name):
