@@ -21,7 +21,6 @@ LEARNING = (
     "svm.parameters",
     "svm.rows",
     "svm.model",
-    "svm.extra",
     "svm.machine",
     "svm.data",
     "svm.scaled",
@@ -87,7 +86,8 @@ def write(firmware, folder):
     for unit, modules in layout.units.items():
         chosen = [module for module in modules if module in names]
         if chosen:
-            (target / f"{unit}.py").write_text(layout.merged(unit, chosen), encoding="utf-8")
+            text = merge.for_micropython(layout.merged(unit, chosen), unit)
+            (target / f"{unit}.py").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

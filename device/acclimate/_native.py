@@ -24,14 +24,14 @@ def load(name):
     """
     global _kept
     if name not in _reasons:
-        # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8) is large, and
-        # memory that runs out is collected anyway.
-        tidy = not 5 < getattr(sys.implementation, "_mpy", 0) >> 10 & 15 < 9
+        # Native code needs one block. The heap of a Cortex-M4 and its like (6, 7, 8), of an ESP32
+        # and of RISC-V is large, and memory that runs out is collected anyway.
+        tidy = getattr(sys.implementation, "_mpy", 0) >> 10 & 15 not in (6, 7, 8, 10, 11)
         if tidy:
             gc.collect()
         _reasons[name] = _load("_" + name, name)
-        _forget("_crc32")
         if tidy:
+            _forget("_crc32")
             _kept = None
             gc.collect()
     return _loaded.get(name)
@@ -65,7 +65,7 @@ def _load(file, name):
         return "no native module for this board"
     for folder in _folders():
         try:
-            fault = _check(folder + file + ".mpy", *wanted)
+            fault = _check("%s/%s.mpy" % (folder, file), *wanted)
         except OSError:
             continue
         return _refuse(file, fault) if fault else _import(folder, file, name)
@@ -86,10 +86,10 @@ def _read_manifest():
     for folder in _folders():
         for ending in (".mpy", ".py"):
             try:
-                stat(folder + "_manifest" + ending)
+                stat(folder + "/_manifest" + ending)
             except OSError:
                 continue
-            sys.path.insert(0, folder[:-1])
+            sys.path.insert(0, folder)
             try:
                 return __import__("_manifest")
             finally:
@@ -107,41 +107,56 @@ def _forget(name):
 
 
 def _folders():
-    """Return where to look: beside this file, then along sys.path (this file may be frozen)."""
-    folders = [__file__.rpartition("/")[0] + "/"] if "/" in __file__ else []
+    """Yield where to look: beside this file, then along sys.path (this file may be frozen)."""
+    import acclimate
+
+    if getattr(acclimate, "_files", None):
+        yield acclimate.__path__
+    elif "/" in __file__:
+        yield __file__.rpartition("/")[0]
     for entry in sys.path:
         if entry != ".frozen":
-            folders.append(entry + "/acclimate/" if entry else "acclimate/")
-    return folders
+            yield entry + "/acclimate" if entry else "acclimate"
 
 
 def _check(path, size, crc):
     """Return what is wrong with the file, or None."""
-    found, buffer, crc32 = 0, bytearray(256), _crc32()
-    with open(path, "rb") as file:
-        if file.seek(0, 2) != size:
-            return "%d bytes, not %d" % (file.seek(0, 2), size)
+    import acclimate
+
+    files = getattr(acclimate, "_files", None)
+    file = files.file_of(path) if files else None
+    if file:  # which stays open for the import
+        fault = _fault(file, size, crc, 1024)
         file.seek(0)
-        while True:
-            count = file.readinto(buffer)
-            if not count:
-                break
-            found = crc32(buffer if count == 256 else buffer[:count], found)
+        return fault
+    with open(path, "rb") as file:
+        return _fault(file, size, crc)
+
+
+def _fault(file, size, crc, piece=256):
+    found, buffer, summed = 0, bytearray(piece), crc32()
+    if file.seek(0, 2) != size:
+        return "%d bytes, not %d" % (file.seek(0, 2), size)
+    file.seek(0)
+    while True:
+        count = file.readinto(buffer)
+        if not count:
+            break
+        found = summed(buffer if count == piece else buffer[:count], found)
     return None if found & 0xFFFFFFFF == crc else "its CRC-32 differs"
 
 
-def _crc32():
+def crc32():
+    """Return the function of the firmware, or the one in Python."""
     try:
-        from binascii import crc32
-    except ImportError:
-        from acclimate._crc32 import (
-            crc32,  # forgotten afterwards: a small board has no room for it
-        )
-    return crc32
+        from binascii import crc32 as found
+    except ImportError:  # forgotten afterwards: a small board has no room for it
+        from acclimate._crc32 import crc32 as found
+    return found
 
 
 def _import(folder, file, name):
-    sys.path.insert(0, folder[:-1])
+    sys.path.insert(0, folder)
     try:
         _loaded[name] = __import__(file)
     except (ImportError, ValueError, MemoryError) as error:

@@ -34,6 +34,9 @@ int32_t svm_read_check(const void *data, uint32_t bytes) {
     }
     if (file->kind > SVM_RBF || svm_type_of_code(file->code) < 0 || !file->d || file->d > 32767
         || file->classes < 2 || (uint32_t)(file->degree - 1) > 8
+        /* C is above 0, gamma not below it (0: none was given), and coef0 a number */
+        || file->numbers[0] - 1 >= 0x7f7fffff || file->numbers[2] << 1 >= 0xff000000
+        || (file->numbers[1] >= 0x7f800000 && file->numbers[1] << 1)
         || (file->flags & READ_FIXED && file->code == 'f')) {
         return READ_VALUES;
     }

@@ -12,11 +12,39 @@ typedef struct {
     int32_t type, d, stride; /* of the store; stride in bytes */
     void *row;               /* scratch of one row */
     const float *offset;     /* subtracted from float32 items, or a null pointer */
+#if defined(SVM_SCALES)
+    const int32_t *scale;    /* of int16 items: d offsets, d divisors; or a null pointer */
+    uint32_t power;          /* of 2, that the difference is multiplied with before */
+#endif
 } entry;
+
+#if defined(SVM_SCALES)
+#define HAS_SCALE(e) ((e)->scale)
+#define MOST 2047 /* LIMIT of acclimate/svm/scaled.py, which computes the same */
+
+/* Whole number v as item k. With the limits of read_scaler() nothing overflows. */
+static mp_int_t scaled(const entry *e, size_t k, mp_int_t v) {
+    int32_t divisor = e->scale[(size_t)e->d + k], limit = (divisor << 11) >> e->power;
+    mp_int_t q = v - e->scale[k];
+    if (q <= limit && q >= -limit) {
+        /* rounded down, also below 0 */
+        uint32_t whole = (uint32_t)(q * (1 << e->power) + (divisor >> 1) + (divisor << 11));
+        q = (mp_int_t)(whole / (uint32_t)divisor) - 2048;
+    }
+    return q > MOST ? MOST : q < -MOST ? -MOST : q;
+}
+#else
+#define HAS_SCALE(e) (0)
+#endif
 
 /* Write item k of the scratch row; false where the store does not hold v exactly. */
 static bool put_whole(entry *e, size_t k, mp_int_t v) {
     int32_t type = e->type;
+#if defined(SVM_SCALES)
+    if (e->scale) {
+        v = scaled(e, k, v);
+    }
+#endif
     if (SVM_IS(type, SVM_INT8) && v == (int8_t)v) {
         ((int8_t *)e->row)[k] = (int8_t)v;
     } else if (SVM_IS(type, SVM_UINT8) && v == (uint8_t)v) {
@@ -124,7 +152,7 @@ static int32_t size_of(int32_t type) {
 /* The items of a buffer as the solver takes them, or a null pointer. */
 static const void *enter_items(entry *e, const mp_buffer_info_t *info) {
     int32_t type = type_of(info->typecode);
-    if (type == e->type && !e->offset) {
+    if (type == e->type && !e->offset && !HAS_SCALE(e)) {
         return info->len == (size_t)e->stride ? info->buf : 0;
     }
 #if !defined(SVM_WEIGHTS) /* else Python converts it */

@@ -6,7 +6,8 @@
 #include "svm_model.h"
 
 /* What is wrong with a file; acclimate/svm/predictor.py has the words. */
-enum { READ_NO_MODEL = 1, READ_VERSION, READ_LENGTH, READ_DAMAGED, READ_VALUES, READ_MORE };
+enum { READ_NO_MODEL = 1, READ_VERSION, READ_LENGTH, READ_DAMAGED, READ_VALUES, READ_MORE,
+       READ_SCALER };
 enum { READ_CONVERGED = 1, READ_SCALED = 2, READ_FIXED = 4, READ_SAMPLES = 8 };
 
 typedef struct {

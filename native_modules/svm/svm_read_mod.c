@@ -2,7 +2,8 @@
  * MicroPython wrapper `_svm_predict`: a model file in memory becomes an object that answers rows;
  * `_svm_weights` is the same for linear machines over bytes alone.
  *   read(file)                  0, or what is wrong with the file
- *   read(file, at, slow)        the model, or what is wrong; rows of the store begin at `at`
+ *   read(file, at, slow)        the model, or what is wrong; rows of the store begin at `at`, or a
+ *                               scaler: READ_SCALER where Python must scale the rows
  *   model(row)                  label; what slow(model, row) gives where this cannot answer
  *   model(row, out)             decision values into array("f"), with scikit-learn's signs; None: none
  *   model(rows, out, None)      labels of a buffer of rows into out; how many, or -1
@@ -19,6 +20,9 @@ typedef svm_model machine;
 #define MACHINE(what) svm_read_##what
 #define svm_read_read svm_read
 #define svm_read_label svm_model_predict
+#endif
+#if defined(SVM_FLOAT) && !defined(SVM_WEIGHTS)
+#define SVM_SCALES
 #endif
 #include "svm_mod_row.h"
 
@@ -47,7 +51,7 @@ static mp_int_t answer_all(model_obj *o, mp_obj_t rows, mp_obj_t out) {
     uint8_t *labels;
     mp_int_t count = get(out, &labels, MP_BUFFER_RW);
     if (!mp_get_buffer(rows, &info, MP_BUFFER_READ) || type_of(info.typecode) != o->in.type
-        || (mp_int_t)info.len != count * o->in.stride) {
+        || (mp_int_t)info.len != count * o->in.stride || HAS_SCALE(&o->in)) {
         return -1;
     }
     for (mp_int_t k = 0; k < count; k++) {
@@ -91,6 +95,27 @@ static void model_attr(mp_obj_t self, qstr name, mp_obj_t *dest) {
     }
 }
 
+#if defined(SVM_SCALES)
+/* Bytes of a scaler of whole numbers in front of the rows, which `e` then has; 0 for another one:
+ * Python reads it. */
+static uint32_t read_scaler(entry *e, const svm_file *file, uint32_t at) {
+    const uint8_t *part = (const uint8_t *)file + at;
+    const int32_t *numbers = (const int32_t *)(part + 4);
+    uint32_t d = file->d, size = 4 + 8 * d;
+    if (at + size > file->total || part[0] != 'h' || file->code != 'h' || part[1] > 24) {
+        return 0;
+    }
+    for (uint32_t k = 0; k < d; k++) {
+        if (((uint32_t)numbers[k] + (1u << 29)) >> 30 || (uint32_t)(numbers[d + k] - 1) >> 18) {
+            return 0;
+        }
+    }
+    e->scale = numbers;
+    e->power = part[1];
+    return size;
+}
+#endif
+
 static mp_obj_t read(size_t n_args, const mp_obj_t *args) {
     svm_file *file;
     mp_int_t bytes = get(args[0], &file, MP_BUFFER_RW);
@@ -103,7 +128,21 @@ static mp_obj_t read(size_t n_args, const mp_obj_t *args) {
     for (size_t k = 0; k < size; k++) {
         ((uint8_t *)o)[k] = 0;
     }
-    bad = MACHINE(read)(&o->model, file, (uint32_t)mp_obj_get_int(args[1]));
+    uint32_t at = (uint32_t)mp_obj_get_int(args[1]);
+#if !defined(SVM_WEIGHTS)
+    if (file->flags & READ_SCALED && at == sizeof(svm_file) + ((file->classes + 3) & ~3u)) {
+#if defined(SVM_SCALES)
+        uint32_t more = read_scaler(&o->in, file, at);
+#else
+        uint32_t more = 0;
+#endif
+        if (!more) {
+            return MP_OBJ_NEW_SMALL_INT(READ_SCALER);
+        }
+        at += more;
+    }
+#endif
+    bad = MACHINE(read)(&o->model, file, at);
     if (bad) {
         return MP_OBJ_NEW_SMALL_INT(bad);
     }

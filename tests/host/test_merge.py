@@ -137,6 +137,22 @@ def test_a_program_imports_from_the_files():
     ]
 
 
+def test_what_micropython_has_built_in_is_not_looked_for_in_files():
+    text = "from array import array\nfrom binascii import crc32\nimport os\n"
+    told = "from {} import array\nfrom ubinascii import crc32\nimport os\n"
+    assert merge.for_micropython(text, "svm") == told.format("acclimate")
+    assert merge.for_micropython(text) == told.format("uarray")
+    assert merge.for_micropython("x = 1\n", "__init__").endswith("from uarray import array\n")
+
+
+@pytest.mark.parametrize("arch", ["armv7emsp", "xtensawin"])
+def test_a_native_module_of_an_extra_comes_with_the_extra_alone(arch):
+    if not package.natives(arch):
+        pytest.skip(f"no native modules are built for {arch}")
+    assert "_svm_fit.mpy" not in package.build(arch, ["svm"])
+    assert "_svm_fit.mpy" in package.build(arch, ["svm", "svm.plain"])
+
+
 def test_the_default_set_keeps_within_what_an_nrf52840_has():
     if not package.natives("armv7emsp"):
         pytest.skip("no native modules are built for armv7emsp")

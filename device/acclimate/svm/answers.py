@@ -3,9 +3,11 @@
 code does not take or that are scaled, errors.
 """
 
+import sys
 from array import array
 
 _ENOENT = 2
+_slow = None  # the machine that scales in Python what the latest one did not take
 _tried = None  # a row of the store: what native code does not answer then is wrong
 
 
@@ -143,7 +145,12 @@ def _answer(m, row, *out):
 
     :raises ValueError: numbers that the model does not hold
     """
-    global _tried
+    global _tried, _slow
+    if m._file[18] & 2 and not isinstance(m, _Scaled):  # native code scales whole numbers
+        if _slow is None or _slow._file is not m._file:
+            at = 44 + (m._file[16] + 3 & ~3)
+            _slow = _Scaled(sys.modules["_svm_predict"].read, m._file, at)
+        return _slow(row, *out)
     if row is not _tried and not isinstance(m, _Scaled):
         _tried = made = _copier(*_items(m._file))(row)
         try:

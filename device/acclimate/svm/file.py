@@ -9,6 +9,7 @@ import os
 import struct
 from array import array
 
+from acclimate import _native
 from acclimate.svm.model import CODES, Model, Pair, missing
 from acclimate.svm.parameters import PAR_COUNT
 
@@ -27,11 +28,7 @@ _ENOENT = 2
 
 def crc32(data, value=0):
     """CRC-32 (the one of zip and PNG) of `data`, continued from `value`."""
-    try:
-        from binascii import crc32 as fast
-    except ImportError:
-        from acclimate._crc32 import crc32 as fast
-    return fast(data, value) & 0xFFFFFFFF
+    return _native.crc32()(data, value) & 0xFFFFFFFF
 
 
 def _items(code, count):

@@ -71,15 +71,17 @@ def load(path, other):
 def _made(file, other):
     """The machine of a file's bytes, or the number of what is wrong with them."""
     small = "_svm_weights" in _NATIVES and file[5:7] in (b"\0b", b"\0B")  # linear, over bytes
-    if len(file) > 18 and file[18] & 2:  # before the heap is in pieces
-        import acclimate.svm.scaled  # noqa: F401
+    if "_svm_weights" in _NATIVES and len(file) > 18 and file[18] & 2:
+        import acclimate.svm.scaled  # noqa: F401  before the small heap is in pieces
     read = _native("_svm_weights" if small else "_svm_predict")
     found = read(file)
     if found:
         return found
     at = 44 + (file[16] + 3 & ~3)
-    if not (file[7] or file[18] & 2):
-        return read(file, at, other)
+    if file[18] & 2 or not file[7]:
+        found = read(file, at, other)
+        if found != 7:  # READ_SCALER: one that Python computes
+            return found
     from acclimate.svm.answers import scaled  # rows are scaled first
 
     return scaled(read, file, at)

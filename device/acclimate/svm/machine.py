@@ -20,9 +20,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.svm.extra import plain
-from acclimate.svm.model import KERNELS, core_for, missing, uses_fixed
-from acclimate.svm.rows import no_numbers
+from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
 
 
 def _positive(name, value, least=0.0):
@@ -166,9 +164,10 @@ class SVM:
         :raises ValueError: bad data, naming the row; the model is as before
         :raises MemoryError: the arena is too small, naming needed and given bytes
         """
-        if self._kind is None and self.state != "fixed":
-            train = plain()
-            if train and train(self, X, y):
+        if self._kind is None and self.state != "fixed" and has_floats():
+            from acclimate.svm.plain import train
+
+            if train(self, X, y):
                 return self
         for _ in self.fit_steps(X, y):
             pass
@@ -279,6 +278,8 @@ class SVM:
         try:
             return self.scaler.row(row)
         except TypeError:
+            from acclimate.svm.rows import no_numbers
+
             raise no_numbers(row) from None
 
     def predict_many(

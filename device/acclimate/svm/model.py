@@ -9,7 +9,6 @@ from array import array
 from math import floor
 
 from acclimate._native import load
-from acclimate.svm.rows import no_numbers, store_into
 
 LINEAR, POLY, RBF = 0, 1, 2
 KERNELS = ("linear", "poly", "rbf")
@@ -196,6 +195,8 @@ class Model:
         try:
             count = len(row)
         except TypeError:
+            from acclimate.svm.rows import no_numbers
+
             raise no_numbers(row) from None
         if count != self.d:
             raise ValueError("row: expected %d features, got %d" % (self.d, count))
@@ -226,6 +227,8 @@ class Model:
 
     def _copy(self, row):
         """`row`, checked, in a buffer of the store's type that the next call reuses."""
+        from acclimate.svm.rows import store_into  # only rows of another type need it
+
         store_into(self._row, 0, row, self.code, 0 if self.scaled else self.shift)
         return self._row
 

@@ -6,14 +6,19 @@ from array import array
 from acclimate._native import load
 from acclimate.svm.model import CODES, KERNELS, LINEAR, Model, Pair
 
-fitting = load("svm_fit")
 _ARRAYS = (array, "b", "B", "h", "f", "i")  # what native code makes its results with
 _STORAGE = ("int8", "uint8", "int16", "float32")
 
 
+def fitting():
+    """The native module, an extra, or None."""
+    return load("svm_fit")
+
+
 def train(m, X, y):
     """Train `m`; False, with nothing changed, where only the way in pieces can or may complain."""
-    if m._scale or m.budget or m.class_weight:
+    core = fitting()
+    if core is None or m._scale or m.budget or m.class_weight:
         return False
     if m.arena is not None or m.gram is not None:
         return False
@@ -21,7 +26,7 @@ def train(m, X, y):
     xtype = _STORAGE.index(m.storage) if m.storage else -1
     try:
         options = (kind, xtype, m.C, m.gamma, m.coef0, m.degree, m.tol, m.max_iter)
-        run = fitting.fit(X, y, _ARRAYS, options)
+        run = core.fit(X, y, _ARRAYS, options)
         found = None
         while run and found is None:
             found = run()

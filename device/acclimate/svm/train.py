@@ -14,8 +14,16 @@ from acclimate.svm.collect import (
     unreached,
 )
 from acclimate.svm.data import check_budget, plain_labels, prepare_pieces
-from acclimate.svm.extra import plain
-from acclimate.svm.model import CODES, KERNELS, LINEAR, RBF, Model, core_for, uses_fixed
+from acclimate.svm.model import (
+    CODES,
+    KERNELS,
+    LINEAR,
+    RBF,
+    Model,
+    core_for,
+    has_floats,
+    uses_fixed,
+)
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
@@ -207,11 +215,13 @@ class Job:
     def _choose_gamma(self):
         """Kernel factor for stored values by scikit-learn's "scale" rule, in pieces."""
         x, d = self.x, self.shape[1]
-        if not self.fixed and not hasattr(self.scaler, "apart") and plain():
-            from acclimate.svm.plain import fitting  # the same number as of a plain training
+        if not self.fixed and not hasattr(self.scaler, "apart") and has_floats():
+            from acclimate.svm.plain import fitting
 
-            self.gamma = fitting.gamma(x, CODES.index(self.shape[3]), d)
-            return
+            core = fitting()
+            if core:  # the same number as of a plain training
+                self.gamma = core.gamma(x, CODES.index(self.shape[3]), d)
+                return
         count = self.n * d
         # The rule counts how far features lie apart, which the solver does not see.
         apart = self.scaler.apart() if hasattr(self.scaler, "apart") else (0,) * d

@@ -21,12 +21,11 @@ PACKAGE = "acclimate"
 
 # file on the board -> modules in it, each after those that it needs at once
 _TOGETHER = {
-    "__init__": ("__init__", "_native"),
+    "__init__": ("__init__", "_folder", "_native"),
     "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "_sha256": ("_crc32", "_sha256"),
-    "svm": ("svm", "svm.rows", "svm.model", "svm.extra", "svm.machine"),
-    "_svm_data": ("svm.data", "svm.scaled", "svm.metrics"),
-    "_svm_fast": ("svm.plain",),
+    "svm": ("svm", "svm.model", "svm.plain", "svm.machine"),
+    "_svm_data": ("svm.rows", "svm.data", "svm.scaled", "svm.metrics"),
     "_svm_train": ("svm.scaler", "svm.train"),
     "_svm_collect": ("svm.parameters", "svm.notes", "svm.collect"),
     "_svm_more": ("svm.file", "svm.incremental"),
@@ -117,7 +116,6 @@ _PREDICTING_PURE = {
         "svm.parameters",
         "svm.rows",
         "svm.model",
-        "svm.extra",
         "svm.data",
         "svm.scaled",
         "svm.file",
@@ -148,7 +146,7 @@ EXTRAS = {
 }
 # Whole numbers of these modules, in capitals, are put in where they are used: a board has neither
 # their names nor a look-up of them.
-_CONSTANTS = ("svm.parameters", "svm.model")
+_CONSTANTS = ("svm.parameters", "svm.rows", "svm.model")
 _FOR_CHECKERS = ("typing", "circuitpython_typing")
 # Made by the installer.
 _INSTALLED = ("_manifest",)
@@ -162,6 +160,22 @@ EXTRA_NATIVES = {
     "encrypted": ("_xchacha",),
     "frontend": ("_frontend",),
 }
+
+
+def for_micropython(text, unit=None):
+    """Return a file's text in which MicroPython finds `array`, `binascii`, `io` at once.
+
+    A file may take their place: at each import all folders are looked through first, unless a u
+    stands before the name. The package has `array` for all of its files.
+
+    :param unit: name of the file in the package; None where it lies in no package.
+    """
+    for name in ("binascii", "io"):
+        text = text.replace(f"from {name} import ", f"from u{name} import ")
+    if unit == "__init__":
+        return text + "from uarray import array\n"
+    place = "uarray" if unit is None else PACKAGE
+    return text.replace("from array import array\n", f"from {place} import array\n")
 
 
 def companions(name, arch):

@@ -141,11 +141,14 @@ def closure(names=None, sources=(), arch=None):
         if unit in done:
             continue
         done.add(unit)
+        mixed = not merge.extras().issuperset(units[unit])
         for module in units[unit]:
             found, loaded = references(merge.modules()[module])
             found = found - merge.extras() | found & merge.beside(module)
             todo |= {unit_of[other] for other in found if other in unit_of}
-            native |= loaded
+            # An extra may lie in a file that everybody has; its native modules do not.
+            if not (mixed and module in merge.extras() and module not in names):
+                native |= loaded
     return sorted(done | faces), sorted(native)
 
 
@@ -190,6 +193,8 @@ def compile_shipped(name, arch=None, compiler=None):
     It has no line numbers: those of a merged file are nobody's, and would take flash and heap.
     """
     text = stamped(name, arch=arch)
+    if compiler is None:  # MicroPython's
+        text = merge.for_micropython(text.decode(), name).encode()
     return compile_source(text, f"{PACKAGE}/{name}.py", arch, compiler, ("-O3",))
 
 
@@ -291,7 +296,7 @@ def compile_answering(name, arch):
 
     Its name is all that tracebacks show: each text takes heap.
     """
-    text = merge.predicting(arch).merged(name)
+    text = merge.for_micropython(merge.predicting(arch).merged(name))
     checked = {
         native: (path.stat().st_size, zlib.crc32(path.read_bytes()))
         for native, path in answer_natives(arch).items()
