@@ -135,6 +135,7 @@ def test_answers_and_errors_are_those_of_the_whole_svm(name, tmp_path):
     assert damaged == whole and "CRC-32" in whole and len(whole.splitlines()) > 100
 
 
+@pytest.mark.slow
 def test_without_fpu_answers_are_those_of_the_fixed_state(tmp_path):
     with board_of("samd21") as board:
         found = machines(True)
