@@ -14,6 +14,8 @@ PORT ?=
 NAME ?=
 PYTEST_ARGS ?=
 export BOARD PORT
+# Python's files are compiled once, and not by each of some hundred processes of the tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 # ---- what this machine can build; read again by every sub-make, that is after set-up -------
 

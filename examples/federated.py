@@ -5,7 +5,7 @@ Each board knows some digits only. A round: every board takes the newest model a
 trains it on its own samples and keeps the result as a capsule. This computer reads the weights of
 the three, averages them (McMahan and others, 2017) and signs the next version.
 
-    pip install 'acclimate[sklearn,desktop]'
+    pip install '.[sklearn,desktop]'
     python examples/federated.py                     # three desktop binaries
     python examples/federated.py nrf52840 desktop /dev/ttyACM0
 """

@@ -3,7 +3,7 @@
 
 Release 1 has heard one pump, release 2 has heard four, and release 3 learned from wrong labels.
 
-    pip install 'acclimate[sklearn,serve]'
+    pip install '.[sklearn,serve]'
     python examples/fleet_release.py 1      # writes capsule.key and repository/
 """
 

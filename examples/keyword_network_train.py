@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The computer's side of keyword_network.py: record, train, make int8, compile.
 
-pip install acclimate
+pip install .
 python examples/keyword_network_train.py      # writes heard/: the tables and the program
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The computer's side of keyword_device.py: train three versions of the model and sign them.
 
-    pip install 'acclimate[sklearn]'
+    pip install '.[sklearn]'
     python examples/keyword_release.py      # writes words/: key, tables and four capsules
 
 Version 1 has heard "on" and "off", version 2 "dim" as well, version 3 the words with wrong labels.

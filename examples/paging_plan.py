@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The computer's side of paging.py: train a network, plan its training for less RAM.
 
-    pip install 'acclimate[plan]'
+    pip install '.[plan]'
     python examples/paging_plan.py      # writes net_program and net_weights
 
 The planner may page only here, and computes nothing twice.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The computer's side of sound.py: tables of 12 even bands of sound, 16 ms at 8 kHz.
 
-    pip install acclimate
+    pip install .
     python examples/sound_tables.py      # writes sound.tables
 
 Bands of `motion` are even, and no share of noise is taken away, which a machine's hum would be.

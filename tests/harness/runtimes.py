@@ -12,14 +12,21 @@ from acclimate_host.paths import built
 from acclimate_host.testing import nor
 
 EMULATED = ("nrf52840", "samd21", "esp32")
-# Cores beside those: a few files show each time that modules compute there as everywhere, and the
-# slow tests run all.
+# What runs each time on these; the slow tests run all. The cores compute with modules of the
+# nRF52840, but for RISC-V; the interpreter of CircuitPython has floats of 30 bits, too.
 QUICK = {
-    "rv32": ("test_svm_basic", "test_net_conv", "test_net_mlp", "test_store", "test_features"),
-    "stm32f767": ("test_svm_basic", "test_net_conv"),
-    "rp2350": ("test_svm_basic", "test_net_conv"),
+    "rv32": ("test_svm_basic", "test_net_conv", "test_store"),
+    "stm32f767": (),
+    "rp2350": (),
+    "nrf52840-f30": ("test_svm_basic", "test_svm_scaler", "test_loop", "test_features"),
 }
-MORE_CORES = tuple(QUICK)
+# (runtime, file) that takes the longest, and is tried elsewhere each time.
+LONG = (
+    ("circuitpython", "test_svm_plain"),
+    ("desktop-f32", "test_soak_svm"),
+    ("esp32", "test_signature"),
+)
+MORE_CORES = ("rv32", "stm32f767", "rp2350")
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class Runtime:
         """
         if self.board in QUICK:
             return file not in QUICK[self.board]
+        if (self.name, file) in LONG:
+            return True
         return self.board in EMULATED and not self.native or self.board == BUILT_IN
 
 

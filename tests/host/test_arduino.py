@@ -39,7 +39,13 @@ def library(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module", params=list(arduino.CORES))
+@pytest.fixture(
+    scope="module",
+    params=[
+        name if name == "m4f" else pytest.param(name, marks=pytest.mark.slow)
+        for name in arduino.CORES
+    ],
+)
 def built(request, library):
     return arduino.Library(library / "Acclimate", library / "work", request.param)
 

@@ -237,6 +237,7 @@ def test_desktop_board_opens_with_what_was_built():
     assert "desktop" in opened.title and opened.native == (not opened.left_out)
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.skipif(why_not("esp32") is not None, reason=f"esp32: {why_not('esp32')}")
 def test_whole_demo_begins_and_trains_in_the_heap_of_an_esp32():

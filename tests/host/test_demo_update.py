@@ -67,6 +67,7 @@ def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG") and len(_rows(story)) == 11
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(why_not("samd21") is not None, reason="no emulated SAMD21")
 @pytest.mark.skipif(not VERDICT.exists(), reason="no firmware samd21-verdict")
 def test_a_board_of_32_kb_accepts_and_refuses_by_itself():

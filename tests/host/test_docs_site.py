@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from acclimate_host.figures import tomllib
 from acclimate_host.paths import repository
 from harness import browser, prose
 from harness.clock import HANG_S
@@ -200,3 +201,22 @@ def test_sentences_are_told_from_code_and_tables():
     assert len(prose.long_sentences(f"One. {words}.\n\n- {words}.\n\n> {words}\n")) == 3
     quiet = f"```\n{words}\n```\n\n    $ {words}\n\n| {words} |\n|---|\n\n<!-- {words} -->\n"
     assert prose.long_sentences(quiet) == []
+
+
+_PIP = re.compile(r"pip install (?:-\w+ )*'?(acclimate|\.)(\[[\w,]+\])?'?(?![\w-])")
+
+
+def test_what_pip_shall_install_is_there_to_install():
+    """Acclimate is not on PyPI: programs and pages take it from the clone."""
+    metadata = tomllib.loads((repository() / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = set(metadata["project"]["optional-dependencies"])
+    where_installed = "docs/install.md"  # it says when the other form works
+    texts = [*prose.pages(), *repository().glob("examples/**/*.py")]
+    texts += repository().glob("examples/**/*.ipynb")
+    found = 0
+    for path in texts:
+        for what, asked in _PIP.findall(path.read_text(encoding="utf-8")):
+            found += 1
+            assert what == "." or prose.name_of(path) == where_installed, path
+            assert set(filter(None, asked.strip("[]").split(","))) <= extras, (path, asked)
+    assert found > 20

@@ -49,12 +49,12 @@ def mpremote(pty, *words):
     return done.stdout
 
 
-_ARM_CORES = ("stm32f767", "rp2350")  # with the devices of nrf52840
+_MORE_CORES = ("stm32f767", "rp2350", "stm32f103", "rv32")  # with the devices of nrf52840
 
 
 @pytest.fixture(
     params=[
-        pytest.param(name, marks=pytest.mark.slow) if name in _ARM_CORES else name
+        pytest.param(name, marks=pytest.mark.slow) if name in _MORE_CORES else name
         for name in emulator.NAMES
     ]
 )

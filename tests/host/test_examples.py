@@ -209,6 +209,7 @@ def test_training_pages_and_still_learns(run, made, board):
     assert arena <= 12_411  # three quarters of the 16,548 that all layers need
 
 
+@pytest.mark.slow
 @on_desktop
 def test_federated_average_knows_more_than_any_board(tmp_path, capsys):
     program("federated", folder=tmp_path)

@@ -24,7 +24,10 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("name", USES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "nrf52840" else pytest.param(name, marks=pytest.mark.slow) for name in USES],
+)
 def test_plain_install_fits_each_emulated_board_and_works(name):
     if why_not(name):
         pytest.skip(why_not(name))

@@ -90,6 +90,7 @@ def test_any_executor_gives_the_same_contributions(case, pool):
     assert found.biases[0] == 0 and len(found.biases) == 6 and len(found.weights) == 5
 
 
+@pytest.mark.slow
 @needs_twin
 def test_a_dask_cluster_of_two_processes_gives_the_same_contributions(case, tmp_path):
     distributed = pytest.importorskip("distributed")

@@ -102,6 +102,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(folder, caps
     assert sum(row.get("job", "").endswith(" 1") for row in after) == 13
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_of_two_processes_gives_what_two_workers_here_give(folder, capsys):
     distributed = pytest.importorskip("distributed")
     assert main([*COMMAND, "--keep", "here.jsonl"]) == 0
@@ -181,6 +182,7 @@ def test_a_file_that_keeps_something_else_is_named_and_stays(folder, capsys, jun
     assert Path("junk.jsonl").read_bytes() == junk
 
 
+@pytest.mark.slow
 def test_without_a_compiler_pure_python_does_the_same_and_that_is_said(
     folder, monkeypatch, capsys
 ):

@@ -69,6 +69,7 @@ def torch_page(tmp_path, monkeypatch):
     return user, commands, code[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 def test_the_page_from_pytorch_leads_to_a_net_that_learns(torch_page, capsys, monkeypatch):
     user, commands, code = torch_page

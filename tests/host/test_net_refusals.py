@@ -59,7 +59,12 @@ def core_with(tmp_path, old, new):
 @pytest.mark.parametrize(
     "old, new, where",
     [
-        ("#define NET_FORMAT 6\n", "#define NET_FORMAT 1\n", "open"),
+        pytest.param(
+            "#define NET_FORMAT 6\n",
+            "#define NET_FORMAT 1\n",
+            "open",
+            marks=pytest.mark.slow,
+        ),
         ("#define NET_OP_CONV 1\n", "#define NET_OP_CONV 30\n", "predict"),
     ],
 )

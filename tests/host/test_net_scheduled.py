@@ -57,7 +57,9 @@ def trained(program, graph, steps=3, core=None):
 
 
 @needs_twin
-@pytest.mark.parametrize("seed, share", [(0, 0.4), (1, 0.0), (2, 0.1)])
+@pytest.mark.parametrize(
+    "seed, share", [(0, 0.4), pytest.param(1, 0.0, marks=pytest.mark.slow), (2, 0.1)]
+)
 def test_training_with_a_plan_is_equal_to_the_bit(seed, share):
     graph = trained_net(seed)
     network = values_for(graph, seed)
@@ -119,6 +121,7 @@ def test_float_training_with_a_plan_is_equal_to_the_bit(options):
     assert got[2].outs >= 3 * len(found.page_bytes) and (found.page_bytes or not options)
 
 
+@pytest.mark.slow
 @needs_twin
 def test_pure_python_follows_the_plan_too():
     from acclimate.net import interpreter as _net_py
@@ -178,6 +181,7 @@ def test_too_little_ram_says_how_much_is_needed():
         fit(values_for(graph, 0), full(graph), 100, time_limit=600, gap=0.02)
 
 
+@pytest.mark.slow
 def test_a_plan_that_finds_no_layout_says_how_much_more_ram_has_one(monkeypatch):
     graph = trained_net(1)
     network, scheme = values_for(graph, 1), schemes(graph)[1]

@@ -53,6 +53,7 @@ def test_pretrained_network_knows_its_task_in_int8_too(case):
     assert int8.accuracy(small, small.quantize_input(upright), task.test[1]) > known - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.case("J11")
 @needs_twin
 def test_int8_on_the_twin_learns_what_float_learns(case, classifier_only):
@@ -88,6 +89,7 @@ def test_training_is_the_same_with_the_same_seed_and_starts_afresh(case):
     assert found[0] == found[2] != found[1]
 
 
+@pytest.mark.slow
 def test_a_store_that_truncates_destroys_the_network(case, classifier_only):
     assert simulated(case, True, SPARSE, store="truncate") < classifier_only - 0.2
 

@@ -137,6 +137,7 @@ def tuned(network, program, x, classes):
     return bytes(net.weights())
 
 
+@pytest.mark.slow
 def test_int8_knows_the_order_of_two_movements(small):
     program = encode(training_step(small.graph, full(small.graph)), small)
     assert right(small, program, program.weights, *recordings(300, 2)) > 0.93

@@ -12,6 +12,8 @@ from acclimate_host.poet.problem import Budget
 from bench import poet_paper
 from bench.papers.poet import claims
 
+pytestmark = pytest.mark.slow
+
 
 def entry(over, bound=None, **more):
     return {"energy": 1 + over, "over_full": over, "lower_bound": bound, **more}

@@ -83,6 +83,7 @@ def resnet():
     return graph, Budget(operator_need(graph)[0])
 
 
+@pytest.mark.slow
 def test_resnet18_at_its_smallest_ram_is_bounded_closely(resnet):
     answer = solve(*resnet, cpu_limit=12)
     assert answer.energy == pytest.approx(0.6935618548, rel=1e-3)

@@ -46,10 +46,13 @@ def test_a_plan_that_recomputes_twice_in_a_stage_is_found(name, energy, nodes, m
     assert ("that compute a node again" in answer.space) != answer.proven
 
 
-def test_nine_tensors_with_skips_agree_with_exhaustive_search():
-    tally = compare_nines(range(5000, 5100))
+@pytest.mark.parametrize(
+    "first, count", [(5000, 25), pytest.param(5025, 75, marks=pytest.mark.slow)]
+)
+def test_nine_tensors_with_skips_agree_with_exhaustive_search(first, count):
+    tally = compare_nines(range(first, first + count))
     wrong = tally.false_optimum + tally.false_infeasible + tally.wrong_smallest
-    assert not wrong and not tally.no_answer and tally.feasible > 40, tally.faults
+    assert not wrong and not tally.no_answer and tally.feasible > 0.3 * count, tally.faults
 
 
 def test_a_tight_overlapped_deadline_is_refused_by_a_search_of_all_plans():
@@ -197,7 +200,7 @@ def unet(depth=4, channels=16, side=128):
     return layers_graph(net.all, "m4", "autodiff")
 
 
-@pytest.mark.parametrize("solver", ["highs", "greedy"])
+@pytest.mark.parametrize("solver", [pytest.param("highs", marks=pytest.mark.slow), "greedy"])
 def test_a_network_of_long_skips_has_a_plan_in_its_least_ram(solver):
     graph = unet()
     budget = Budget(operator_need(graph)[0])
@@ -225,7 +228,7 @@ def chain(count):
     return Graph(tuple(nodes))
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 1.0])
+@pytest.mark.parametrize("share", [pytest.param(0.02, marks=pytest.mark.slow), 0.3, 1.0])
 def test_two_thousand_tensors_have_a_plan_in_two_seconds_of_computing(share):
     graph = chain(1000)
     ram = max(int(share * everything_kept(graph)), operator_need(graph)[0])
@@ -240,6 +243,7 @@ def test_two_thousand_tensors_have_a_plan_in_two_seconds_of_computing(share):
     assert answer.verdict.valid and (share == 1.0 or seen[0] < 2)
 
 
+@pytest.mark.slow
 def test_the_limit_holds_while_the_program_is_built():
     graph, began = chain(500), time.process_time()
     answer = solve(graph, Budget(int(0.3 * everything_kept(graph))), cpu_limit=4)
@@ -276,6 +280,12 @@ def test_a_call_that_does_not_end_is_ended_and_its_fault_is_raised_here():
     assert held(lambda: time.sleep(600), 0.2) is None
     with pytest.raises(PlanError, match="of its own"):
         held(lambda: _raise(PlanError("of its own")), 30)
+
+
+def test_a_call_is_ended_before_it_has_a_group_of_its_own(monkeypatch):
+    """As on a busy computer, where its process has hardly begun."""
+    monkeypatch.setattr("acclimate_host.poet.held.os.setsid", lambda: None)
+    assert held(lambda: time.sleep(600), 0) is None
 
 
 def _raise(error):

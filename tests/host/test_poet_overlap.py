@@ -52,6 +52,7 @@ def test_overlapped_deadlines_are_kept_and_the_bound_holds():
     assert found > 10
 
 
+@pytest.mark.slow
 def test_vgg16_hides_more_than_half_of_its_paging():
     graph = network_graph("vgg16_cifar", "m4")
     budget = Budget(int(0.75 * forward_bytes(graph)))

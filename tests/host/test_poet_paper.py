@@ -26,7 +26,9 @@ def _budget(graph, share):
 
 
 @pytest.mark.case("L5", "L8")
-@pytest.mark.parametrize("share, energy", [(1.0, 0.000457095), (0.6, 0.000459423)])
+@pytest.mark.parametrize(
+    "share, energy", [pytest.param(1.0, 0.000457095, marks=pytest.mark.slow), (0.6, 0.000459423)]
+)
 def test_the_published_code_with_cbc_is_reproduced_and_ours_is_not_worse(linear, share, energy):
     budget = _budget(linear, share)
     published = solve_paper(linear, budget, solver="cbc", as_published=True)

@@ -54,6 +54,7 @@ chip = Chip()  # "a chip" \\ of memory
 medium = SpiRam(chip, chip, 4096)"""
 
 
+@pytest.mark.slow
 @needs("nrf52840")
 def test_a_board_on_a_port_is_measured_with_a_store_of_its_own(tmp_path, capsys):
     out, power = tmp_path / "board.toml", tmp_path / "power.csv"

@@ -199,6 +199,7 @@ def planned(path, table, ram):
     return fit(network, full(graph), ram, table, budget=budget), network
 
 
+@pytest.mark.slow
 def test_a_plan_takes_as_long_as_the_board_counts(profiled):
     path, table = profiled
     assert len(table.shapes) > 10 and table.core == "m4f"

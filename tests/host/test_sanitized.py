@@ -44,9 +44,16 @@ def test_smallest_solver_trains_without_a_report(seed):
     run("svm_linear", str(seed))
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_networks_train_and_damaged_programs_fail_without_a_report(seed):
-    run("net", str(seed))
+@pytest.mark.parametrize(
+    "seed, rounds",
+    [
+        (2, 2),
+        pytest.param(0, 8, marks=pytest.mark.slow),
+        pytest.param(1, 8, marks=pytest.mark.slow),
+    ],
+)
+def test_networks_train_and_damaged_programs_fail_without_a_report(seed, rounds):
+    run("net", str(seed), str(rounds))
 
 
 def test_signatures_are_verified_without_a_report():

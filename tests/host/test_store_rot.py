@@ -285,10 +285,16 @@ def _raises_at_boot(monkeypatch):
 @pytest.mark.parametrize(
     "plant,names",
     [
-        (_trusts_one_page, ["confirm", "compaction, confirm"]),
+        pytest.param(_trusts_one_page, ["confirm", "compaction, confirm"], marks=pytest.mark.slow),
+        (_trusts_one_page, ["confirm"]),
         (_never_mends, ["confirm"]),
         (_forgets_who_was_refused, ["trial that ends by itself"]),
-        (_raises_at_boot, ["trial that ends by itself", "compaction, confirm"]),
+        pytest.param(
+            _raises_at_boot,
+            ["trial that ends by itself", "compaction, confirm"],
+            marks=pytest.mark.slow,
+        ),
+        (_raises_at_boot, ["trial that ends by itself"]),
     ],
 )
 def test_campaign_finds_a_planted_fault(monkeypatch, plant, names):

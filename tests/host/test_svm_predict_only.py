@@ -195,6 +195,7 @@ def test_impossible_settings_are_refused_as_by_the_whole_svm(name, key, tmp_path
     assert not alone
 
 
+@pytest.mark.slow
 def test_without_fpu_answers_are_those_of_the_fixed_state(tmp_path):
     with board_of("samd21") as board:
         found = machines(True)

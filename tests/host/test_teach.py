@@ -17,6 +17,7 @@ import urllib.request
 import numpy as np
 import pytest
 
+from acclimate_host.cli import main
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, BoardGone, ConnectError
@@ -196,6 +197,28 @@ def test_record_keeps_windows_and_goes_on_with_a_folder(session, tmp_path):
     assert lines[-1].split(",")[3:] == [str(v) for v in windows[3, -1]]
     with pytest.raises(AcclimateError, match="not of 64 samples"):
         Record(tmp_path / "kept", recordings.LABELS, 64)
+
+
+def test_record_makes_no_folder_before_there_is_a_window(tmp_path):
+    kept = tmp_path / "new" / "kept"
+    words = ["record", str(kept), "--labels", "a,b", "--sensor"]
+    assert main([*words, str(tmp_path / "none.py"), "--board", "desktop", "--no-install"]) == 2
+    assert main([*words, "replay", "--board", "no-such"]) == 7
+    Record(kept, ("a", "b"), 8)
+    assert not kept.parent.exists()
+
+
+def test_record_says_at_once_that_it_cannot_write(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AcclimateError, match="no folder"):
+        Record(tmp_path / "file" / "kept", ("a", "b"), 8)
+    with pytest.raises(AcclimateError, match="no folder"):
+        Record(tmp_path / "file", ("a", "b"), 8)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    if not os.access(closed, os.W_OK):  # but for a superuser
+        with pytest.raises(AcclimateError, match="nothing can be written"):
+            Record(closed / "kept", ("a", "b"), 8)
 
 
 @pytest.mark.slow

@@ -81,6 +81,7 @@ def reader(tmp_path):
     made.close()
 
 
+@pytest.mark.slow
 def test_the_tutorial_from_a_key_to_a_board_that_updates_itself(reader):
     printed = []
     for language, text in blocks(PAGE):

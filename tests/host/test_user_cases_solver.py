@@ -75,6 +75,7 @@ def test_without_highs_the_heuristic_plans_and_says_so(monkeypatch, capsys):
     assert line in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.case("L5")
 def test_the_reference_is_the_same_with_numpy_1(tmp_path):
     """numpy 2 is what the other tests run with."""

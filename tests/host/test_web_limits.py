@@ -8,14 +8,17 @@ hour.
 import asyncio
 import contextlib
 import socket
+import sys
 import threading
 import time
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 
 from acclimate_host.capsules.web import Shared, application, bounded_server
-from acclimate_host.capsules.web_limits import HEADER_BYTES, BoundedConnection
+from acclimate_host.capsules.web_limits import HEADER_BYTES, BoundedConnection, _protocol
+from acclimate_host.errors import Missing
 
 HOUR = 3600
 LARGE = 4_000_000
@@ -57,6 +60,15 @@ class Served:
                 return found
             time.sleep(0.01)
         raise AssertionError(f"never: {found}")
+
+    def say(self, words):
+        """Call a function without arguments in the server's thread; return its result."""
+
+        async def call():
+            return words()
+
+        loop = self.until(bool)[0].loop
+        return asyncio.run_coroutine_threadsafe(call(), loop).result(60)
 
     def close(self):
         self.server.should_exit = self.server.force_exit = True
@@ -123,6 +135,48 @@ def test_a_header_without_end_is_refused(serving):
             sent += client.send(b"X-A: " + b"a" * 1000 + b"\r\n")
     assert HEADER_BYTES < sent < 40_000_000  # what buffers hold, but no more
     assert is_ended(client) and served.size() == 200
+
+
+@pytest.mark.parametrize("more, status", [(0, b"200"), (1, b"400")])
+def test_an_unfinished_header_has_16384_bytes(serving, more, status):
+    served = serving()
+    head = b"GET /models/7/all.man HTTP/1.1\r\nHost: x\r\nX-A: "
+    client = served.connect(head + b"a" * (HEADER_BYTES + more - len(head)))
+    if status == b"200":
+        held = served.until(lambda found: found and len(_unread(found[0])) == HEADER_BYTES)[0]
+        assert not held.transport.is_closing()
+        client.sendall(b"\r\n\r\n")
+    assert client.recv(12) == b"HTTP/1.1 " + status
+
+
+def _unread(connection):
+    return connection.conn.trailing_data[0]
+
+
+def test_a_client_that_takes_again_has_as_long_as_its_request_or_reply_may_last(serving):
+    """Only a client is waited for: what the server still has to say has no end."""
+    served = serving(request_s=1000, stall_s=2000)
+
+    def waits(held):
+        return held._timer and round(held._timer.when() - held._since)
+
+    asking = served.connect(GET)
+    held = served.until(lambda found: found and waits(found[0]) == 2000)[0]
+    assert served.say(lambda: held.resume_writing() or waits(held)) is None
+    asking.close()
+
+    idle = served.connect(b"GET /models/7/all.man HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert idle.recv(12) == b"HTTP/1.1 200"
+    (whole,) = served.until(lambda found: len(found) == 1 and waits(found[0]) == 1000)
+    assert served.say(lambda: whole.pause_writing() or waits(whole)) == 2000
+    assert served.say(lambda: whole.resume_writing() or waits(whole)) == 1000
+
+
+@pytest.mark.parametrize("there", [None, SimpleNamespace(), SimpleNamespace(H11Protocol=object)])
+def test_another_uvicorn_is_named_with_what_to_install(monkeypatch, there):
+    monkeypatch.setitem(sys.modules, "uvicorn.protocols.http.h11_impl", there)
+    with pytest.raises(Missing, match="uvicorn<"):
+        _protocol()
 
 
 def test_who_takes_nothing_of_a_reply_is_given_up(serving):

@@ -15,6 +15,8 @@ from acclimate_host.connect import package, why_not
 from acclimate_host.paths import built, repository
 from harness import pythons
 
+pytestmark = pytest.mark.slow
+
 ROOT = repository()
 TEN_LINES = """\
 from acclimate.svm import SVM
@@ -130,7 +132,6 @@ def test_a_source_package_without_boards_is_not_built(tmp_path):
     assert "boards/*.toml is missing" in said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", pythons.found())
 def test_every_python_installs_it_and_reaches_an_emulated_board(made, tmp_path, version):
     (file,), (source,) = made.glob("acclimate-*.whl"), made.glob("*.tar.gz")

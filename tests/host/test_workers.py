@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 CONFTEST = f"""
 import sys
@@ -43,6 +45,7 @@ def test_a_worker_that_dies_is_replaced_and_the_run_ends(tmp_path):
     assert "1 failed, 37 passed" in last
 
 
+@pytest.mark.slow
 def test_two_deaths_and_groups_of_one_test(tmp_path):
     files = {f"f{i}": _many("a", 1) for i in range(7)}
     files |= {f"dies{i}": "def test_dies(): os.abort()\n" for i in range(2)}
@@ -50,6 +53,7 @@ def test_two_deaths_and_groups_of_one_test(tmp_path):
     assert "2 failed, 7 passed" in last
 
 
+@pytest.mark.slow
 def test_a_death_after_the_other_worker_has_ended(tmp_path):
     dies = "import time\ndef test_dies(): time.sleep(3); os.abort()\n" + _many("after", 1)
     last = _run(tmp_path, a=dies, b=_many("b", 2), c=_many("c", 1), d=_many("d", 1))

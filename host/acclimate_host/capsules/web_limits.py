@@ -5,9 +5,39 @@ uvicorn bounds none of these: a client that connects and says nothing stays for 
 hundred of them take all file descriptors, so that nobody else is answered.
 """
 
+import importlib
 import socket
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import uvicorn
+
+from acclimate_host.errors import Missing
+
+_MODULE = "uvicorn.protocols.http.h11_impl"
+_METHODS = (
+    *("connection_made", "connection_lost", "handle_events", "on_response_complete"),
+    *("pause_writing", "resume_writing"),
+)
+
+
+def _protocol():
+    """Return uvicorn's class of a connection, which is none of its public names.
+
+    :raises Missing: this uvicorn has it no more, or other methods than those that are bounded.
+    """
+    try:
+        found = importlib.import_module(_MODULE).H11Protocol
+        is_known = all(callable(getattr(found, name)) for name in _METHODS)
+    except (ImportError, AttributeError) as error:
+        if getattr(error, "name", None) == "h11":
+            raise
+        is_known = False
+    if not is_known:
+        raise Missing(
+            f"uvicorn {uvicorn.__version__} has other connections than those that acclimate "
+            "bounds: pip install 'uvicorn<0.55'"
+        )
+    return found
+
 
 HEADER_BYTES = 16384
 ACCEPTED_AT_ONCE = 64  # more wait in the system's queue
@@ -30,7 +60,7 @@ def most_connections():
     return min(1000, max(8, (descriptors - 2 * ACCEPTED_AT_ONCE) // 2))
 
 
-class BoundedConnection(H11Protocol):
+class BoundedConnection(_protocol()):  # type: ignore[misc]
     """A connection that ends when its client is too slow, or when others need its place."""
 
     request_s = 20  # from the connection, or the reply before, to the end of a request

@@ -15,6 +15,7 @@ from acclimate_host.commands import (
     to_names,
     to_seconds,
 )
+from acclimate_host.connect import exits
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, BoardError
 
@@ -48,7 +49,7 @@ def run(args):
     path = Path(args.file)
     if not path.is_file():
         raise AcclimateError(f"no file {args.file}")
-    _check(path)
+    program, moved = exits.catching(_checked(path))
     files = {Path(name).name: read_bytes(name) for name in args.put}
     extras = to_names(args.extras)
     if extras and (args.port or args.no_install):
@@ -61,24 +62,30 @@ def run(args):
             board.put_bytes(content, f"{board.root.rstrip('/')}/{name}")
         show = Text(sys.stdout)
         try:
-            board.run_file(path, args.timeout, show)
+            board.exec(program, args.timeout, show)
             show.end()
+            return exits.exit_code(board)
         except BoardError as error:
             sys.stdout.flush()
-            print(error.traceback, file=sys.stderr, end="")
+            print(exits.own_lines(error.traceback, moved), file=sys.stderr, end="")
             raise
         except KeyboardInterrupt:
             board.interrupt()
             raise
 
 
-def _check(path):
-    """Raise AcclimateError for what is no Python file; the board has the last word on the rest."""
+def _checked(path):
+    """Return the text of a Python file; the board has the last word on what it takes of it.
+
+    :raises AcclimateError: it is no Python file.
+    """
+    text = read_text(path)
     try:
-        ast.parse(read_text(path))
+        ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         at = f"line {error.lineno}: " if getattr(error, "lineno", None) else ""
         raise AcclimateError(f"{path} is not Python: {at}{getattr(error, 'msg', error)}") from None
+    return text
 
 
 class Text:

@@ -34,6 +34,7 @@ def held(function, seconds):
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
+        child.kill()  # it may not have begun its group
         child.join()
     if not found[0]:
         raise found[1]

@@ -20,10 +20,13 @@ from websockets.sync.server import serve
 
 from acclimate_host.errors import AcclimateError, BoardError, ConnectError
 from acclimate_host.page import files
+from acclimate_host.page.limits import SILENCE_S, BoundedListener
 from acclimate_host.page.serve import HOST, taken
 
 _REST_S = 0.02  # between two looks at the board, for what the page asks
 _LOOK_AGAIN_S = 1
+_WISH_BYTES = 4096
+_MOST_WISHES = 32  # that wait while the board is at work
 
 
 class Bridge:
@@ -43,10 +46,17 @@ class Bridge:
         self._word = ""
         self._is_gone = False
         try:
-            self.server = serve(self._talk, HOST, port, process_request=self._answer)
+            self._listener = BoundedListener((HOST, port))
         except OSError as error:
             raise taken(port, error) from None
-        self.port = self.server.socket.getsockname()[1]
+        self.server = serve(
+            self._talk,
+            sock=self._listener,
+            process_request=self._answer,
+            open_timeout=SILENCE_S,
+            max_size=_WISH_BYTES,
+        )
+        self.port = self._listener.getsockname()[1]
         self.origin = f"http://{HOST}:{self.port}"
         self.address = f"{self.origin}/?token={self.token}#teach"
         self._stop = threading.Event()
@@ -75,6 +85,7 @@ class Bridge:
 
     def _talk(self, connection):
         """Take the wishes of one page; runs in a thread of its own."""
+        self._listener.keep(connection.socket)
         with suppress(ConnectionClosed):
             connection.send(json.dumps(self._hello()))  # first: the page knows nothing before it
             with self._lock:
@@ -96,7 +107,11 @@ class Bridge:
                 self._send({"word": "that was no request"})
                 continue
             with self._lock:
-                self._wishes.append(wish)
+                is_room = len(self._wishes) < _MOST_WISHES
+                if is_room:
+                    self._wishes.append(wish)
+            if not is_room:
+                self._send({"word": "the board is still at work: that was one request too many"})
 
     def _hello(self):
         """What a page needs to begin, or to go on."""

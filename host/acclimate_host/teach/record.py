@@ -6,6 +6,7 @@ windows.npy: int16 (windows, samples, channels); labels.npy: the names.
 """
 
 import io
+import os
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from acclimate_host.paths import write_whole
 
 
 class Record:
-    """A folder of windows; one that is there is gone on with.
+    """A folder of windows, made for the first of them; one that is there is gone on with.
 
     :raises AcclimateError: it has windows of another shape, or cannot be written
     """
@@ -26,11 +27,19 @@ class Record:
         self.samples = samples
         self.windows, self.names = [], []
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self._check()
             if (self.folder / "windows.npy").exists():
                 self._read()
         except (OSError, ValueError, EOFError, MemoryError) as error:
             raise AcclimateError(f"{folder}: {error}") from None
+
+    def _check(self):
+        """Look whether the folder is there or can be made, before anybody moves for it."""
+        there = next(at for at in (self.folder, *self.folder.absolute().parents) if at.exists())
+        if not there.is_dir():
+            raise NotADirectoryError(f"{there} is no folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise PermissionError(f"nothing can be written to {there}")
 
     def _read(self):
         windows = np.load(self.folder / "windows.npy", allow_pickle=False)
