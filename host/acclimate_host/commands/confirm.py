@@ -18,5 +18,5 @@ def run(args):
         place = region.region_of(board, args.region, args.start, args.bytes)
         store = cable.open_store(board, place, writes=True)
         store.confirm()
-        said = cable.describe(store)
+        said = args.result = cable.describe(store)
         print(f"{board.name}: version {said['version']}, {said['state']}; reset the board")

@@ -21,5 +21,5 @@ def run(args):
         if store.state == "empty":
             raise Refused(f"{board.name}: empty: there is no model to give up")
         store.rollback()
-        said = cable.describe(store)
+        said = args.result = cable.describe(store)
         print(f"{board.name}: version {said['version']}, {said['state']}; reset the board")
