@@ -91,7 +91,8 @@ class Adwin:
     def __init__(
         self, rows: int = 10, width: int = 4, confidence: float = 9.0, every: int = 8
     ) -> None:
-        if not (2 <= rows <= 16 and 2 <= width <= 16 and 0 < confidence < _TOP and every >= 1):
+        good = 2 <= rows <= 16 and 2 <= width <= 16 and not isinstance(rows + width, float)
+        if not (good and 0 < confidence < _TOP and every >= 1):
             raise ValueError(
                 "rows, width, confidence, every: expected 2..16, 2..16, > 0, >= 1, got %s"
                 % ((rows, width, confidence, every),)

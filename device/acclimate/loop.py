@@ -100,7 +100,7 @@ class Feedback:
     order of the predictions, one for each: that of a prediction which was forgotten meanwhile is
     dropped, never given to another.
 
-    :param int width: numbers in a row
+    :param int width: numbers in a row, 1..65535
     :param int pending: most predictions that wait at a time, 1..255
     :param int memory: answers that `recent` looks back on, 1..255
     :param str typecode: array type of a row
@@ -109,6 +109,7 @@ class Feedback:
     def __init__(
         self, width: int, pending: int = 4, memory: int = 32, typecode: str = "b"
     ) -> None:
+        _check_size("width", width, 1, 65535)
         _check_size("pending", pending, 1, 255)
         _check_size("memory", memory, 1, 255)
         self.width = width
@@ -242,7 +243,7 @@ class Stitcher:
     new sample replaces the oldest of its class. Of each `hold_every` samples of a class one, drawn
     by chance, is held back for the test and never trained on; it replaces the oldest held back.
 
-    :param int width: numbers in a row
+    :param int width: numbers in a row, 1..65535
     :param int classes: labels are 0..classes - 1, 1..255
     :param int per_class: places of a class, 1..1000
     :param int held: places of the held-back samples, 1..1000
@@ -261,6 +262,7 @@ class Stitcher:
         typecode: str = "b",
         seed: int = 1,
     ) -> None:
+        _check_size("width", width, 1, 65535)
         _check_size("hold_every", hold_every, 2, 1000)
         _check_size("seed", seed, 1, 30000)
         _check_size("classes", classes, 1, 255)

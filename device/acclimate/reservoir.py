@@ -25,6 +25,13 @@ def _whole(name, value, start, stop):
         raise ValueError("%s: expected %d..%d, got %s" % (name, start, stop, value))
 
 
+def _size(name, value, start, stop):
+    """Refuse what is no size: 2.0 is whole, and yet none."""
+    if isinstance(value, float):
+        raise ValueError("%s: expected %d..%d, got %s" % (name, start, stop, value))
+    _whole(name, value, start, stop)
+
+
 class Draws:
     """Random numbers from 16-bit xorshift words (period 2**32 - 1)."""
 
@@ -63,9 +70,9 @@ class Reservoir:
     """
 
     def __init__(self, capacity: int, width: int, recent: int = 0, seed: int = 1) -> None:
-        _whole("capacity", capacity, 1, 128)
-        _whole("width", width, 1, 65535)
-        _whole("recent", recent, 0, 0x3FFFFFFF)
+        _size("capacity", capacity, 1, 128)
+        _size("width", width, 1, 65535)
+        _size("recent", recent, 0, 0x3FFFFFFF)
         self.capacity = capacity
         self.width = width
         self.recent = recent

@@ -131,6 +131,8 @@ def test_settings_and_values_out_of_range_are_refused():
         lambda: Adwin().add(1.0004),
         lambda: Adwin().add(float("nan")),
         lambda: Adwin(rows=1),
+        lambda: Adwin(rows=2.5),
+        lambda: Adwin(width=4.0),
         lambda: Adwin(width=17),
         lambda: Adwin(confidence=0),
         lambda: Adwin(every=0),

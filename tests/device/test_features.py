@@ -107,6 +107,10 @@ def test_wrong_lengths_and_settings_are_refused():
         lambda: WindowFeatures(samples=2),
         lambda: WindowFeatures(shift=9),
         lambda: WindowFeatures(kinds=("median",)),
+        lambda: WindowFeatures(kinds=()),
+        lambda: WindowFeatures(channels=1.0),
+        lambda: WindowFeatures(samples=8.5),
+        lambda: WindowFeatures(shift=7.0),
     )
     for call in bad:
         try:

@@ -125,3 +125,14 @@ def test_a_number_of_samples_that_is_none_changes_nothing():
     for keep in (2.5, -1):
         refused(("keep", str(keep)), loop.changed, keep)
     assert loop.drifts == 0 and loop.stitcher.new == 8
+
+
+def test_no_more_is_trained_after_a_change_than_its_rounds():
+    for rounds in (1, 3):
+        loop = drifting(at=1, rounds=rounds)
+        loop.target = 1001  # however right the answers are
+        trained = 0
+        for _ in range(40):
+            feed(loop, DRIFTED)
+            trained += loop.run_idle() is not None
+        assert loop.drifts == 1 and trained == rounds

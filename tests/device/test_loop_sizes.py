@@ -6,7 +6,13 @@ from array import array
 
 from loop_models import make, refused
 
-from acclimate.loop import Feedback, Loop, Stitcher
+from acclimate.loop import IO, Feedback, Loop, Stitcher
+
+
+class Nothing:
+    """Features of no number."""
+
+    width = 0
 
 
 def test_sizes_that_no_buffer_has_are_refused_by_name():
@@ -21,8 +27,11 @@ def test_sizes_that_no_buffer_has_are_refused_by_name():
         ("hold_every", lambda: Stitcher(3, 2, 3, hold_every=2.5)),
         ("seed", lambda: Stitcher(3, 2, 3, seed=nan)),
         ("typecode", lambda: Stitcher(3, 2, 3, typecode="d")),
-        ("sizes", lambda: Stitcher(0, 2, 3)),
-        ("sizes", lambda: Feedback(-1)),
+        ("width", lambda: Stitcher(0, 2, 3)),
+        ("width", lambda: Stitcher(2.0, 2, 3)),
+        ("width", lambda: Feedback(-1)),
+        ("width", lambda: Feedback(1.5)),
+        ("sizes", lambda: IO(None, Nothing)),
         ("pending", lambda: Feedback(3, pending=0)),
         ("pending", lambda: Feedback(3, pending=256)),
         ("memory", lambda: Feedback(3, memory=0)),

@@ -723,6 +723,9 @@ def test_objects_are_beside_the_models_whatever_the_redirect():
 
 def test_an_address_that_cannot_be_meant_is_refused_at_once():
     raised(ValueError, Pull, new(), "ftp://host/models/7")
+    for device in (-1, 1 << 30):  # rollouts and reports would cut it
+        assert str(device) in str(raised(ValueError, Pull, new(), URL, "", device))
+    Pull(new(), URL, "", (1 << 30) - 1)
 
 
 # ---- a capsule of many pages, and a reset in the middle ----------------------------------------

@@ -72,6 +72,8 @@ def test_wrong_sizes_are_refused():
         (lambda: Reservoir(0, 2), "capacity"),
         (lambda: Reservoir(129, 2), "capacity"),
         (lambda: Reservoir(1.5, 2), "capacity"),
+        (lambda: Reservoir(2.0, 2), "capacity"),
+        (lambda: Reservoir(2, 3.0), "width"),
         (lambda: Reservoir(1, -1), "width"),
         (lambda: Reservoir(1, 0), "width"),
         (lambda: Reservoir(1, 2, -1), "recent"),  # its draw had no end

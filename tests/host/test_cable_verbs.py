@@ -72,6 +72,10 @@ def test_confirm_then_rollback(flash, capsys):
     assert found["version"] == 1 and found["floor"] == 2
     assert main(["rollback", *board]) == 0  # once more changes nothing
     assert "version 1, rolled back" in capsys.readouterr().out
+    for verb in ("rollback", "confirm"):
+        assert main([verb, *board, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["version"] == 1 and found["state"] == "rolled back"
 
 
 def test_a_board_without_a_model_has_nothing_to_confirm_or_give_up(tmp_path, capsys):

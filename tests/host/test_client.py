@@ -14,6 +14,7 @@ from acclimate_host.capsules import delta
 from acclimate_host.capsules.build import read
 from acclimate_host.capsules.manifest import WHOLE, Entry, object_name, unpack
 from acclimate_host.capsules.repository import Repository
+from acclimate_host.errors import Refused
 from acclimate_host.testing.nor import PowerCut
 from harness import web
 from harness.errors import because
@@ -346,6 +347,24 @@ def test_a_model_on_trial_is_not_overwritten(repository, kept):
 def test_addresses_that_cannot_be_meant_are_refused(kept, url):
     with pytest.raises(ValueError, match="url"):
         Client(kept, url)
+
+
+@pytest.mark.parametrize(
+    "name, value", [("device", -1), ("device", 1 << 30), ("buffer_bytes", 0), ("buffer_bytes", 63)]
+)
+def test_numbers_that_no_pull_can_use_are_refused_at_once(kept, name, value):
+    with pytest.raises(ValueError, match=f"{name}: expected .*got {value}"):
+        Client(kept, "http://host", **{name: value})
+
+
+@pytest.mark.parametrize("percent", [-1, 101, 256])
+def test_a_share_is_0_to_100_percent(repository, percent):
+    with pytest.raises(Refused, match=f"percent {percent}: 0 to 100"):
+        repository.publish(cases.capsule(2), percent=percent)
+    assert repository.manifest(7) is None
+    repository.publish(cases.capsule(2), percent=0)
+    with pytest.raises(Refused, match=f"percent {percent}: 0 to 100"):
+        repository.set_percent(7, percent)
 
 
 def test_repository_refuses_old_versions_and_wrong_keys_and_names(repository):

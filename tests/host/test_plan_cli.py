@@ -109,9 +109,14 @@ def test_a_sweep_is_shown_and_drawn(tmp_path, capsys):
     assert main(words) == 0
     rows = json.loads(out.read_text())
     assert [row["method"] for row in rows] == ["poet"] * 3 + ["dtr"] * 3
+    said = capsys.readouterr().out
     assert "smallest feasible RAM" in rows[2]["fault"] and rows[0]["proven"]
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert "+0.00 % energy, proven" in capsys.readouterr().out
+    assert "+0.00 % energy, proven" in said
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["asked"] == 6
+    assert [row.get("energy") for row in found["plans"]] == [row.get("energy") for row in rows]
 
 
 def test_a_sweep_of_deadlines_has_a_column_and_an_axis_of_time(tmp_path, capsys):

@@ -101,10 +101,19 @@ def test_a_file_that_is_no_json_is_one_clear_line(text, told, tmp_path, capsys):
         (["--dim", "seq"], "--dim seq: expected NAME=N"),
         (["--dim", "seq=0"], "N from 1"),
         (["--check"], "there is no plan to check"),
+        (["--dim", "seq=3"], "--dim is for an .onnx file"),
+        (["--check", "--sweep", "ram=50%"], "leave out --sweep"),
+        (["--sweep", "ram=50%", "--sweep", "ram=60%"], "ram is given twice"),
     ],
 )
 def test_a_bad_option_is_one_clear_line(words, text, capsys):
     assert text in refused(["linear", *words], capsys)
+
+
+def test_what_a_file_says_itself_is_no_option(tmp_path, capsys):
+    path = tmp_path / "p.json"
+    path.write_text('{"nodes": [{"id": "a"}], "budget": {"ram_bytes": 1}}')
+    assert "--resident is for the named networks" in refused([str(path), "--resident"], capsys)
 
 
 @pytest.mark.case("L4")

@@ -385,3 +385,14 @@ def test_what_is_no_state_and_no_release_is_named(fleet, capsys, place, text):
     if text or place.startswith("rollouts"):  # an empty history is one without releases
         assert code == 6 and place in error
     assert error.count("\n") <= 1
+
+
+@pytest.mark.parametrize("name", ["version", "object", "epoch", "bytes", "percent", "at"])
+@pytest.mark.parametrize("value", [None, "x", -1, [], True, float("nan")])
+def test_a_release_with_a_wrong_type_is_named(fleet, capsys, name, value):
+    path = fleet.repository.folder / "history" / "7-all.jsonl"
+    first = json.loads(path.read_text().splitlines()[0])
+    path.write_text(json.dumps({**first, name: value}) + "\n")
+    assert main(["rollout", str(fleet.repository.folder), "history", "--model", "7"]) == 6
+    error = capsys.readouterr().err
+    assert f"7-all.jsonl: damaged: {name} is" in error and error.count("\n") == 1

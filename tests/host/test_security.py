@@ -271,6 +271,14 @@ def test_each_reserved_byte_and_each_byte_behind_a_list_is_refused(device):
     assert ring.take(device.store, good)
 
 
+@pytest.mark.parametrize("keys, signatures", [(0, 1), (9, 1), (1, 0), (1, 3)])
+def test_a_list_has_one_to_eight_keys_and_one_or_two_signatures(device, keys, signatures):
+    head = struct.pack("<4sBBHHBB", b"AKYL", 1, keys, 0, 2, signatures, 0) + ROOT.public
+    data = head + (b"\1\0\0\0" + RELEASE.public) * keys
+    with pytest.raises(CapsuleError):
+        device.store.wanted.key.take(device.store, data + ROOT.sign(data) * signatures)
+
+
 def test_keys_of_small_order_are_in_no_list():
     for public in (b"\1" + bytes(31), bytes(32)):
         with pytest.raises(Refused, match="no key"):

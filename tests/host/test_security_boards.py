@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """From a key to a board that updates itself, by the commands of the docs, on real runtimes."""
 
+import json
 import os
 
 import capsule_cases as cases
@@ -122,3 +123,7 @@ def test_the_commands_refuse_what_makes_no_sense(keys, capsys):
     assert "a private key goes to no board" in error and "expected the key that signed" in error
     assert main(["keys", str(keys / "repo")]) == 0
     assert "list 1, epoch 0" in capsys.readouterr().out
+    assert main(["keys", str(keys / "repo"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["list"], found["epoch"]) == (1, 0) and len(found["root"]) == 64
+    assert len(found["release"]) >= 1 and len(found["rollout"]) >= 1

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """An SVM is chosen by users that it has not seen, within what a board has."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -99,7 +101,13 @@ def test_the_verb_reads_writes_and_draws(tmp_path, capsys):
     machine = SVM.load(str(out))
     assert machine.predict([0.0, 1.0]) == "in" and machine.predict([2.2, 0.0]) == "out"
     np.savez(tmp_path / "people.npz", x=X, labels=y, users=users)
-    assert main(["choose", str(tmp_path / "people.npz"), "--kernels", "linear"]) == 0
+    capsys.readouterr()
+    assert main(["choose", str(tmp_path / "people.npz"), "--kernels", "linear", "--json"]) == 0
+    machines = json.loads(capsys.readouterr().out)["machines"]
+    assert [m["kernel"] for m in machines if m["chosen"]] == ["linear"]
+    assert all(m["ram_bytes"] > 0 and 0 <= m["worst_user"] <= m["accuracy"] for m in machines)
+    table.write_text("\n".join(f"{k},{k % 2},{'²' if k % 2 else '--5'}" for k in range(20)))
+    assert main(["choose", str(table), "--kernels", "linear"]) == 0  # labels that are no numbers
     for more, words in (
         (["--ram", "1"], "fits"),
         (["--kernels", "sigmoid"], "linear"),

@@ -16,7 +16,7 @@ except ImportError:
 import gc
 
 from acclimate.pull import http, sockets
-from acclimate.pull.exchange import Pull, Refused
+from acclimate.pull.exchange import Pull, Refused, check_device
 from acclimate.pull.http import HttpError
 
 _LEAST_RATE = 16  # bytes per second, once a connection is older than timeout_s
@@ -32,7 +32,7 @@ class Client:
     :param url: of the repository; its manifests are below ``models/``.
     :param model: model id; None takes that of ``store.wanted``.
     :param cohort: name of the manifest, such as "all" or "beta".
-    :param device: number of this device, for rollouts by percentage.
+    :param device: number of this device, 0 to 2**30 - 1, for rollouts by percentage.
     :param timeout_s: how long the server may keep silent.
     :param wait_s: pause before the second connection; it doubles each time.
     :param limit_s: how long a whole pull may take, pauses included.
@@ -42,7 +42,7 @@ class Client:
         that devices that start together do not ask together.
     :param object_key: 32 bytes that objects are encrypted with, or the path of a file with them:
         plain objects are then refused. It needs `acclimate install --with encrypted`.
-    :param buffer_bytes: read at once; halved, down to 64, as often as the heap has no room.
+    :param buffer_bytes: read at once, 64 or more; halved, down to 64, where the heap has no room.
     """
 
     def __init__(
@@ -63,6 +63,9 @@ class Client:
         object_key: bytes | str | None = None,
     ) -> None:
         model = store.wanted.model if model is None else model
+        check_device(device)
+        if buffer_bytes < _LEAST:
+            raise ValueError("buffer_bytes: expected %d or more, got %s" % (_LEAST, buffer_bytes))
         self.store = store
         self.url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
         http.split(self.url)

@@ -31,6 +31,12 @@ _REDIRECTS = 4
 _SKIP_MAX = 4096  # bytes that cost less to read again than a new connection
 
 
+def check_device(device):
+    """Raise ValueError for a number that no report and no rollout holds."""
+    if not 0 <= device <= 0x3FFFFFFF:
+        raise ValueError("device: expected 0 to 2**30 - 1, got %s" % device)
+
+
 class Refused(HttpError):
     """An answer that a second try would not change."""
 
@@ -60,6 +66,7 @@ class Pull:
         allow_http=False,
         object_key=None,
     ):
+        check_device(device)
         self.store = store
         self._seal = object_key and _seal(object_key)
         store.checker.vouch = None

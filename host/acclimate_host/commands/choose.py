@@ -54,6 +54,7 @@ def run(args):
         progress=lambda done, all_: progress(f"{done} of {all_} machines"),
     )
     progress("")
+    args.result = {"machines": [_figures(c, choice.best) for c in choice.front]}
     table([_row(c, choice.best) for c in choice.front], _HEADS)
     if args.picture:
         from acclimate_host.plots.choice import pareto
@@ -88,6 +89,12 @@ def _row(c, best):
     shares = f"{c.accuracy:.3f}", f"{c.worst:.3f}"
     sizes = f"{c.ram_bytes:,}", f"{c.instructions:,}"
     return (c.kernel, f"{c.C:g}", gamma, most, *shares, *sizes, note)
+
+
+def _figures(c, best):
+    names = ("kernel", "C", "gamma", "vectors", "accuracy", "ram_bytes", "instructions", "fits")
+    found = {name: getattr(c, name) for name in names}
+    return {**found, "worst_user": c.worst, "chosen": c is best}
 
 
 def _kernels(text):
@@ -146,8 +153,10 @@ def _read_csv(name, with_users):
     except ValueError as error:
         raise AcclimateError(f"{name}: expected numbers as features: {error}") from None
     labels = [row[last].strip() for row in rows]
-    whole = all(label.lstrip("-").isdigit() for label in labels)
-    y = np.array([int(label) for label in labels]) if whole else np.array(labels)
+    try:
+        y = np.array([int(label) for label in labels], np.int64)
+    except (ValueError, OverflowError):
+        y = np.array(labels)
     return X, y, np.array([row[-1].strip() for row in rows]) if with_users else None
 
 

@@ -23,5 +23,5 @@ def changed(args, change):
         place = region.region_of(board, args.region, args.start, args.bytes)
         store = cable.open_store(board, place, writes=True)
         change(board, store)
-        said = cable.describe(store)
+        said = args.result = cable.describe(store)
         print(f"{board.name}: version {said['version']}, {said['state']}; reset the board")

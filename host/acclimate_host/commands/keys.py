@@ -33,7 +33,7 @@ def run(args):
             raise AcclimateError("--root: its private key signs a list; give it")
         if not Path(args.folder, "models").is_dir():
             raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
-        _show(Repository(args.folder).keys())
+        args.result = _show(Repository(args.folder).keys())
         return
     if not (args.release and args.rollout):
         raise AcclimateError("--release, --rollout: name a key for each; one may have both roles")
@@ -45,14 +45,21 @@ def run(args):
             args.raise_epoch,
             read_private(args.new_root) if args.new_root else None,
         )
-    _show(made)
+    args.result = _show(made)
 
 
 def _show(made):
+    """Print a list of keys; return what ``--json`` says of it."""
     if made is None:
         print("no list of keys: boards of this repository have HMAC keys, or none")
-        return
+        return {"list": None}
     print(f"list {made.sequence}, epoch {made.epoch}, root {made.root.hex()}")
     for role in ("release", "rollout"):
         for public in made.of(role):
             print(f"  {role}  {public.hex()}")
+    return {
+        "list": made.sequence,
+        "epoch": made.epoch,
+        "root": made.root.hex(),
+        **{role: [key.hex() for key in made.of(role)] for role in ("release", "rollout")},
+    }

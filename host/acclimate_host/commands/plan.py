@@ -121,6 +121,8 @@ class Made:
 def run(args):
     _refuse(args)
     task = _task(args)
+    if args.dim and Path(args.model).suffix != ".onnx":
+        raise AcclimateError("--dim is for an .onnx file with open dimensions")
     if args.formulation == "exact" and args.solver != "greedy" and not highs.available():
         print(_WITHOUT_HIGHS, file=sys.stderr)
     with _ctrl_c() as pressed:
@@ -155,6 +157,10 @@ def _refuse(args):
     for option, limit in (("time", args.time_limit), ("cpu", args.cpu_limit)):
         if limit is not None and not limit > 0:
             raise AcclimateError(f"--{option}-limit {limit}: expected more than 0 seconds")
+    if args.sweep and args.check:
+        raise AcclimateError("--check judges one plan; leave out --sweep")
+    if args.resident and Path(args.model).suffix in (".json", ".onnx", ".tflite"):
+        raise AcclimateError("--resident is for the named networks: a file says what stays in RAM")
     if args.page_parameters is not None and (args.sweep or args.check):
         raise AcclimateError("--page-parameters makes one plan; leave out --sweep and --check")
     if args.erases is not None and args.erases < 0:

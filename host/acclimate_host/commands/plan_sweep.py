@@ -35,6 +35,7 @@ def run_sweep(args, task, pressed):
     except BrokenExecutor:
         raise AcclimateError("a worker process died; give fewer --workers more memory") from None
     progress("")
+    args.result = {"plans": rows, "asked": len(todo)}
     table(*_table(rows))
     if len(rows) < len(todo):
         print(f"interrupted: {len(rows)} of {len(todo)} plans")

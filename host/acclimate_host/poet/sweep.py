@@ -18,10 +18,14 @@ KEYS = ("ram", "deadline", "board", "method")
 def parse(words, defaults):
     """{key: values} of words like ram=50%,75% or ram=100k..400k:4 (evenly spaced)."""
     found = {key: [defaults[key]] for key in KEYS if defaults.get(key)}
+    named = set()
     for word in words:
         key, sign, text = word.partition("=")
         if not sign or key not in KEYS:
             raise PlanError(f"sweep {word!r}: expected KEY=A,B,...; KEY is {', '.join(KEYS)}")
+        if key in named:
+            raise PlanError(f"sweep {word!r}: {key} is given twice; give all its values in one")
+        named.add(key)
         values = [value for part in text.split(",") for value in _spread(part, word)]
         if not all(values):
             raise PlanError(f"sweep {word!r}: an empty value")
