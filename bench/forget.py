@@ -21,7 +21,7 @@ from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.finetune import Tuner
 from bench import transfer_tasks as tasks
 from bench.common import table, write
-from bench.transfer import CALIBRATION, SPARSE
+from bench.transfer import CALIBRATION, SPARSE, standard_error
 
 RATES, LAST, PASSES, OLD_ROWS, OLD_TEST = (0.015, 0.03, 0.06), 0.1, 6, 100, 200
 ROWS = [
@@ -32,7 +32,9 @@ ROWS = [
     ("forget.with_old", None, None),
     ("forget.with_new", None, None),
     ("forget.old", ">=", 0.85),
+    ("forget.old_standard_error", None, None),
     ("forget.new", ">=", 0.0),
+    ("forget.new_standard_error", None, None),
     ("forget.store_bytes", None, None),
 ]
 
@@ -92,6 +94,10 @@ def main():
     # Share of what it knew that is left; and new samples right with the store less without.
     result["old"] = round(result["with_old"] / result["before_old"], 4)
     result["new"] = round(result["with_new"] - result["without_new"], 4)
+    shares = [s["with_old"] / s["before_old"] for s in seeds]
+    result["old_standard_error"] = standard_error(shares)
+    more = [s["with_new"] - s["without_new"] for s in seeds]
+    result["new_standard_error"] = standard_error(more)
     result["seeds"] = seeds
     write("forget", {"forget": result})
     return 1 if table("Forgetting", {"forget": result}, ROWS) else 0

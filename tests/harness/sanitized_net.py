@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host"))
 
 import net_cases as cases  # noqa: E402
+import net_vectors_source as vectors  # noqa: E402
 import numpy as np  # noqa: E402
 
 from acclimate_host.compile.emit import number  # noqa: E402
@@ -108,6 +109,16 @@ def attends(core, seed):
     return program, x
 
 
+def remembers(core, made):
+    """Layers whose state goes on from call to call."""
+    network, random = made()
+    program = encode(inference_step(network.graph), network)
+    x, arena = cases.stored(cases.sample(network.graph, random)), arena_of(program)
+    for _ in range(3):
+        assert run(core, program, program.code, arena, x) == 0
+    return program, x
+
+
 def overlaps_stay_inside(core, program, x):
     """Where an instruction works may be what it reads or writes: numbers change under it."""
     end = HEADER.bytes + program.field("forward") + program.field("training")
@@ -159,6 +170,8 @@ def main(library, seed, rounds=8):
             program, x = attends(core, i)
             survives(addresses, program, x, draw)
             overlaps_stay_inside(addresses, program, x)
+            for made in (vectors.recurrent, vectors.svdf):
+                survives(addresses, *remembers(core, made), draw)
             small_stays_inside(small, 10 * int(seed) + i)
     print("clean")
 

@@ -180,7 +180,7 @@ def recurrent():
         if t.kind == "frozen"
     }
     values["r.h"], values["r.c"] = np.full((5, 1, 1), -2, np.int8), np.zeros((5, 1, 1), np.int16)
-    return stream(Network(with_scales(graph, known), values), random)
+    return Network(with_scales(graph, known), values), random
 
 
 def svdf():
@@ -200,7 +200,7 @@ def svdf():
     }
     values["s.s"] = np.zeros(graph["s.s"].shape, np.int16)
     values["t.s"] = np.full(graph["t.s"].shape, 70, np.int8)
-    return stream(Network(with_scales(graph, known), values), random)
+    return Network(with_scales(graph, known), values), random
 
 
 def stream(network, random):
@@ -318,8 +318,8 @@ CASES = {
     "gates": gates,
     "attention": attention_and_places,
     "kinds": kinds,
-    "recurrent": recurrent,
-    "svdf": svdf,
+    "recurrent": lambda: stream(*recurrent()),
+    "svdf": lambda: stream(*svdf()),
     "float_binary": lambda: floating_loss("binary"),
     "float_squared": lambda: floating_loss("mse"),
     "float": lambda: floating(small()),
