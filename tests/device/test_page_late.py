@@ -92,3 +92,13 @@ def test_without_a_card_all_pages_are_in_ram():  # case: K6
     spare.page_in(8, into)
     assert into == second
     assert "0 of RAM" in raises(PagerError, spare.page_out, 9, second[:1])
+
+
+def test_what_a_card_refused_is_not_read_from_its_buffer():
+    card = LateCard()
+    medium, into = Card(card, 2, 16), bytearray(4)
+    medium.program(512, b"kept")
+    card.late = 5
+    raises(OSError, medium.program, 512, b"lost")
+    medium.readinto(512, into)
+    assert into == b"kept"

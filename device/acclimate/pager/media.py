@@ -74,8 +74,10 @@ class Card(_Medium):
             number, start = (at + done) // size, (at + done) % size
             part = min(n - done, size - start)
             self._hold(number)
+            self._held = -1  # what the card refuses is not what it holds
             octets.copy(block, start, buffer, done, part)
             self._device.writeblocks(self._first + number, block)
+            self._held = number
             done += part
 
     def _hold(self, number):
