@@ -48,7 +48,7 @@ def taken(board, machine):
 
 
 def measure():
-    """Return {what: {board: number}}: bytes of heap (``ram`` is of ``rbf``), files, their bytes."""
+    """Return {what: {board: number}}: heap (``ram`` is of ``rbf``), files and their bytes."""
     found = {"ram": {}, "linear": {}, "scaled": {}, "files": {}, "bytes": {}}
     for name, state in STATES.items():
         with open_board(name) as board:
