@@ -48,11 +48,12 @@ def taken(board, machine):
 
 
 def measure():
-    """Return {what: {board: number}}: bytes of heap (``ram`` is of ``rbf``) and files."""
-    found = {"ram": {}, "linear": {}, "scaled": {}, "files": {}}
+    """Return {what: {board: number}}: heap (``ram`` is of ``rbf``), files and their bytes."""
+    found = {"ram": {}, "linear": {}, "scaled": {}, "files": {}, "bytes": {}}
     for name, state in STATES.items():
         with open_board(name) as board:
             found["files"][name] = len(install(board, package.PREDICT).copied)
+            found["bytes"][name] = sum(board.ls(board.lib + "/acclimate").values())
             for key, machine in machines(state).items():
                 found["ram" if key == "rbf" else key][name] = taken(board, machine)
     return found

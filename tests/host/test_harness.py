@@ -45,8 +45,15 @@ def test_a_board_that_no_test_uses_does_not_run():
 
 
 def test_slow_is_what_runs_python_or_a_second_firmware_in_an_emulator():
-    pure = {"nrf52840-pure", "samd21-pure", "esp32-pure", "nrf52840-natives"}
-    for file, slow in (("test_svm_basic", pure), ("test_delta", pure | set(runtimes.MORE_CORES))):
+    pure = {
+        "nrf52840-pure",
+        "samd21-pure",
+        "rp2350",
+        "stm32f767",
+        "esp32-pure",
+        "nrf52840-natives",
+    }
+    for file, slow in (("test_svm_basic", pure), ("test_delta", pure | set(runtimes.QUICK))):
         assert {r.name for r in runtimes.RUNTIMES if r.is_slow(file)} == slow
 
 

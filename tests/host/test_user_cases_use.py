@@ -2,6 +2,7 @@
 """Runtimes, examples, long trainings and serial lines, as people met them elsewhere."""
 
 import ast
+import re
 import sys
 import types
 from array import array
@@ -19,7 +20,7 @@ from acclimate.svm import ulab as _ulab
 from acclimate_host.commands import doctor
 from acclimate_host.connect import install, merge, open_board, why_not
 from acclimate_host.figures import tomllib
-from acclimate_host.paths import device_package, repository
+from acclimate_host.paths import built, device_package, repository
 from harness.device_file import DeviceTestFile
 from harness.runtimes import DEVICE_TESTS
 from tools import house
@@ -262,6 +263,28 @@ def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
             board.soft_reset()
             cost = int(board.exec(_COST.format(name=name.replace(".", "_"))).split()[0])
             assert cost <= table[name], (name, cost)
+
+
+def test_training_and_a_frozen_store_take_no_more_than_is_published_on_the_32_kb_board():
+    elf = built("firmware", "samd21-capsules", "firmware.elf")
+    if why_not("samd21") or not elf.exists():
+        pytest.skip(why_not("samd21") or f"no firmware at {elf}")
+    page = (repository() / "docs" / "install.md").read_text()
+    most = {
+        name: int(re.search(re.escape(name) + r"[^|]*\| ([\d,]+) \|", page)[1].replace(",", ""))
+        for name in ("which trains", "acclimate.svm import SVM`", "acclimate.store import Store`")
+    }
+    count = _COST.replace("import acclimate.{name}", "{name}")
+    with open_board("samd21") as board:
+        install.install(board, ["svm.small"], yes=True)
+        codes = ("import acclimate.svm_small", "from acclimate.svm import SVM")
+        for name, code in zip(most, codes, strict=False):
+            board.soft_reset()
+            assert int(board.exec(count.format(name=code)).split()[0]) <= most[name], name
+    with open_board("samd21", elf=elf) as board:
+        taken = int(board.exec(count.format(name="from acclimate.store import Store")).split()[0])
+        assert taken <= most["acclimate.store import Store`"]
+    assert most["which trains"] <= 9216
 
 
 @pytest.mark.case("B7")

@@ -20,6 +20,9 @@ from acclimate import _native
 # Loaded at once: native code needs one free block, which later there may not be.
 _native_core = _native.load("svm_linear")
 native = _native_core is not None
+if native and _native._reasons == {"svm_linear": "loaded"}:
+    _native._forget("_native")  # 2.6 KB, of a heap of 22: whoever needs it next reads it again
+_native = None
 if native:
     _call = _native_core.call
 else:
