@@ -73,3 +73,44 @@ def test_walks_get_most_of_a_limit_in_which_no_bound_can_be_had(monkeypatch):
         options = solve.Options("greedy", 1e-6, None, 0, 1)
         searching.Search(graph, budget, searching.greedy.Space(), watch, options)._greedy()
         assert seen[0] == pytest.approx(share, rel=0.05)
+
+
+def test_chains_take_turns_and_the_best_goes_on_alone(monkeypatch):
+    monkeypatch.setattr(greedy, "_ROUNDS", ((3, 4), (2, 5)))
+    monkeypatch.setattr(greedy.Search, "_most", lambda self: None)  # each walk ends
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    search = greedy.Search(graph, Budget(490_752))
+    turns = []
+
+    def walked(tries, worth):
+        for _ in range(tries):
+            search.next()
+            if search.chain not in turns:
+                turns.append(search.chain)
+            search.learn(worth[turns.index(search.chain)])
+
+    walked(12, (3.0, 1.0, 2.0))
+    assert len(turns) == 3 and [chain.tries for chain in turns] == [4, 4, 4]
+    # Nothing of one chain is another's.
+    assert len({id(chain.best) for chain in turns}) == 3
+    walked(5, (3.0, 1.0, 2.0))
+    assert search.chain is turns[1] and turns[1].tries == 5
+    walked(5, (3.0, 1.0, 0.5))
+    assert search.chain is turns[2] and turns[0].tries == 4
+    walked(20, (3.0, 1.0, 0.5))
+    assert search.chains == [turns[2]] and turns[2].tries == 20 and turns[1].tries == 5
+    assert search.tries == 42
+
+
+def test_a_chain_without_a_plan_gives_way(monkeypatch):
+    monkeypatch.setattr(greedy, "_ROUNDS", ((2, 3),))
+    search = greedy.Search(network_graph("resnet18_cifar", "m4", "chain"), Budget(490_752))
+    first = search.chain
+    for _ in range(3):
+        search.next()  # nothing is learned
+    search.next()
+    second = search.chain
+    search.learn(1.0)
+    for _ in range(3):
+        search.next()
+    assert search.chains == [second] and first is not second

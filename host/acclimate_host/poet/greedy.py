@@ -27,6 +27,7 @@ LATE = 1e30  # scores from here on are those of plans that miss the deadline
 _DEARER, _FIRST_DEARER = 5e-3, 0.1  # share by which a walk may pass the best, and at first more
 _SETTLED = 300  # walks in which the latter falls to a third
 _HEAT = 1e-4  # mean share by which the draw that later ones begin near may be worse
+_ROUNDS = ((4, 600), (2, 1500))  # so many chains, for so many walks each; then the best one alone
 
 
 class _Facts:
@@ -315,15 +316,32 @@ class _Walk:
         return _NEVER if cost == _NEVER else self.a * math.log(cost + _SMALL) + self.base[i]
 
 
+class _Chain:
+    """What a row of walks has learned: its best draw, what that was worth, and J after stages."""
+
+    def __init__(self):
+        self.best = self.score = self.spent = None
+        self.tries = 0
+
+    def rank(self):
+        """Less is better."""
+        return _NEVER if self.score is None else self.score
+
+
 class Search:
-    """Walks that learn from the best plan so far."""
+    """Walks that learn from the best plan so far.
+
+    Several chains begin apart, as each may end where no small change helps; the best goes on.
+    """
 
     def __init__(self, graph, budget, space=None, seed=0):
         self.facts = _Facts(graph, budget, space or Space())
         self.rng = random.Random(seed)
-        self.best, self.draw, self.score = None, None, None
-        self.keep, self.tries, self.share = None, 0, 0.0
-        self.walk = self.spent = None
+        self.rounds = list(_ROUNDS)
+        self.chains = [_Chain() for _ in range(self.rounds[0][0])]
+        self.chain = self.chains[0]
+        self.draw = self.walk = self.keep = None
+        self.tries, self.share = 0, 0.0
         self.timed = budget.deadline is not None
 
     def guide(self, keep):
@@ -332,6 +350,7 @@ class Search:
 
     def next(self):
         """Steps of one more walk, or None where it found no way or became too dear."""
+        self._turn()
         self.draw = self._drawn()
         if self.draw.share != self.share:
             self.share = self.draw.share
@@ -339,33 +358,50 @@ class Search:
         guided = self.keep is not None and self.rng.random() < 0.5
         pull = self.rng.choice((1.0, 3.0, 10.0)) if guided else 0.0
         self.tries += 1
+        self.chain.tries += 1
         keep = self.keep if guided else None
         self.walk = _Walk(self.facts, self.draw, keep, pull, self._most())
         return self.walk.run()
 
+    def _turn(self):
+        """Go on to the next chain where this one has had its walks; end a round with the last."""
+        if not self.rounds or self.chain.tries < self.rounds[0][1]:
+            return
+        at = self.chains.index(self.chain) + 1
+        if at == len(self.chains):
+            self.rounds.pop(0)
+            count = self.rounds[0][0] if self.rounds else 1
+            self.chains = sorted(self.chains, key=_Chain.rank)[:count]
+            for chain in self.chains:
+                chain.tries = 0
+            at = 0
+        self.chain = self.chains[at]
+
     def _most(self):
         """J that a walk may have spent after each stage: somewhat more than the best one had."""
-        if self.spent is None:
+        chain = self.chain
+        if chain.spent is None:
             return None
-        room = self.score * (_DEARER + _FIRST_DEARER * math.exp(-self.tries / _SETTLED))
-        return [spent + room for spent in self.spent]
+        room = chain.score * (_DEARER + _FIRST_DEARER * math.exp(-chain.tries / _SETTLED))
+        return [spent + room for spent in chain.spent]
 
     def learn(self, score):
         """Say what the last walk is worth (less is better); later ones begin near the best."""
-        worse = 1 + _HEAT * self.rng.expovariate(1.0)
-        if self.score is None or score <= self.score * worse:
-            self.best, self.score = self.draw, score
-            self.spent = self.walk.profile if score < LATE else None
+        chain, worse = self.chain, 1 + _HEAT * self.rng.expovariate(1.0)
+        if chain.score is None or score <= chain.score * worse:
+            chain.best, chain.score = self.draw, score
+            chain.spent = self.walk.profile if score < LATE else None
 
     def _drawn(self):
         count, rng = len(self.facts.size), self.rng
         if not self.tries:
             return Draw((1.0, 1.0, 1.0), [0.0] * count, 1e6 if self.timed else 0.0)
-        if self.best is None or rng.random() < _FRESH:
+        best = self.chain.best
+        if best is None or rng.random() < _FRESH:
             exponents = (rng.uniform(0.2, 1.6), rng.uniform(0.2, 1.8), rng.uniform(0.0, 2.5))
             share = 10 ** rng.uniform(-2, 4) if self.timed else 0.0
             return Draw(exponents, self._factors(rng.choice((0.0, 0.1, 0.5))), share)
-        best, kind = self.best, rng.random()
+        kind = rng.random()
         near = rng.choice((0.03, 0.1, 0.3))
         exponents = tuple(value + rng.gauss(0.0, near) for value in best.exponents)
         if kind < 0.3:  # other noise
