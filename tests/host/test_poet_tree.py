@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The tree over counts, and the linear program that only has the rows that matter."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -147,3 +150,27 @@ def test_a_fault_in_a_thread_reaches_the_caller(forced, monkeypatch):
             graph, budget = training(seed)
             if search(graph, budget) is not None:
                 solve(graph, budget)
+
+
+def test_one_thread_at_a_time_looks_for_plans(forced, monkeypatch):
+    monkeypatch.setattr(searching.Search, "_near_class", lambda *_: None)
+    monkeypatch.setattr(tree, "_HINTS", 1e9)
+    inside, together, looked = [], [], []
+
+    def look(self, values, watch):
+        inside.append(1)
+        together.append(len(inside))
+        looked.append(threading.get_ident())
+        time.sleep(0.01)
+        inside.pop()
+
+    monkeypatch.setattr(searching.Search, "look", look)
+    for seed in range(8):
+        graph, budget = training(seed)
+        if search(graph, budget) is not None:
+            solve(graph, budget, threads=6)
+    assert len(set(looked)) > 1 and max(together) == 1
+    with pytest.raises(ZeroDivisionError):  # what goes wrong in a look is no look that goes on
+        monkeypatch.setattr(searching.Search, "look", lambda *_: 1 // 0)
+        for seed in range(8):
+            solve(*training(seed), threads=6)

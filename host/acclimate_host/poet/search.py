@@ -11,6 +11,7 @@
 import math
 import multiprocessing
 import os
+import threading
 import time
 from dataclasses import replace
 
@@ -59,6 +60,7 @@ class Search:
         self.class_bound, self.exact, self.solver = -math.inf, False, options.solver
         self.class_empty = self.in_time = False
         self.walks = greedy.Search(graph, budget, space, options.seed)
+        self.lock = threading.Lock()
 
     def run(self):
         """The answer; raises Infeasible or PlanError."""
@@ -216,8 +218,9 @@ class Search:
         verdict = evaluate(self.graph, self.budget, plan, self.space.clock)
         if not verdict.valid:
             return False
-        if self.plan is None or verdict.energy < self.verdict.energy:
-            self.plan, self.verdict = plan, verdict
+        with self.lock:  # the tree's threads offer plans at the same time
+            if self.plan is None or verdict.energy < self.verdict.energy:
+                self.plan, self.verdict = plan, verdict
         return True
 
     def _greedy(self):

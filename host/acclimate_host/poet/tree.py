@@ -106,7 +106,7 @@ class Tree:
         self.floor = math.inf  # least bound of what was closed with a plan that was refused
         self.gains = {}  # (group, up): [sum of gains per unit, how many]
         self.hints = [root.outcome.values]  # where to look for better plans
-        self.began, self.followed = time.monotonic(), 0.0
+        self.began, self.followed, self.follows = time.monotonic(), 0.0, False
         self.change = threading.Condition()
         self.ended, self.fault, self.nodes, self.threads = False, None, 0, 1
 
@@ -149,16 +149,23 @@ class Tree:
             self.change.notify_all()
 
     def _follow(self, worker):
-        """Look for a plan where a hint says, unless that has taken its share of the time."""
+        """Look for a plan where a hint says, unless that has taken its share of the time.
+
+        One thread at a time: walks learn from those before.
+        """
         now = time.monotonic()
         with self.change:
-            if not self.hints or self.followed > _HINTS * (now - self.began):
+            took_share = self.followed > _HINTS * (now - self.began)
+            if not self.hints or self.follows or took_share:
                 return
             hint = self.hints.pop() if len(self.hints) > 1 else self.hints[0]
-            self.followed += _LEAF_S  # until it is known, so that one at a time looks
-        self.look(hint, worker.watch.part(_LOOK_S))
-        with self.change:
-            self.followed += time.monotonic() - now - _LEAF_S
+            self.follows = True
+        try:
+            self.look(hint, worker.watch.part(_LOOK_S))
+        finally:
+            with self.change:
+                self.follows = False
+                self.followed += time.monotonic() - now
 
     def _next(self, number, watch):
         """The open node with the least bound, or None at the end."""
