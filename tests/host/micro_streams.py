@@ -7,6 +7,8 @@ from tflite_micro.python.tflite_micro import runtime
 from acclimate.net import Net
 from acclimate.net import interpreter as in_python
 from acclimate_host.compile.encode import encode
+from acclimate_host.compile.instructions import read_code, split_program
+from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.step import inference_step
 from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.model.int8 import Int8Run
@@ -40,3 +42,10 @@ def check_stream(data, calls=6):
             assert bytes(net.outputs()) == wanted.tobytes()
         seen.add(wanted.tobytes())
     return len(seen)
+
+
+def last_operand(program, op):
+    """Return where the last operand of the first such instruction lies, one byte in size."""
+    made = list(read_code(split_program(program)[0]))
+    following = made[1 + next(i for i, one in enumerate(made) if one.op == op)]
+    return HEADER.bytes + following.at - 1

@@ -6,8 +6,6 @@ import pytest
 
 from acclimate.net import Net, NetError
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.instructions import read_code, split_program
-from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.step import inference_step, training_step
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_tflite import network_from_tflite
@@ -20,7 +18,7 @@ from harness.errors import naming
 pytest.importorskip("tflite_micro.python.tflite_micro.runtime")
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 
-from micro_streams import check_stream  # noqa: E402  (needs the wheel above)
+from micro_streams import check_stream, last_operand  # noqa: E402  (needs the wheel above)
 from tflite_writer import Writer, schema  # noqa: E402
 
 ROWS, INPUTS, UNITS = 5, 6, 7
@@ -91,11 +89,9 @@ def test_a_layer_without_units_is_damaged():
     twin_net.register()
     network = network_from_tflite(recurrent(), "m.tflite")
     program = encode(inference_step(network.graph), network)
-    made = list(read_code(split_program(program)[0]))
-    following = made[1 + next(i for i, one in enumerate(made) if one.op == "LSTM")]
-    code = bytearray(program.code)
-    assert code[HEADER.bytes + following.at - 1] == UNITS  # the last operand
-    code[HEADER.bytes + following.at - 1] = 0
+    code, at = bytearray(program.code), last_operand(program, "LSTM")
+    assert code[at] == UNITS
+    code[at] = 0
     net = Net(code, program.weights, check=False)
     with pytest.raises(NetError, match="damaged"):
         net.predict(bytes(net.input_bytes))

@@ -7,8 +7,6 @@ import pytest
 from acclimate.net import Net, NetError
 from acclimate.net import interpreter as in_python
 from acclimate_host.compile.encode import encode
-from acclimate_host.compile.instructions import read_code, split_program
-from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.step import inference_step, training_step
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_tflite import network_from_tflite
@@ -21,7 +19,7 @@ from harness.errors import naming
 pytest.importorskip("tflite_micro.python.tflite_micro.runtime")
 pytestmark = pytest.mark.skipif(twin_net.load() is None, reason="the twin is not built")
 
-from micro_streams import check_stream  # noqa: E402  (needs the wheel above)
+from micro_streams import check_stream, last_operand  # noqa: E402  (needs the wheel above)
 from tflite_writer import FloatWriter, Writer, schema, window  # noqa: E402
 
 INPUTS = 9
@@ -172,10 +170,8 @@ def test_a_damaged_instruction_is_refused(back):
     twin_net.register()
     network = network_from_tflite(model(), "m.tflite")
     program = encode(inference_step(network.graph), network)
-    made = list(read_code(split_program(program)[0]))
-    following = made[1 + next(i for i, one in enumerate(made) if one.op == "SVDF")]
     code = bytearray(program.code)
-    at = HEADER.bytes + following.at - 1 - back
+    at = last_operand(program, "SVDF") - back
     assert code[at] == (2, 4)[back]
     code[at] = (3, 0)[back]
     net = Net(code, program.weights, check=False)

@@ -320,12 +320,8 @@ class _Chain:
     """What a row of walks has learned: its best draw, what that was worth, and J after stages."""
 
     def __init__(self):
-        self.best = self.score = self.spent = None
-        self.tries = 0
-
-    def rank(self):
-        """Less is better."""
-        return _NEVER if self.score is None else self.score
+        self.best = self.spent = None
+        self.score, self.tries = _NEVER, 0
 
 
 class Search:
@@ -371,7 +367,7 @@ class Search:
         if at == len(self.chains):
             self.rounds.pop(0)
             count = self.rounds[0][0] if self.rounds else 1
-            self.chains = sorted(self.chains, key=_Chain.rank)[:count]
+            self.chains = sorted(self.chains, key=lambda chain: chain.score)[:count]
             for chain in self.chains:
                 chain.tries = 0
             at = 0
@@ -388,7 +384,7 @@ class Search:
     def learn(self, score):
         """Say what the last walk is worth (less is better); later ones begin near the best."""
         chain, worse = self.chain, 1 + _HEAT * self.rng.expovariate(1.0)
-        if chain.score is None or score <= chain.score * worse:
+        if score <= chain.score * worse:
             chain.best, chain.score = self.draw, score
             chain.spent = self.walk.profile if score < LATE else None
 
