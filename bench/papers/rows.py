@@ -131,6 +131,8 @@ def _value(node, known):
 def command_fault(command):
     """Return why a command cannot be run, or "" where all that it names is there."""
     words = command.split()
+    while words and re.match(r"[A-Z_]+=", words[0]):  # what a shell sets for this command
+        words.pop(0)
     if words[:2] == ["make", "bench"]:
         return _module_fault("bench." + words[2].removeprefix("NAME="))
     if words[:2] == ["make", "test"]:
@@ -145,7 +147,7 @@ def command_fault(command):
         return "" if (repository() / words[1]).exists() else f"no file {words[1]}"
     if words[:1] == ["acclimate"]:
         return "" if words[1] in COMMANDS else f"no command {words[1]}"
-    return f"expected make, python or acclimate, got {words[0]}"
+    return f"expected make, python or acclimate, got {' '.join(words[:1])}"
 
 
 def _module_fault(module):

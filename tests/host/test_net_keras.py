@@ -28,7 +28,8 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("keras")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(made)
-        runpy.run_path(str(repository() / "examples/network_from_keras.py"), run_name="__main__")
+        example = repository() / "examples" / "network_from_keras.py"
+        runpy.run_path(str(example), run_name="__main__")
         yield made
 
 

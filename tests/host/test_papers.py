@@ -57,6 +57,13 @@ def test_every_kept_result_says_how_it_was_made():
 # ---- the machinery itself ---------------------------------------------------------------------
 
 
+def test_a_command_may_begin_with_what_a_shell_sets_for_it():
+    assert rows.command_fault("MODELS=DIR A=1 make bench NAME=svm") == ""
+    assert "no module" in rows.command_fault("MODELS=DIR python -m bench.nothing")
+    for words in ("models=dir make bench NAME=svm", "MODELS=DIR", "sh x.sh"):
+        assert "expected make, python or acclimate" in rows.command_fault(words)
+
+
 def a_row(**changes):
     fields = {"section": "1", "at": "here", "claim": "c", "here": "README.md", "ours": "1"}
     fields |= {"command": "make bench NAME=svm", "verdict": "reproduced"} | changes

@@ -67,9 +67,10 @@ def test_the_small_machine_trains_with_its_native_solver_and_keeps_its_file(boar
 
 @pytest.mark.parametrize("name", ["test_svm_online", "test_reservoir"])
 def test_device_tests_that_fit(board, name):
-    path = DEVICE_TESTS / f"{name}.py"
     board.soft_reset()
-    board.put_bytes(package.compile_file(path, path.name), f"{board.root.rstrip('/')}/{name}.mpy")
+    files = [DEVICE_TESTS / f"{part}.py" for part in (name, "raised")]
+    for path in files:
+        board.put_bytes(package.compile_file(path, path.name), on_board(board, path.stem))
     board.soft_reset()
     names = board.exec(
         f"import gc\nimport {name} as _test\nprint(*[n for n in dir(_test) if n[:5] == 'test_'])"
@@ -77,4 +78,9 @@ def test_device_tests_that_fit(board, name):
     for function in names:
         board.exec(f"gc.collect()\n_test.{function}()")
     assert names
-    board.rm(f"{board.root.rstrip('/')}/{name}.mpy")
+    for path in files:
+        board.rm(on_board(board, path.stem))
+
+
+def on_board(board, name):
+    return f"{board.root.rstrip('/')}/{name}.mpy"
