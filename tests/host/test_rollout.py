@@ -190,6 +190,31 @@ def test_a_second_rollout_waits_for_the_first(fleet):
         fleet.rollout.start(cases.capsule(3))
 
 
+@pytest.mark.parametrize("lost", ["state", "state and history"])
+def test_a_start_that_was_cut_after_the_release_was_out_is_made_again(fleet, lost):
+    noted = fleet.repository.folder / "history" / "7-all.jsonl"
+    was = noted.read_bytes()
+    begun = fleet.rollout.start(cases.capsule(2), (10, 100), wait_s=10)
+    fleet.rollout.path.unlink()
+    if "history" in lost:
+        noted.write_bytes(was)
+    with pytest.raises(Refused, match="expected above 2"):  # another release of that number
+        fleet.rollout.start(cases.capsule(2, b"other weights"), (10, 100), wait_s=10)
+    with pytest.raises(Refused, match="expected above 2"):  # or for another share
+        fleet.rollout.start(cases.capsule(2), (20, 100), wait_s=10)
+    assert fleet.rollout.start(cases.capsule(2), (10, 100), wait_s=10) == begun
+    assert [r["version"] for r in History(fleet.repository.folder, 7).releases()] == [1, 2]
+    fleet.rollout.back()
+    assert read(fleet.repository.capsule(7)).sections == read(cases.capsule(1)).sections
+
+
+def test_a_start_is_not_made_again_once_its_state_is_kept(fleet):
+    fleet.rollout.start(cases.capsule(2), (100,), wait_s=0)
+    fleet.rollout.step()
+    with pytest.raises(Refused, match="expected above 2"):
+        fleet.rollout.start(cases.capsule(2), (100,), wait_s=0)
+
+
 @pytest.mark.parametrize("stages", [(), (10,), (50, 10, 100), (0, 100), (10, 10, 100), (50, 101)])
 def test_stages_that_do_not_rise_to_100_are_refused(fleet, stages):
     with pytest.raises(Refused, match="stages"):

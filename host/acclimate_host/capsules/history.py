@@ -45,15 +45,7 @@ class History:
 
     def add(self, manifest: Manifest) -> None:
         """Note a release that was published."""
-        whole = manifest.whole
-        release = {
-            "version": manifest.version,
-            "epoch": manifest.epoch,
-            "object": whole.name,
-            "bytes": whole.size,
-            "percent": manifest.percent,
-            "at": int(self._clock()),
-        }
+        release = release_of(manifest) | {"at": int(self._clock())}
         lines = [json.dumps(known) for known in (*self.releases(), release)]
         write_whole(self.path, ("\n".join(lines) + "\n").encode())
 
@@ -64,6 +56,14 @@ class History:
         """
         return kept.releases(self.path)
 
+    def before(self, manifest: Manifest) -> dict[str, Any]:
+        """Return the last release but that of the manifest, which is noted, or {}."""
+        own = manifest.epoch, manifest.version
+        known = {(r.get("epoch", 0), r["version"]): r for r in self.releases()}
+        if own not in known:
+            self.add(manifest)
+        return next((known[at] for at in reversed(known) if at != own), {})
+
     def capsules(self, count: int = KEPT) -> list[bytes]:
         """Return the whole capsules of the latest releases, newest first; damaged ones not."""
         found = []
@@ -72,6 +72,18 @@ class History:
             if data is not None:
                 found.append(data)
         return found
+
+
+def release_of(manifest: Manifest) -> dict[str, Any]:
+    """Return what a history notes of a manifest, but for the time."""
+    whole = manifest.whole
+    return {
+        "version": manifest.version,
+        "epoch": manifest.epoch,
+        "object": whole.name,
+        "bytes": whole.size,
+        "percent": manifest.percent,
+    }
 
 
 def read_object(

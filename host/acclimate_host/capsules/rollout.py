@@ -19,8 +19,9 @@ from typing import Any
 
 from acclimate.pull.manifest import in_rollout
 from acclimate_host.capsules import kept as kept_files
-from acclimate_host.capsules.build import build, read
-from acclimate_host.capsules.history import KEPT, History, read_object
+from acclimate_host.capsules.build import Capsule, build, read
+from acclimate_host.capsules.history import KEPT, History, read_object, release_of
+from acclimate_host.capsules.manifest import Manifest
 from acclimate_host.capsules.reports import Reports
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.errors import Refused
@@ -87,6 +88,15 @@ def harm_of(
 def used_by(report: dict[str, Any]) -> tuple[int, int]:
     """Return (epoch, version) of the model in use, an epoch before the board's as that less 1."""
     return report.get("epoch", 0) - report.get("is_older", False), report["version"]
+
+
+def _was_cut(state: dict[str, Any] | None, new: Capsule, manifest: Manifest, share: int) -> bool:
+    """Tell whether a start ended after its capsule was published and before its state was kept."""
+    release = new.epoch, new.version
+    if state and (state.get("epoch", 0), state["version"]) == release:
+        return False
+    published = manifest.epoch, manifest.version, manifest.digest, manifest.percent
+    return published == (*release, new.digest, share)
 
 
 def _alone(verb: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
@@ -157,20 +167,24 @@ class Rollout:
         old = self.state()
         if old and old["state"] in ("running", "paused"):
             raise Refused(f"version {old['version']} is {old['state']}: wait, or go back first")
-        history = self._history()
-        before = self.repository.manifest(self.model, self.cohort)
         new = read(capsule)
         if new.model != self.model:
             raise Refused(f"capsule of model {new.model}: expected {self.model}")
-        bases = history.capsules(kept)
-        self.repository.publish(capsule, self.cohort, shares[0], bases, expires)
+        history = self._history()
+        manifest = self.repository.manifest(self.model, self.cohort)
+        if manifest and _was_cut(old, new, manifest, shares[0]):
+            before = history.before(manifest)
+        else:
+            before = release_of(manifest) if manifest else {}
+            bases = history.capsules(kept)
+            self.repository.publish(capsule, self.cohort, shares[0], bases, expires)
         state = {
             "model": self.model,
             "cohort": self.cohort,
             "version": new.version,
             "epoch": new.epoch,
-            "before": before.version if before else None,
-            "before_object": before.whole.name if before else None,
+            "before": before.get("version"),
+            "before_object": before.get("object"),
             "stages": shares,
             "wait_s": wait_s,
             "limits": dataclasses.asdict(limits or Limits()),
