@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`show --errors` names the layer that int8 hurts most."""
 
+import json
 import math
 
 import numpy as np
@@ -87,5 +88,7 @@ def test_the_command_prints_the_worst_layer_first_and_draws(tmp_path, monkeypatc
     said = capsys.readouterr().out
     assert "own dB" in said and "most noise of its own: fc0" in said
     assert (tmp_path / "r.svg").read_text().count("<path") > 6
+    assert main(["show", "net.onnx", "--errors", "x.npy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["layers"][0]["layer"] == "fc0"
     assert main(["show", "net.onnx", "--ranges", "r.svg"]) != 0
     assert main(["show", "resnet8", "--errors", "x.npy"]) != 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``acclimate show``."""
 
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -103,6 +104,23 @@ def test_show_predicts_the_instructions_that_a_board_counts(words, capsys):
     assert lines[-1].startswith("all ") and len(rows) > 1
     assert rows[-1][1] == sum(counted for _, counted in rows[:-1])
     assert rows[-1][0] == pytest.approx(rows[-1][1], rel=0.05)
+
+
+def test_show_gives_its_numbers_as_json(capsys):
+    words = ["show", "kws", "--biases", "1", "--core", "m0"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    counts = found.pop("instructions")
+    total = counts.pop("all")["predicted"]
+    rows = [row["predicted"] for row in counts.values()]
+    assert total == pytest.approx(sum(rows), abs=len(rows))
+    assert found["most_bytes"] <= found["arena_bytes"] and found["extra_bytes"] > 0
+    assert f"kws: {found['nodes']} nodes" in shown and f"{total:,}" in shown
+    for key in ("extra_bytes", "arena_bytes", "most_bytes"):
+        assert f"{found[key]:,}" in shown
+    assert f"node {found['most_node']}, {found['most_op']}" in shown
 
 
 def test_show_says_what_is_chosen_within_an_arena(capsys):

@@ -2,7 +2,7 @@
 """``acclimate show``: a network's training step as text and drawing, its memory, its arena."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from acclimate_host.commands import check_output, check_picture, table
@@ -90,9 +90,24 @@ def run(args):
     scheme = _scheme(args, graph)
     step = _step(args, network, scheme)
     print(text.dump(step.graph, None if args.nodes else 0))
-    table(_memory(graph, scheme, step), ("memory", "bytes"))
+    args.result = memory = _memory(graph, scheme, step)
+    most = f"most that lives at once: node {memory['most_node']}, {memory['most_op']}"
+    rows = [
+        (what, f"{memory[key]:,}")
+        for key, what in (
+            ("extra_bytes", "extra, as published tables count it"),
+            ("arena_bytes", "arena (the input stays with the caller)"),
+            ("most_bytes", most),
+        )
+        if key in memory
+    ]
+    table(rows, ("memory", "bytes"))
     if args.core or args.count:
-        table(*_instructions(args, network, step, scheme is not None))
+        counts = _instructions(args, network, step, scheme is not None)
+        args.result["instructions"] = counts
+        rows = [(op, *(f"{count:,}" for count in row.values())) for op, row in counts.items()]
+        heads = ("predicted, " + (args.core or "m4f"), "counted")
+        table(rows, ("operation", *heads[: len(rows[0]) - 1]))
     if args.out:
         graph_picture(Path(args.out), step.graph, f"{Path(args.net).name}: one step")
         print(f"drawn in {args.out}")
@@ -113,6 +128,7 @@ def _errors(args):
         for r in rows
     ]
     table(cells, ("layer", "operator", "own dB", "so far dB", "at -128", "at 127"))
+    args.result = {"layers": [asdict(row) for row in rows]}
     print(f"most noise of its own: {rows[0].layer}")
     if args.ranges:
         from acclimate_host.plots.ranges import channel_ranges
@@ -151,7 +167,7 @@ def _step(args, network, scheme):
 
 
 def _instructions(args, network, step, trains):
-    """Return (rows, heads): instructions by operation, as predicted and as a board counts."""
+    """Return {operation: {"predicted": instructions, "counted": a board's}}, most first."""
     core = args.core or "m4f"
     program = encode(step, network)
     predicted, counted = Counter(), Counter()
@@ -166,15 +182,13 @@ def _instructions(args, network, step, trains):
             # What PITCH prepares is counted with it.
             at = at if names[at] != "PITCH" else min(n for n in names if n > at)
             counted[names[at]] += count
-    heads = ("operation", f"predicted, {core}") + (("counted",) if args.count else ())
-    rows = [_row(op, count, counted, args.count) for op, count in predicted.most_common()]
-    rows = [row for row in rows if row[0] != "PITCH"]
-    return [*rows, _row("all", sum(predicted.values()), counted, args.count, True)], heads
+    found = {op: _counts(args, count, counted[op]) for op, count in predicted.most_common()}
+    found.pop("PITCH", None)
+    return found | {"all": _counts(args, sum(predicted.values()), sum(counted.values()))}
 
 
-def _row(op, predicted, counted, shown, is_sum=False):
-    real = sum(counted.values()) if is_sum else counted[op]
-    return (op, f"{round(predicted):,}") + ((f"{real:,}",) if shown else ())
+def _counts(args, predicted, counted):
+    return {"predicted": round(predicted)} | ({"counted": counted} if args.count else {})
 
 
 def _scheme(args, graph):
@@ -206,14 +220,15 @@ def _scheme(args, graph):
 
 
 def _memory(graph, scheme, step):
-    rows = []
-    if scheme is not None:
-        rows.append(
-            ("extra, as published tables count it", f"{extra_memory(graph, scheme).total_bytes:,}")
-        )
+    """Return bytes by what they are, and at which node most live at once."""
     live = live_bytes(step.buffers, len(step.graph.nodes))
     at = live.index(max(live))
-    node = step.graph.nodes[at]
-    rows.append(("arena (the input stays with the caller)", f"{step.layout.size_bytes:,}"))
-    rows.append((f"most that lives at once: node {at}, {node.op}", f"{max(live):,}"))
-    return rows
+    extra = {} if scheme is None else {"extra_bytes": extra_memory(graph, scheme).total_bytes}
+    return {
+        "nodes": len(step.graph.nodes),
+        **extra,
+        "arena_bytes": step.layout.size_bytes,
+        "most_bytes": max(live),
+        "most_node": at,
+        "most_op": step.graph.nodes[at].op,
+    }
