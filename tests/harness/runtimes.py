@@ -90,6 +90,7 @@ WITH_FLOATS = (
     "test_svm_small_same",
     "test_loop",
     "test_loop_drift",
+    "test_loop_drift_rules",
     "test_loop_limits",
     "test_loop_sizes",
     "test_loop_truths",
