@@ -65,7 +65,7 @@ def _load(file, name):
         return "no native module for this board"
     for folder in _folders():
         try:
-            fault = _check("%s/%s.mpy" % (folder, file), *wanted)
+            fault = _check(folder + "/" + file + ".mpy", wanted)
         except OSError:
             continue
         return _refuse(file, fault) if fault else _import(folder, file, name)
@@ -119,31 +119,36 @@ def _folders():
             yield entry + "/acclimate" if entry else "acclimate"
 
 
-def _check(path, size, crc):
-    """Return what is wrong with the file, or None."""
+# Names of arguments stay in the heap for good: these are such as the firmware has anyway.
+def _check(path, values):
+    """Return what is wrong with the file, or None.
+
+    :param values: its length and its CRC-32.
+    """
     import acclimate
 
     files = getattr(acclimate, "_files", None)
     file = files.file_of(path) if files else None
     if file:  # which stays open for the import
-        fault = _fault(file, size, crc, 1024)
+        fault = _fault(file, values, bytearray(1024))
         file.seek(0)
         return fault
     with open(path, "rb") as file:
-        return _fault(file, size, crc)
+        return _fault(file, values, bytearray(256))
 
 
-def _fault(file, size, crc, piece=256):
-    found, buffer, summed = 0, bytearray(piece), crc32()
-    if file.seek(0, 2) != size:
-        return "%d bytes, not %d" % (file.seek(0, 2), size)
+def _fault(file, values, buffer):
+    found, summed = 0, crc32()
+    size = file.seek(0, 2)
+    if size != values[0]:
+        return "%d bytes, not %d" % (size, values[0])
     file.seek(0)
     while True:
         count = file.readinto(buffer)
         if not count:
             break
-        found = summed(buffer if count == piece else buffer[:count], found)
-    return None if found & 0xFFFFFFFF == crc else "its CRC-32 differs"
+        found = summed(buffer if count == len(buffer) else buffer[:count], found)
+    return None if found & 0xFFFFFFFF == values[1] else "its CRC-32 differs"
 
 
 def crc32():
@@ -155,8 +160,8 @@ def crc32():
     return found
 
 
-def _import(folder, file, name):
-    sys.path.insert(0, folder)
+def _import(path, file, name):
+    sys.path.insert(0, path)
     try:
         _loaded[name] = __import__(file)
     except (ImportError, ValueError, MemoryError) as error:
@@ -166,7 +171,7 @@ def _import(folder, file, name):
     return "loaded"
 
 
-def _refuse(file, fault):
-    if "refused" not in str(_reasons):
-        print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, fault))
-    return "refused: " + fault
+def _refuse(file, reason):
+    if "refused: " not in str(_reasons):
+        print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, reason))
+    return "refused: " + reason

@@ -20,30 +20,30 @@ class Device:
     """A block device with the offset form, whose driver can be told to fail."""
 
     def __init__(self):
-        self.nor = NorFlash(512, 128)
+        self.nor = NorFlash(256, 64)
         self.answer = None
 
     def readblocks(self, block, buffer, offset):
-        self.nor.readinto(block * 128 + offset, buffer)
+        self.nor.readinto(block * 64 + offset, buffer)
         return self.answer
 
     def writeblocks(self, block, buffer, offset):
-        self.nor.program(block * 128 + offset, buffer)
+        self.nor.program(block * 64 + offset, buffer)
         return self.answer
 
     def ioctl(self, what, block):
         if what == 6:
-            self.nor.erase(block * 128)
+            self.nor.erase(block * 64)
             return 0
-        return 4 if what == 4 else 128
+        return 4 if what == 4 else 64
 
 
 def test_block_device_is_used_from_its_first_block_on():  # case: D8
     device = Device()
     flash = BlockFlash(device, first=1)
-    assert flash.size == 384 and flash.erase_bytes == 128
+    assert flash.size == 192 and flash.erase_bytes == 64
     flash.program(4, b"abcd")
-    assert device.nor.data[132:136] == b"abcd"
+    assert device.nor.data[68:72] == b"abcd"
     flash.erase(0)
     assert device.nor.erases == [0, 1, 0, 0]
     device.answer = -5
@@ -56,11 +56,11 @@ def test_what_is_outside_or_not_aligned_changes_nothing():
     flash = BlockFlash(device, first=1)
     flash.program(0, b"abcdefgh")
     before = bytes(device.nor.data)
-    for at in (4, 64, 127, -128, 384):
+    for at in (12, 32, 63, -64, 192):
         assert str(at) in raises(ValueError, flash.erase, at)
-    for at, data in ((2, b"abcd"), (8, b"abc"), (-4, b"abcd"), (384, b"abcd"), (380, bytes(8))):
+    for at, data in ((2, b"abcd"), (8, b"abc"), (-4, b"abcd"), (192, b"abcd"), (188, bytes(8))):
         assert str(at) in raises(ValueError, flash.program, at, data)
-    for at, n in ((-1, 4), (381, 4), (385, 0)):
+    for at, n in ((-1, 4), (189, 4), (193, 0)):
         assert str(at) in raises(ValueError, flash.readinto, at, bytearray(n))
     assert device.nor.data == before and device.nor.erases == [0, 0, 0, 0]
 

@@ -3,37 +3,10 @@
 
 from array import array
 
-from loop_models import DRIFTED, Nearest, feed, make, refused, rows
+from drift_models import drifting
+from loop_models import DRIFTED, feed, rows
 
-from acclimate.loop import IO, Feedback, Loop, Stitcher, TrainOnDemand
-
-
-class Told:
-    """A detector that tells when it is asked for the n-th time."""
-
-    def __init__(self, at):
-        self.at = at
-        self.resets = 0
-
-    def add(self, wrong):
-        self.at -= 1
-        return self.at == 0
-
-    def reset(self):
-        self.resets += 1
-
-    def recent(self):
-        return 0
-
-
-def drifting(at, on_drift=None, rounds=2):
-    live, spare = Nearest(), Nearest()
-    live.means[0], live.means[1] = -8, 8
-    store = Stitcher(width=1, classes=2, per_class=8, held=8, hold_every=2)
-    trainer = TrainOnDemand(live, spare, store, enough=8, margin=-1)
-    return Loop(
-        IO(live), Feedback(1), store, trainer, drift=Told(at), on_drift=on_drift, rounds=rounds
-    )
+from acclimate.loop import Stitcher
 
 
 def test_with_a_detector_nothing_is_trained_before_it_tells_a_change():
@@ -89,50 +62,3 @@ def test_a_program_may_tell_a_change_itself():
     assert loop.stitcher.new == 0
     feed(loop, DRIFTED)
     assert loop.run_idle() == "kept"
-
-
-class Least:
-    """A detector with ``add`` alone."""
-
-    def __init__(self, at):
-        self.at = at
-
-    def add(self, wrong):
-        self.at -= 1
-        return self.at == 0
-
-
-def test_a_detector_needs_no_more_than_add():
-    loop = drifting(at=1)
-    loop._drift = Least(9)
-    feed(loop, (-9, 9) * 4)
-    feed(loop, DRIFTED)
-    assert loop.drifts == 1 and loop.stitcher.new == 8 and loop.run_idle() == "kept"
-
-
-def test_a_change_may_be_told_where_there_is_no_detector():
-    loop = make()
-    feed(loop, DRIFTED)
-    loop.changed()
-    assert loop.drifts == 1 and loop.stitcher.new == 0
-    feed(loop, DRIFTED)
-    assert loop.run_idle() == "kept"
-
-
-def test_a_number_of_samples_that_is_none_changes_nothing():
-    loop = drifting(at=99)
-    feed(loop, (-9, 9) * 4)
-    for keep in (2.5, -1):
-        refused(("keep", str(keep)), loop.changed, keep)
-    assert loop.drifts == 0 and loop.stitcher.new == 8
-
-
-def test_no_more_is_trained_after_a_change_than_its_rounds():
-    for rounds in (1, 3):
-        loop = drifting(at=1, rounds=rounds)
-        loop.target = 1001  # however right the answers are
-        trained = 0
-        for _ in range(40):
-            feed(loop, DRIFTED)
-            trained += loop.run_idle() is not None
-        assert loop.drifts == 1 and trained == rounds

@@ -348,7 +348,7 @@ def test_another_capsule_than_the_manifest_s_is_refused():
 
 
 def test_an_update_that_makes_another_capsule_than_the_manifest_s_is_undone():
-    class Other(exchange._Object):
+    class Other(exchange.Part):
         """A file that brings BASE with another version, whatever came."""
 
         def take(self, view, n):
@@ -610,7 +610,7 @@ def test_once_a_file_is_chosen_its_manifest_takes_68_bytes():
 def test_no_file_is_given_more_than_its_declared_size():
     taken = []
 
-    class Counting(exchange._Object):
+    class Counting(exchange.Part):
         def take(self, view, n):
             taken.append(n)
             self.have += n
@@ -633,7 +633,7 @@ def test_no_file_is_given_more_than_its_declared_size():
 def test_a_file_that_ends_early_is_not_closed():
     closed = []
 
-    class Closing(exchange._Object):
+    class Closing(exchange.Part):
         def take(self, view, n):
             self.have += n
             return n

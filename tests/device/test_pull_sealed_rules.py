@@ -8,7 +8,7 @@ from pull_cases import PAGE, URL, asked, begun, give, half_pulled, manifest, new
 from store_cases import model, raised
 
 from acclimate._digest import Hasher
-from acclimate.pull import HttpError, encrypted, exchange
+from acclimate.pull import HttpError, encrypted
 from acclimate.pull.exchange import Pull
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import put_number
@@ -105,7 +105,7 @@ class Plain:
 
 def begun_in(store, capsule=TARGET):
     pull = begun(store, capsule=capsule)
-    pull._part = exchange._Sealed(pull._part, Plain(pull._part))
+    pull._part = encrypted.Sealed(pull._part, Plain(pull._part))
     return pull
 
 

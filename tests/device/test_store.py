@@ -3,8 +3,6 @@
 
 # NOT_ON = {"samd21": "28 KB of bytecode from files; frozen in tests/host/test_store_on_32k.py"}
 
-from array import array
-
 from capsule_vectors import BASE, KEY, TARGET
 from nor import NorFlash, PowerCut
 
@@ -89,39 +87,6 @@ def test_cuts_leave_old_or_new():  # case: D1
             continue
         break
     assert step > 40
-
-
-def test_saved_weights_are_signed_by_the_board():
-    store = new()
-    weights = bytearray(store.view(WEIGHTS))
-    assert store.save(weights) is False
-    weights[5] ^= 1
-    assert store.save(weights) is True
-    store = open_store(store.flash)
-    assert store.head.is_local and bytes(store.view(WEIGHTS)) == bytes(weights)
-
-
-def test_weights_with_a_sign_are_saved_as_their_bytes():
-    store = new()
-    weights = array("b", bytes(store.view(WEIGHTS)))
-    assert store.save(weights) is False
-    weights[5] = -5
-    assert store.save(weights) is True
-    store = open_store(store.flash)
-    assert store.head.is_local and bytes(store.view(WEIGHTS)) == bytes(weights)
-
-
-def test_weights_of_another_length_or_width_are_refused_before_anything_is_erased():
-    store = new()
-    before, size = bytes(store.flash.data), len(store.view(WEIGHTS))
-    for weights in (array("h", bytes(2 * size)), bytes(size - 1), array("f", bytes(4 * size))):
-        try:
-            store.save(weights)
-        except ValueError as error:
-            assert str(size) in str(error) and str(len(weights)) in str(error)
-        else:
-            raise AssertionError(len(weights))
-    assert bytes(store.flash.data) == before and store.state == "confirmed"
 
 
 def test_stage_write_and_verify_allocate_nothing():

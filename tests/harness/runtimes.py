@@ -15,7 +15,7 @@ EMULATED = ("nrf52840", "samd21", "esp32")
 # What runs each time on these; the slow tests run all. The cores compute with modules of the
 # nRF52840, but for RISC-V; the interpreter of CircuitPython has floats of 30 bits, too.
 QUICK = {
-    "rv32": ("test_svm_basic", "test_net_conv", "test_store"),
+    "rv32": ("test_svm_basic", "test_net_conv", "test_store", "test_store_save"),
     "stm32f767": (),
     "rp2350": (),
     "nrf52840-f30": ("test_svm_basic", "test_svm_scaler", "test_loop", "test_features"),
@@ -90,6 +90,7 @@ WITH_FLOATS = (
     "test_svm_small_same",
     "test_loop",
     "test_loop_drift",
+    "test_loop_drift_rules",
     "test_loop_limits",
     "test_loop_sizes",
     "test_loop_truths",

@@ -145,6 +145,18 @@ def test_what_micropython_has_built_in_is_not_looked_for_in_files():
     assert merge.for_micropython("x = 1\n", "__init__").endswith("from uarray import array\n")
 
 
+def test_no_board_keeps_the_name_const():
+    for layout in (TOGETHER, APART):
+        texts = {unit: layout.merged(unit) for unit in layout.units}
+        assert sum("import const" in text for text in texts.values()) > 5
+        for unit, text in texts.items():
+            told = merge.for_micropython(text, unit)
+            uses = [line for line in told.splitlines() if "const(" in line.replace("_const(", "")]
+            # What is not the value of a name would be called on the board.
+            assert "import const" not in told and all(" = const(" in line for line in uses)
+            assert told.count("\n") - text.count("\n") == (unit == "__init__")
+
+
 @pytest.mark.parametrize("arch", ["armv7emsp", "xtensawin"])
 def test_a_native_module_of_an_extra_comes_with_the_extra_alone(arch):
     if not package.natives(arch):

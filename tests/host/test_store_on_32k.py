@@ -16,6 +16,7 @@ from bench import capsule_board
 from harness.runtimes import DEVICE_TESTS, copy_model
 
 ELF = built("firmware", "samd21-capsules", "firmware.elf")
+FILES = ("test_store", "test_store_save", "test_delta")
 
 
 def functions(name):
@@ -29,7 +30,7 @@ def board():
     if reason:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     with open_board("samd21", elf=ELF) as opened:
-        for name in ("capsule_vectors", "test_store", "test_delta"):
+        for name in ("capsule_vectors", "store_cases", *FILES):
             source = DEVICE_TESTS / (name + ".py")
             data = package.compile_file(source, source.name)
             opened.put_bytes(data, f"/{name}.mpy")
@@ -45,7 +46,7 @@ _LEFT_OUT = ("test_cuts_leave_old_or_new",)
 
 @pytest.mark.parametrize(
     "file,name",
-    [(f, n) for f in ("test_store", "test_delta") for n in functions(f) if n not in _LEFT_OUT],
+    [(file, name) for file in FILES for name in functions(file) if name not in _LEFT_OUT],
 )
 def test_store_in_32_kb(board, file, name):
     board.soft_reset()

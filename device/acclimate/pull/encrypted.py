@@ -6,6 +6,7 @@ loads, else Python's long integers. docs/security.md says what is protected, and
 """
 
 from acclimate import _native
+from acclimate.pull.exchange import Part
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import number
 
@@ -48,13 +49,37 @@ class Seal:
             raise CapsuleError("key", text % (path, len(key)))
         self._key = bytes(key)
 
-    def pages(self, part):
-        """Return the `Pages` of the encrypted file that leads to a part of a pull."""
-        return Pages(part, self._key)
+    def around(self, part):
+        """Return the `Sealed` file that leads to a part of a pull."""
+        return Sealed(part, Pages(part, self._key))
 
     def file(self, receiver, size):
         """Return the `Blocks` of an encrypted file of so many bytes, for a `Receiver`."""
         return Blocks(receiver, size, self._key)
+
+
+class Sealed(Part):
+    """An encrypted file: what is in it goes to ``part``, page by page."""
+
+    def __init__(self, part, pages):
+        super().__init__(part.store, part.manifest, pages.size, part.any_version)
+        self.part = part
+        self._pages = pages
+
+    def take(self, view, n):
+        n = self._pages.take(view, n)
+        self.have += n
+        return n
+
+    def wants_jump(self):
+        """Skip the pages that a reset left in the flash; a page is decrypted whole, though."""
+        if not self.part.wants_jump():
+            return False
+        self.have = self._pages.jump(self.part.have)
+        return True
+
+    def close(self):
+        self.part.finish()
 
 
 class Pages:

@@ -26,8 +26,8 @@ _H_BYTES = const(116)
 _HEAD_MAX = const(144)
 _TAG_BYTES = const(32)
 # layout: end
-_MORE_MAX = 512  # bytes of a list of keys; a tag has 32
-_REDIRECTS = 4
+_MORE_MAX = const(512)  # bytes of a list of keys; a tag has 32
+_REDIRECTS = const(4)
 _SKIP_MAX = 4096  # bytes that cost less to read again than a new connection
 
 
@@ -85,6 +85,7 @@ class Pull:
         self._url = self._first = url
         self._is_headed = 0  # the status, once the headers of a reply have come
         self._part = None  # what the manifest leads to: the part of the object to come
+        self._more = None  # bytes of a short file beside the manifest, while one is asked for
         self._reply = http.Reply(self)
         self._redirects = 0
         self._is_done = False
@@ -100,7 +101,7 @@ class Pull:
         self._reply.restart()
         self._is_headed = 0
         start = self._part.have if self._part else 0
-        etag = "" if self._part else self.etag
+        etag = "" if self._part or self._more is not None else self.etag
         # A list, so that the transport can forget the text once it is sent.
         return [tls, host, port, http.request(host, port, path, start, etag)]
 
@@ -159,15 +160,25 @@ class Pull:
 
     def begin(self, reply):
         self._is_headed = reply.status
-        if reply.status in (200, 206) and self._part:
+        if reply.status not in (200, 206):
+            return
+        if self._part:
             self._part.begin(reply)
+        elif self._more is not None:
+            self._more = bytearray()
         elif reply.status == 200:
             self.manifest.have = 0
 
     def body(self, view, n):
         status = self._reply.status
-        if self._part and status in (200, 206):
+        if status not in (200, 206):
+            return
+        if self._part:
             self._part.body(view, n)
+        elif self._more is not None:
+            if len(self._more) + n > _MORE_MAX:
+                raise CapsuleError("oversized", "more than %d bytes" % _MORE_MAX)
+            self._more += view[:n]
         elif status == 200:
             self.manifest.add(view, n)
 
@@ -184,17 +195,17 @@ class Pull:
                 raise Refused("redirect: %s" % error) from None
             if not tls and not self._allow_http and self._first.startswith("https:"):
                 raise Refused("redirect: from https to http")
-        elif reply.status == 304 and not self._part:
-            self._nothing("unchanged")
         elif reply.status >= 500 or reply.status == 429:
             self.wait_s = reply.wait_s
             raise HttpError("server answers %d" % reply.status)
-        elif reply.status not in (200, 206) and self._refusal and isinstance(self._part, _More):
-            raise self._refusal
+        elif self._more is not None:
+            if reply.status not in (200, 206):
+                raise self._refusal
+            self._take_more(reply.etag)
+        elif reply.status == 304 and not self._part:
+            self._nothing("unchanged")
         elif reply.status not in (200, 206):
             raise Refused("server answers %d for %s" % (reply.status, self._url[-60:]))
-        elif isinstance(self._part, _More):
-            self._take_more(self._part.data, reply.etag)
         elif self._part:
             self._part.finish()
             if not self.manifest.names(self.store.incoming.bytes):
@@ -238,7 +249,7 @@ class Pull:
         make = _Whole if whole else _Update
         try:
             part = make(store, manifest, size, self._any_version)
-            self._part = self._seal(part) if self._seal else part
+            self._part = self._seal.around(part) if self._seal else part
         except MemoryError:
             if whole:
                 raise
@@ -259,10 +270,10 @@ class Pull:
         else:
             raise error
         self._refusal = error
-        self._part = _More()
+        self._part, self._more = None, bytearray()
 
-    def _take_more(self, data, etag):
-        store, self._part = self.store, None
+    def _take_more(self, etag):
+        store, data, self._more = self.store, self._more, None
         if hasattr(store.wanted.key, "check"):
             if store.wanted.key.take(store, data):
                 self._refusal = None  # of a new root there may be a newer list
@@ -281,37 +292,16 @@ class Pull:
 
 
 def _seal(key):
-    """Return what puts the reader of an encrypted file around a part."""
+    """Return what puts the reader of an encrypted file around a part of a pull."""
     try:
         from acclimate.pull.encrypted import Seal
     except ImportError:
         text = "object_key: a file is missing: acclimate install --with encrypted"
         raise ImportError(text) from None
-    seal = Seal(key)
-    return lambda part: _Sealed(part, seal.pages(part))
+    return Seal(key)
 
 
-class _More:
-    """A short file beside the manifest."""
-
-    have = 0
-
-    def begin(self, reply):
-        self.data = bytearray()
-
-    def body(self, view, n):
-        if len(self.data) + n > _MORE_MAX:
-            raise CapsuleError("oversized", "more than %d bytes" % _MORE_MAX)
-        self.data += view[:n]
-
-    def wants_jump(self):
-        return False
-
-    def gained(self):
-        return False
-
-
-class _Object:
+class Part:
     """A file of the repository, of which the first ``have`` bytes are not needed any more."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -375,7 +365,7 @@ class _Object:
         self.close()
 
 
-class _Whole(_Object):
+class _Whole(Part):
     """A capsule: its header is checked, then it goes page by page into the slot."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -423,7 +413,7 @@ class _Whole(_Object):
         self.store.finish()
 
 
-class _Update(_Object):
+class _Update(Part):
     """An update container, applied from the model in use to the other slot as it comes."""
 
     def __init__(self, store, manifest, size, any_version):
@@ -441,27 +431,3 @@ class _Update(_Object):
     def close(self):
         self.store.checker.vouch = None
         self._updater.finish()
-
-
-class _Sealed(_Object):
-    """An encrypted file: what is in it goes to ``part``, page by page."""
-
-    def __init__(self, part, pages):
-        super().__init__(part.store, part.manifest, pages.size, part.any_version)
-        self.part = part
-        self._pages = pages
-
-    def take(self, view, n):
-        n = self._pages.take(view, n)
-        self.have += n
-        return n
-
-    def wants_jump(self):
-        """Skip the pages that a reset left in the flash; a page is decrypted whole, though."""
-        if not self.part.wants_jump():
-            return False
-        self.have = self._pages.jump(self.part.have)
-        return True
-
-    def close(self):
-        self.part.finish()

@@ -6,11 +6,28 @@ hands the body on to a sink (an object with ``begin(reply)`` and ``body(view, n)
 keeping it. RFC 9110 and 9112; what is not in them is refused with HttpError.
 """
 
-_LINE_MAX = 256  # longer header lines are skipped; a longer status or chunk line is refused
-_HEAD_MAX = 8192
-_NUMBER_MAX = (1 << 30) - 1
-_INTERIM_MAX = 8
-_STATUS, _HEADERS, _SIZED, _TO_END, _CHUNK, _CHUNK_DATA, _CHUNK_END, _TRAILER, _DONE = range(9)
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+_LINE_MAX = const(256)  # longer header lines are skipped; a longer status or chunk line is refused
+_HEAD_MAX = const(8192)
+_NUMBER_MAX = const((1 << 30) - 1)
+_INTERIM_MAX = const(8)
+# What comes next of a reply.
+_STATUS = const(0)
+_HEADERS = const(1)
+_SIZED = const(2)
+_TO_END = const(3)
+_CHUNK = const(4)
+_CHUNK_DATA = const(5)
+_CHUNK_END = const(6)
+_TRAILER = const(7)
+_DONE = const(8)
 
 
 class HttpError(OSError):

@@ -148,6 +148,15 @@ EXTRAS = {
 # their names nor a look-up of them.
 _CONSTANTS = ("svm.parameters", "svm.rows", "svm.model")
 _FOR_CHECKERS = ("typing", "circuitpython_typing")
+# A compiler puts the numbers of `const` in: no board has to look for the name, nor to keep it.
+_CONST = """\
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+"""
 # Made by the installer.
 _INSTALLED = ("_manifest",)
 # Native modules that come with an extra only; without one pure Python does the same.
@@ -166,10 +175,12 @@ def for_micropython(text, unit=None):
     """Return a file's text in which MicroPython finds `array`, `binascii`, `io` at once.
 
     A file may take their place: at each import all folders are looked through first, unless a u
-    stands before the name. The package has `array` for all of its files.
+    stands before the name. The package has `array` for all of its files. Nor is `const` looked
+    for.
 
     :param unit: name of the file in the package; None where it lies in no package.
     """
+    text = text.replace(_CONST, "\n" * _CONST.count("\n"))
     for name in ("binascii", "io"):
         text = text.replace(f"from {name} import ", f"from u{name} import ")
     if unit == "__init__":

@@ -191,11 +191,13 @@ def compile_shipped(name, arch=None, compiler=None):
     """Return the .mpy bytes of a file of the package as it is shipped.
 
     It has no line numbers: those of a merged file are nobody's, and would take flash and heap.
+    Tracebacks show it by the name that it is imported by: another text would take heap.
     """
     text = stamped(name, arch=arch)
     if compiler is None:  # MicroPython's
         text = merge.for_micropython(text.decode(), name).encode()
-    return compile_source(text, f"{PACKAGE}/{name}.py", arch, compiler, ("-O3",))
+    shown = PACKAGE if name == "__init__" else f"{PACKAGE}.{name}"
+    return compile_source(text, shown, arch, compiler, ("-O3",))
 
 
 def compile_source(text, name, arch=None, compiler=None, more=()):
@@ -344,7 +346,7 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
         return files
     files.update({name + ".mpy": data for name, data in native_files.items()})
     manifest = manifest_source(native_files).encode()
-    files[MANIFEST + ".mpy"] = compile_source(manifest, f"{PACKAGE}/{MANIFEST}.py")
+    files[MANIFEST + ".mpy"] = compile_source(manifest, f"{PACKAGE}.{MANIFEST}")
     return files
 
 
