@@ -133,10 +133,18 @@ def pytest_xdist_make_scheduler(config, log):
     return workers.scheduler(config, log)
 
 
-def pytest_collection_finish():
-    """The device package collects garbage often: it need not look at all tests and modules."""
-    gc.collect()
-    gc.freeze()
+_file = [None]
+
+
+def pytest_runtest_setup(item):
+    """The device package collects garbage often: it need not look at what is there before a file.
+
+    That is what the tests were collected from, and what files before loaded, as solvers are.
+    """
+    if item.path != _file[0]:
+        _file[0] = item.path
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True)
