@@ -190,6 +190,33 @@ def test_a_second_rollout_waits_for_the_first(fleet):
         fleet.rollout.start(cases.capsule(3))
 
 
+def test_devices_of_another_cohort_harm_no_rollout(fleet):
+    """Both cohorts have a version 2, each another; what devices report names only the number."""
+    fleet.repository.publish(cases.capsule(2, b"of the others"), "beta")
+    fleet.rollout.start(cases.capsule(2), (100,), wait_s=10_000)
+    others = list(DEVICES)[:10]
+    for device, store in fleet.stores.items():
+        is_other = device in others
+        store.swap_capsule(fleet.repository.capsule(7, "beta" if is_other else "all"))
+        fleet.clock.now += 1
+        resets = 9 * is_other
+        made = make_report(store, device, fleet.clock.now, report.TAKEN, resets=resets)
+        fleet.reports.take(made)
+    found = fleet.rollout.step()
+    assert found["state"] == "running"
+    sums = found["sums"]
+    assert (sums["devices"], sums["took"], sums["resets"]) == (20, 20, 0)
+    # What both were given, as the model of before, tells nothing: its device counts.
+    fleet.repository.publish(cases.capsule(3), "beta")
+    fleet.repository.publish(cases.capsule(3), "all")
+    store.swap_capsule(cases.capsule(3))
+    fleet.reports.take(make_report(store, device, fleet.clock.now + 1))
+    assert fleet.rollout.sums()["devices"] == 20
+    # A history that is damaged is as none.
+    (fleet.repository.folder / "history" / "7-beta.jsonl").write_text("{")
+    assert fleet.rollout.sums()["devices"] == 30
+
+
 @pytest.mark.parametrize("lost", ["state", "state and history"])
 def test_a_start_that_was_cut_after_the_release_was_out_is_made_again(fleet, lost):
     noted = fleet.repository.folder / "history" / "7-all.jsonl"

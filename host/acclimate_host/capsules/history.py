@@ -7,6 +7,7 @@ Bases for updates and the way back to the version before come from here, and `pr
 they need.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -56,6 +57,18 @@ class History:
         """
         return kept.releases(self.path)
 
+    def foreign(self) -> set[str]:
+        """Return the digests of releases of the model's other cohorts that were none of this one.
+
+        A history that is damaged tells nothing of its cohort.
+        """
+        others: set[str] = set()
+        for path in self.path.parent.glob(self.path.name.partition("-")[0] + "-*.jsonl"):
+            if path != self.path:
+                with contextlib.suppress(Refused):
+                    others |= _digests(kept.releases(path))
+        return others - _digests(self.releases())
+
     def before(self, manifest: Manifest) -> dict[str, Any]:
         """Return the last release but that of the manifest, which is noted, or {}."""
         own = manifest.epoch, manifest.version
@@ -74,6 +87,10 @@ class History:
         return found
 
 
+def _digests(releases: list[dict[str, Any]]) -> set[str]:
+    return {release["digest"] for release in releases if "digest" in release}
+
+
 def release_of(manifest: Manifest) -> dict[str, Any]:
     """Return what a history notes of a manifest, but for the time."""
     whole = manifest.whole
@@ -81,6 +98,7 @@ def release_of(manifest: Manifest) -> dict[str, Any]:
         "version": manifest.version,
         "epoch": manifest.epoch,
         "object": whole.name,
+        "digest": manifest.digest.hex(),
         "bytes": whole.size,
         "percent": manifest.percent,
     }

@@ -27,6 +27,8 @@ def releases(path: Path) -> list[dict[str, Any]]:
         for name in ("epoch", "bytes", "percent", "at"):
             if name in release:
                 _expect(path, release, name, _is_number)
+        if "digest" in release:
+            _expect(path, release, "digest", lambda value: isinstance(value, str))
     return found
 
 

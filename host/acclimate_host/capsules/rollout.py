@@ -261,14 +261,18 @@ class Rollout:
         return self._note(state, told)
 
     def sums(self, state: dict[str, Any] | None = None) -> dict[str, int]:
-        """Return counts of devices: offered, took, confirmed, each kind of harm, others."""
+        """Return counts of devices: offered, took, confirmed, each kind of harm, others.
+
+        A device whose model only another cohort was given is none of this rollout's.
+        """
         state = state or self._expected()
         version, limits = state["version"], Limits(**state["limits"])
         epoch = state.get("epoch", 0)
         share = state["stages"][state["stage"]]
         sums = dict.fromkeys(("devices", "offered", "took", "confirmed", *HARMS), 0)
+        foreign = self._history().foreign()
         for report in self._reports.all():
-            if report["model"] != self.model:
+            if report["model"] != self.model or report.get("digest") in foreign:
                 continue
             sums["devices"] += 1
             sums["offered"] += in_rollout(report["device"], version, share)
