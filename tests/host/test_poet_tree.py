@@ -3,6 +3,8 @@
 
 import threading
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -174,3 +176,18 @@ def test_one_thread_at_a_time_looks_for_plans(forced, monkeypatch):
         monkeypatch.setattr(searching.Search, "look", lambda *_: 1 // 0)
         for seed in range(8):
             solve(*training(seed), threads=6)
+
+
+def test_an_offer_waits_while_another_is_kept():
+    graph, budget = training(1)
+    budget = replace(budget, ram_bytes=1 << 40, deadline=None)
+    options = SimpleNamespace(gap=0.0, solver="greedy", seed=0)
+    found = searching.Search(graph, budget, Space(), None, options)
+    steps = [("compute", node.id) for node in graph.nodes]
+    offering = threading.Thread(target=found.offer, args=(steps,))
+    with found.lock:
+        offering.start()
+        offering.join(1.0)
+        assert offering.is_alive() and found.plan is None
+    offering.join()
+    assert found.plan is not None
