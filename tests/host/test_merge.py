@@ -157,6 +157,13 @@ def test_no_board_keeps_the_name_const():
             assert told.count("\n") - text.count("\n") == (unit == "__init__")
 
 
+def test_a_room_that_is_one_file_looks_for_no_names():
+    alone, found = TOGETHER.merged("flash"), {}
+    assert "_NAMES" not in alone and "_face(" not in alone and "_face(" in APART.merged("flash")
+    exec(alone, {"__name__": "flash"}, found)
+    assert {"FileFlash", "open_flash"} <= set(found) and "__getattr__" not in found
+
+
 @pytest.mark.parametrize("arch", ["armv7emsp", "xtensawin"])
 def test_a_native_module_of_an_extra_comes_with_the_extra_alone(arch):
     if not package.natives(arch):
