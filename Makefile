@@ -206,6 +206,7 @@ firmware-nrf52840-f30: out/firmware/nrf52840-f30/firmware.elf
 firmware-desktop-f32: out/firmware/desktop-f32/micropython
 
 DEVICE_FILES := $(shell find device -name '*.py')
+FREEZER := tools/frozen.py host/acclimate_host/connect/merge.py
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
 NEEDS := | out/stamps/venv out/stamps/micropython out/stamps/monocypher
 
@@ -216,11 +217,11 @@ $(QEMU_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools
 
 out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 		$(wildcard boards/emulated/samd21/* native_modules/svm/*.[ch] native_modules/micropython.mk) \
-		$(DEVICE_FILES) tools/frozen.py host/acclimate_host/demo/on_board.py $(NEEDS)
+		$(DEVICE_FILES) $(FREEZER) host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
 
 out/firmware/stm32f103/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/stm32f103/*) $(DEVICE_FILES) tools/frozen.py $(NEEDS)
+		$(wildcard boards/emulated/stm32f103/*) $(DEVICE_FILES) $(FREEZER) $(NEEDS)
 	@tools/firmware.sh stm32f103 online
 
 out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
@@ -235,11 +236,11 @@ out/firmware/nrf52840-natives/firmware.elf: tools/firmware.sh $(BOARD_FILES) $(D
 	@tools/firmware.sh nrf52840 natives
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py host/acclimate_host/testing/nor.py $(NEEDS)
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) $(FREEZER) host/acclimate_host/testing/nor.py $(NEEDS)
 	@tools/firmware.sh samd21 capsules
 
 out/firmware/samd21-verdict/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) tools/frozen.py \
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) $(FREEZER) \
 		host/acclimate_host/demo/update_small_board.py $(NEEDS)
 	@tools/firmware.sh samd21 verdict
 

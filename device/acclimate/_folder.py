@@ -66,7 +66,7 @@ class Folder:
         self.name = name
         return self.file
 
-    def file_of(self, path):
+    def get(self, path):
         """Find a .mpy by its whole path; None where it lies elsewhere."""
         return self.find(path[len(_PLACE) : -4]) if path.startswith(_PLACE) else None
 

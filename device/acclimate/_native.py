@@ -12,6 +12,8 @@ there is none, or none that fits: pure Python then does the same work.
 import gc
 import sys
 
+# Names, also of arguments, and short texts stay in the heap for good, when this file is long
+# forgotten. So here they are few, and such as the firmware has anyway.
 _kept = None  # the manifest, where the heap is large: finding a file takes long
 _loaded = {}  # name -> module: a reference, or its code could be collected
 _reasons = {}
@@ -42,10 +44,10 @@ def reason(name):
     return _reasons.get(name)
 
 
-def register(name, module, why="registered"):
+def register(name, module, reason="registered"):
     """Let ``load(name)`` return module: the host's twin, or a module built into firmware."""
     _loaded[name] = module
-    _reasons[name] = why
+    _reasons[name] = reason
 
 
 def _load(file, name):
@@ -86,7 +88,7 @@ def _read_manifest():
     for folder in _folders():
         for ending in (".mpy", ".py"):
             try:
-                stat(folder + "/_manifest" + ending)
+                stat(folder + "/" + "_manifest" + ending)
             except OSError:
                 continue
             sys.path.insert(0, folder)
@@ -102,7 +104,7 @@ def _forget(name):
     """Unload a module of the package that is needed once, to give its RAM back."""
     import acclimate
 
-    if sys.modules.pop("acclimate." + name, None) and hasattr(acclimate, name):
+    if sys.modules.pop("acclimate" + "." + name, None) and hasattr(acclimate, name):
         delattr(acclimate, name)
 
 
@@ -116,10 +118,9 @@ def _folders():
         yield __file__.rpartition("/")[0]
     for entry in sys.path:
         if entry != ".frozen":
-            yield entry + "/acclimate" if entry else "acclimate"
+            yield entry + "/" + "acclimate" if entry else "acclimate"
 
 
-# Names of arguments stay in the heap for good: these are such as the firmware has anyway.
 def _check(path, values):
     """Return what is wrong with the file, or None.
 
@@ -128,27 +129,25 @@ def _check(path, values):
     import acclimate
 
     files = getattr(acclimate, "_files", None)
-    file = files.file_of(path) if files else None
-    if file:  # which stays open for the import
-        fault = _fault(file, values, bytearray(1024))
+    kept = files.get(path) if files else None  # stays open for the import
+    file = kept or open(path, "rb")
+    found, buffer, summed = 0, bytearray(1024 if kept else 256), crc32()
+    try:
+        size = file.seek(0, 2)
+        if size != values[0]:
+            return "%d bytes, not %d" % (size, values[0])
         file.seek(0)
-        return fault
-    with open(path, "rb") as file:
-        return _fault(file, values, bytearray(256))
-
-
-def _fault(file, values, buffer):
-    found, summed = 0, crc32()
-    size = file.seek(0, 2)
-    if size != values[0]:
-        return "%d bytes, not %d" % (size, values[0])
-    file.seek(0)
-    while True:
-        count = file.readinto(buffer)
-        if not count:
-            break
-        found = summed(buffer if count == len(buffer) else buffer[:count], found)
-    return None if found & 0xFFFFFFFF == values[1] else "its CRC-32 differs"
+        while True:
+            count = file.readinto(buffer)
+            if not count:
+                break
+            found = summed(buffer if count == len(buffer) else buffer[:count], found)
+        return None if found & 0xFFFFFFFF == values[1] else "its CRC-32 differs"
+    finally:
+        if kept:
+            file.seek(0)
+        else:
+            file.close()
 
 
 def crc32():
@@ -165,7 +164,7 @@ def _import(path, file, name):
     try:
         _loaded[name] = __import__(file)
     except (ImportError, ValueError, MemoryError) as error:
-        return _refuse(file, "%s: %s" % (type(error).__name__, error))
+        return _refuse(file, "import: %s: %s" % (type(error).__name__, error))
     finally:
         sys.path.pop(0)
     return "loaded"

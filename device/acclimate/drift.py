@@ -16,9 +16,17 @@ time-changing data with adaptive windowing, 2007.
 
 from array import array
 
-_UNIT = 1000  # a value of 1 inside
-_COUNT_MOST = 1 << 16  # then count and sum are halved: the mean goes on, numbers stay small
-_TOP = 1 << 29
+try:
+    from micropython import const
+except ImportError:
+
+    def const(value):
+        return value
+
+
+_UNIT = const(1000)  # a value of 1 inside
+_COUNT_MOST = const(1 << 16)  # then count and sum are halved: the mean goes on, numbers stay small
+_TOP = const(1 << 29)
 
 
 class PageHinkley:

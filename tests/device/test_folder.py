@@ -84,8 +84,8 @@ def test_a_file_is_read_in_the_largest_pieces_that_import_takes():
         with open(FOLDER + "/_probe.mpy", "wb") as file:
             file.write(CODE)
         try:
-            assert FILES.file_of("/lib/_probe.mpy") is None
-            FILES.file_of("/_acclimate/_probe.mpy")
+            assert FILES.get("/lib/_probe.mpy") is None
+            FILES.get("/_acclimate/_probe.mpy")
             assert FILES.stat("/_probe.mpy")[0] == 0x8000
             held = FILES.file
             file = open("/_acclimate/_probe.mpy", "rb")

@@ -2,6 +2,7 @@
 """The files of the device package on a board: several modules are one, with the same names."""
 
 import ast
+import re
 
 import pytest
 
@@ -151,10 +152,19 @@ def test_no_board_keeps_the_name_const():
         assert sum("import const" in text for text in texts.values()) > 5
         for unit, text in texts.items():
             told = merge.for_micropython(text, unit)
-            uses = [line for line in told.splitlines() if "const(" in line.replace("_const(", "")]
-            # What is not the value of a name would be called on the board.
-            assert "import const" not in told and all(" = const(" in line for line in uses)
+            nodes = ast.walk(ast.parse(told))
+            uses = [node for node in nodes if getattr(node, "id", "") == "const"]
+            # What is not all that one name is given would be called on the board.
+            folded = re.findall(r"^\w+ = const\(", told, re.MULTILINE)
+            assert "import const" not in told and len(folded) == len(uses), unit
             assert told.count("\n") - text.count("\n") == (unit == "__init__")
+
+
+def test_a_room_that_is_one_file_looks_for_no_names():
+    alone, found = TOGETHER.merged("flash"), {}
+    assert "_NAMES" not in alone and "_face(" not in alone and "_face(" in APART.merged("flash")
+    exec(alone, {"__name__": "flash"}, found)
+    assert {"FileFlash", "open_flash"} <= set(found) and "__getattr__" not in found
 
 
 @pytest.mark.parametrize("arch", ["armv7emsp", "xtensawin"])

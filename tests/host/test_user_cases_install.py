@@ -179,7 +179,8 @@ def test_code_that_does_not_run_here_falls_back_with_one_notice(desktop):
     code += "print(_buffers.common_prefix(b'ab', 0, b'ac', 0, 2), m.predict([3]))"
     lines = desktop.exec(code).splitlines()
     assert lines == [
-        "acclimate: _svm.mpy refused (MemoryError: no executable memory); pure Python is used",
+        "acclimate: _svm.mpy refused (import: MemoryError: no executable memory); "
+        "pure Python is used",
         "1 1",
     ]
 

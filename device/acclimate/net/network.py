@@ -92,8 +92,15 @@ _OTHER = const(3)
 # layout: begin
 _SEC_WEIGHTS = const(2)
 # layout: end
-_AT, _UNTIL, _LABEL, _TRAINING, _BUDGET = const(0), const(1), const(2), const(3), const(4)
-_PAGE_OP, _PAGE_NUMBER, _PAGE_AT, _PAGE_N = const(5), const(6), const(7), const(8)
+_AT = const(0)
+_UNTIL = const(1)
+_LABEL = const(2)
+_TRAINING = const(3)
+_BUDGET = const(4)
+_PAGE_OP = const(5)
+_PAGE_NUMBER = const(6)
+_PAGE_AT = const(7)
+_PAGE_N = const(8)
 _ALL = const(1 << 29)
 _OF_ANOTHER = "program damaged or native module of another release: install again"
 

@@ -17,13 +17,12 @@ _NAMES = {
     "SVM": "acclimate.svm.machine",
     "PassiveAggressive": "acclimate.svm.online",
 }
-_load_name = _face("acclimate.svm", _NAMES)
 
 
-def __getattr__(name):
+def __getattr__(name, load=_face("acclimate.svm", _NAMES)):  # noqa: B008  made once
     """A public name at its first use; where the large machine is not installed, `SVM` is small."""
     try:
-        return _load_name(name)
+        return load(name)
     except (ImportError, AttributeError):  # of a frozen face, which is no package
         if name != "SVM":
             raise

@@ -18,13 +18,12 @@ from array import array
 from acclimate import _native
 
 # Loaded at once: native code needs one free block, which later there may not be.
-_native_core = _native.load("svm_linear")
-native = _native_core is not None
+native = _native.load("svm_linear")
 if native and _native._reasons == {"svm_linear": "loaded"}:
     _native._forget("_native")  # 2.6 KB, of a heap of 22: whoever needs it next reads it again
-_native = None
+del _native
 if native:
-    _call = _native_core.call
+    _call = native.call
 else:
 
     def _call(work, X, rows, par=None, steps=None, w=None):

@@ -473,16 +473,19 @@ class _Module:
                 todo += [*getattr(node, "decorator_list", ()), *node.args.defaults]
                 continue
             todo += ast.iter_child_nodes(node)
+        done = self._without_face(scope)
         for node in nodes:
             if isinstance(node, ast.ImportFrom) and of_package(node.module):
                 self._import_from(node, names, objects)
             elif isinstance(node, ast.Import):
                 self._import(node, objects)
             elif isinstance(node, ast.Assign) and scope.__class__ is ast.Module:
-                self._face(node)
+                if node not in done:
+                    self._face(node)
             elif isinstance(node, ast.Try) and _is_for_checkers(node.body[0]):
                 self._replace(node, "pass")
-        done, bound = self._without_constants(scope), set()
+        done |= self._without_constants(scope)
+        bound = set()
         if not isinstance(scope, ast.Module):
             bound = {
                 n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -593,14 +596,29 @@ class _Module:
 
     def _face(self, node):
         """The table of a room's face: only what is in other files, by the files' names."""
-        if self.module is None or not _is_face(node):
-            return
+        if self.module is not None and _is_face(node):
+            kept = self._elsewhere(node)
+            self._replace(node, f"_NAMES = {kept!r}")
+
+    def _elsewhere(self, face):
         kept = {}
-        for name, module in ast.literal_eval(node.value).items():
+        for name, module in ast.literal_eval(face.value).items():
             module = module.partition(".")[2]
             if self.layout.unit_of[module] != self.unit:
                 kept[name] = self.layout.absolute(module)
-        self._replace(node, f"_NAMES = {kept!r}")
+        return kept
+
+    def _without_face(self, scope):
+        """Take out a face whose names are all in its own file; return the names in there."""
+        done = set()
+        if isinstance(scope, ast.Module) and self.module:
+            made = [node for node in scope.body if isinstance(node, ast.Assign)]
+            table = [node for node in made if _is_face(node) and not self._elsewhere(node)]
+            look = [n for n in made if ast.unparse(n).startswith("__getattr__ = _face(")]
+            for node in [*table, *look] if table and look else ():
+                self._replace(node, "pass")
+                done.update(ast.walk(node))
+        return done
 
 
 def _as(name, local):
