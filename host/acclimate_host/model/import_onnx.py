@@ -63,6 +63,11 @@ class _Lowering:
         signals = [name for name in op.inputs if name in self.made]
         if op.name in CHANNELS_FIRST:
             for name in signals[:1]:
+                if not self.layers.moves.samples_axis(name):
+                    self.problems.add(
+                        f"{op.name} of several samples", "a first axis of one sample"
+                    )
+                    return
                 self.layers.moves.channels_first(name, op.outputs[0])
         self.layers.handlers[op.name](op)
         is_known = op.outputs[0] in self.layers.moves.brought
