@@ -413,6 +413,8 @@ def places_as_samples(kind, net, edge):
         net.normalization(edge)
     elif kind == "ReduceMean":
         net.op(kind, net.last, axes=[1, 2, 3], keepdims=1)
+    elif kind == "Resize":
+        net.op(kind, net.last, "", np.array([1, 1, 1, 2], np.float32), mode="nearest")
     else:
         attrs = {"kernel_shape": [1, 2]} if "Global" not in kind else {}
         net.op(kind, net.last, **attrs)
@@ -431,7 +433,7 @@ def places_as_samples(kind, net, edge):
 @pytest.mark.parametrize(
     "kind",
     ("Conv", "BatchNormalization", "ReduceMean", "MaxPool", "AveragePool")
-    + ("GlobalMaxPool", "GlobalAveragePool"),
+    + ("GlobalMaxPool", "GlobalAveragePool", "Resize"),
 )
 def test_what_works_on_each_sample_does_not_take_places_for_samples(kind, shape, perm):
     net = Model(shape)
@@ -441,5 +443,5 @@ def test_what_works_on_each_sample_does_not_take_places_for_samples(kind, shape,
     size = session(net.finish()).run(None, {"x": given})[0].size
     net.op("Reshape", net.last, np.array([1, -1]))
     net.dense(3, size)
-    with pytest.raises(GraphError, match=f"{kind} "):
+    with pytest.raises(GraphError, match=f"not supported: {kind} "):
         import_onnx(net.finish())

@@ -42,6 +42,7 @@ CHANNELS_FIRST = (
     "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad",
     "BatchNormalization",
 )  # fmt: skip
+PER_SAMPLE = (*CHANNELS_FIRST, "Resize", "Upsample")  # the first axis is that of samples
 _RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
