@@ -21,13 +21,17 @@ except ImportError:
 
 def _whole(name, value, start, stop):
     """Refuse what is no whole number of the range: boards cut what a byte does not hold."""
-    if not start <= value <= stop or value != int(value):
+    try:
+        fits = start <= value <= stop and value == int(value)
+    except TypeError:  # no number
+        fits = False
+    if not fits:
         raise ValueError("%s: expected %d..%d, got %s" % (name, start, stop, value))
 
 
 def _size(name, value, start, stop):
     """Refuse what is no size: 2.0 is whole, and yet none."""
-    if isinstance(value, float):
+    if isinstance(value, (bool, float)):
         raise ValueError("%s: expected %d..%d, got %s" % (name, start, stop, value))
     _whole(name, value, start, stop)
 
@@ -47,7 +51,13 @@ class Draws:
         return self._y
 
     def below(self, count: int) -> int:
-        """Return 0 to count - 1, each as likely as the others: what is above is drawn again."""
+        """Return 0 to count - 1, each as likely as the others: what is above is drawn again.
+
+        :param count: 1 to 2**30 - 1.
+        :raises ValueError: another count
+        """
+        if not 0 < count <= 0x3FFFFFFF:  # none is below 0, and 30 bits are drawn
+            raise ValueError("count: expected 1..%d, got %s" % (0x3FFFFFFF, count))
         mask = count - 1 or 1
         for shift in (1, 2, 4, 8, 16):
             mask |= mask >> shift
@@ -98,7 +108,11 @@ class Reservoir:
         self._fits(row)
         width = self.width
         # What is in order is seen in three calls, not in one for each number.
-        if min(row) < -128 or max(row) > 255 or not isinstance(sum(row), int):
+        try:
+            fits = min(row) >= -128 and max(row) <= 255 and isinstance(sum(row), int)
+        except TypeError:  # not all of them are numbers
+            fits = False
+        if not fits:
             for i in range(width):
                 _whole("row", row[i], -128, 255)
         _whole("prediction", prediction, 0, 255)
@@ -127,14 +141,20 @@ class Reservoir:
             raise ValueError("row: expected %d numbers, got %d" % (self.width, len(row)))
 
     def row(self, i: int, out: "WriteableBuffer") -> None:
-        """Copy row i of those held to out, an array('b') or bytearray of width."""
-        _whole("row", i, 0, self.count - 1)
+        """Copy row i of those held to out: an array('b') or bytearray of width, or a view."""
+        _size("row", i, 0, self.count - 1)
         self._fits(out)
         start = i * self.width
         signed = not isinstance(out, bytearray)
         for k in range(self.width):
             value = self.rows[start + k]
-            out[k] = value - 256 if signed and value > 127 else value
+            if signed and value > 127:
+                try:
+                    out[k] = value - 256
+                    continue
+                except (OverflowError, ValueError):  # a view of a bytearray, on runtimes that look
+                    signed = False
+            out[k] = value
 
     def draw(self, out: "WriteableBuffer") -> int:
         """Copy a row drawn by chance to out, as `row` does; return its number.
@@ -152,7 +172,7 @@ class Reservoir:
         for i in range(self.count):
             self.row(i, out)
             answer = predict(out)
-            _whole("predict", answer, 0, 65535)
+            _size("predict", answer, 0, 65535)
             self.predictions[i] = answer >> 8
             self.confidences[i] = answer & 255
 

@@ -67,6 +67,21 @@ def test_signed_rows_come_back_signed():
     assert list(out) == [-128, -1]
 
 
+def test_a_view_of_a_larger_buffer_takes_a_row_too():
+    sample = Reservoir(1, 3)
+    sample.offer((1, -2, 250), 0, 0)
+    for large, wanted in ((bytearray(5), (1, 254, 250)), (array("b", bytes(5)), (1, -2, -6))):
+        sample.row(0, memoryview(large)[1:4])
+        assert tuple(large) == (0,) + wanted + (0,)
+
+
+def test_a_draw_among_none_or_too_many_is_refused():
+    draws = Draws(7)
+    for count in (0, -5, 1 << 30, 1 << 80):  # the draws of the first had no end
+        _is_refused(lambda count=count: draws.below(count), "count")
+    assert draws.below(1) == 0 and 0 <= draws.below((1 << 30) - 1) < 1 << 30
+
+
 def test_wrong_sizes_are_refused():
     for call, name in (
         (lambda: Reservoir(0, 2), "capacity"),
@@ -74,6 +89,9 @@ def test_wrong_sizes_are_refused():
         (lambda: Reservoir(1.5, 2), "capacity"),
         (lambda: Reservoir(2.0, 2), "capacity"),
         (lambda: Reservoir(2, 3.0), "width"),
+        (lambda: Reservoir("2", 3), "capacity"),
+        (lambda: Reservoir(True, 3), "capacity"),
+        (lambda: Reservoir(2, None), "width"),
         (lambda: Reservoir(1, -1), "width"),
         (lambda: Reservoir(1, 0), "width"),
         (lambda: Reservoir(1, 2, -1), "recent"),  # its draw had no end
@@ -101,6 +119,11 @@ def test_what_no_byte_holds_is_refused_and_changes_nothing():
         (((1, 256), 0, 0), "row"),
         (((1, -129), 0, 0), "row"),
         (((1, 1.5), 0, 0), "row"),
+        (((1, None), 0, 0), "row"),
+        (("12", 0, 0), "row"),
+        (((1, 1 << 80), 0, 0), "row"),
+        ((b"12", "1", 0), "prediction"),
+        ((b"12", 0, None), "confidence"),
         ((array("f", (1, float("nan"))), 0, 0), "row"),
         ((b"12", 256, 0), "prediction"),
         ((b"12", -1, 0), "prediction"),
@@ -119,12 +142,12 @@ def test_what_no_byte_holds_is_refused_and_changes_nothing():
 
 def test_only_rows_that_are_held_come_out_and_only_answers_of_two_bytes_go_in():
     sample, out = fill(Reservoir(2, 2), 1), bytearray(2)
-    for i in (1, 2, -1, 0.5):
+    for i in (1, 2, -1, 0.5, 0.0, None):
         _is_refused(lambda i=i: sample.row(i, out), "row")
     for wrong in (bytearray(1), bytearray(3)):
         _is_refused(lambda wrong=wrong: sample.row(0, wrong), "row")
         _is_refused(lambda wrong=wrong: sample.draw(wrong), "row")
-    for answer in (-1, 65536, 0.5):
+    for answer in (-1, 65536, 0.5, 5.0, None):
         _is_refused(lambda answer=answer: sample.refresh(lambda row: answer, out), "predict")
 
 

@@ -471,9 +471,10 @@ def test_beyond_24_bits_whole_numbers_stay_whole_where_int16_holds_them():
             ends = sorted((sign * largest, sign * (largest - 8)))
             assert centre(ends[:1], ends[1:], True, "f")[0] == code, ends
             assert centre(ends[:1], ends[1:], True, "f", False)[0] == "h"
-    for top, code in ((2099999000, "h"), (2100001000, "f")):
-        assert centre([top - 20], [top], True, "f")[0] == code
-        assert centre([-top], [20 - top], True, "f")[0] == code
+    for top, span, code in ((2099999000, 20, "h"), (2100001000, 100000, "f")):
+        assert centre([top - span], [top], True, "f")[0] == code
+        assert centre([-top], [span - top], True, "f")[0] == code
+    assert "too far from 0" in refused(centre, [2100000980], [2100001000], True, "f")
     # products of what is left must still be floats
     assert centre([1e19], [1.0001e19], False, "f")[0] == "f"
     if hasattr(array("f"), "typecode"):  # where floats are wider than 32 bits
@@ -559,3 +560,17 @@ def test_lists_of_numbers_far_from_zero_keep_what_the_runtime_tells_apart():
             row = [1e5 + 0.001 * k + 0.0005]
             assert values[k] < m.decision(row) < values[k + 1]
             assert m.predict(row) == (1 if m.decision(row) >= 0 else 0)
+
+
+def test_whole_numbers_that_no_board_tells_apart_are_refused():
+    """Beyond 31 bits nothing keeps them whole, and native code predicts in float32."""
+    rows = ((1, 2), (2, 1), (1, 1), (8, 9), (9, 8), (8, 8))
+    for far in (1 << 31, -(1 << 33)):
+        for kernel in ("linear", "rbf"):
+            X = [[value + far for value in row] for row in rows]
+            error = refused(SVM(kernel=kernel).fit, X, bytes((0, 0, 0, 1, 1, 1)))
+            assert "too far from 0" in error, error
+    wide = [[(value << 31) for value in row] for row in rows]  # its range is as wide as it is far
+    assert [SVM().fit(wide, bytes((0, 0, 0, 1, 1, 1))).predict(row) for row in wide] == [0] * 3 + [
+        1
+    ] * 3

@@ -124,6 +124,7 @@ def place(tmp_path, monkeypatch):
         ("compile junk", "expected a .onnx or .tflite file"),
         ("choose rows.csv --picture made.txt", "--picture made.txt: expected a name in .svg"),
         ("choose rows.csv -o no/made", "no folder for no/made"),
+        ("choose rows.csv --ram 1", "fits --ram 1: the smallest"),
         ("choose rows.csv -o folder", "folder: Is a directory"),
         ("show mbv2-w0.35 --arena made.txt", "--arena made.txt: expected a name in .svg"),
         ("show mbv2-w0.35 --out no/made.svg", "no folder for no/made.svg"),

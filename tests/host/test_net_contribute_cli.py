@@ -159,7 +159,9 @@ def test_other_refusals_are_one_line(folder, capsys):
         (["net.onnx", "--data", "x.npy"], "expected an archive (.npz)"),
         (["net.onnx", "--data", "d.npz", "--memory", "100"], "classifier alone needs"),
         (["net.onnx", "--data", "d.npz", "--dask", "tcp://127.0.0.1:1"], "no scheduler there"),
-        (["net.onnx", "--data", "d.npz", "--rate", "0"], "--rate above 0"),
+        (["net.onnx", "--data", "d.npz", "--rate", "0"], "--rate 0.0: expected"),
+        (["net.onnx", "--data", "d.npz", "--rate", "inf"], "--rate inf: expected"),
+        (["net.onnx", "--data", "d.npz", "--seeds", "-3"], "--seeds -3: expected 1 or more"),
     ):
         assert main(["contribute", *arguments, "--epochs", "1", "--ratios", "1"]) != 0
         error = capsys.readouterr().err

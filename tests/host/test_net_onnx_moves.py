@@ -15,7 +15,7 @@ from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import full
 
 pytest.importorskip("onnxruntime")
-from test_net_onnx import Model, as_ours, quantized_by_onnxruntime, samples, theirs  # noqa: E402
+from test_net_onnx import Model, as_ours, quantized_by_onnxruntime, samples, session, theirs  # noqa: E402
 
 
 def numbers(net, *shape):
@@ -403,3 +403,45 @@ def test_what_does_not_go_is_named_all_at_once():
         "LayerNormalization over 1280 values: a float model, constant factors, at most 500",
     ):
         assert words in text, text
+
+
+def places_as_samples(kind, net, edge):
+    """Read a signal whose first axis are no samples but what a Transpose brought there."""
+    if kind == "Conv":
+        net.conv(3, edge, (1, 1))
+    elif kind == "BatchNormalization":
+        net.normalization(edge)
+    elif kind == "ReduceMean":
+        net.op(kind, net.last, axes=[1, 2, 3], keepdims=1)
+    elif kind == "Resize":
+        net.op(kind, net.last, "", np.array([1, 1, 1, 2], np.float32), mode="nearest")
+    else:
+        attrs = {"kernel_shape": [1, 2]} if "Global" not in kind else {}
+        net.op(kind, net.last, **attrs)
+
+
+@pytest.mark.parametrize(
+    "shape, perm",
+    [
+        ((4, 4, 4), [1, 0, 2, 3]),
+        ((4, 4, 4), [2, 1, 0, 3]),
+        ((4, 4, 4), [2, 3, 0, 1]),
+        ((3, 4, 4), [1, 2, 0, 3]),
+        ((4, 1, 4), [1, 0, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize(
+    "kind",
+    ("Conv", "BatchNormalization", "ReduceMean", "MaxPool", "AveragePool")
+    + ("GlobalMaxPool", "GlobalAveragePool", "Resize"),
+)
+def test_what_works_on_each_sample_does_not_take_places_for_samples(kind, shape, perm):
+    net = Model(shape)
+    net.op("Transpose", net.op("Tanh", "x"), perm=perm)
+    places_as_samples(kind, net, (1, *shape)[perm[1]])
+    given = samples(shape)[:1]
+    size = session(net.finish()).run(None, {"x": given})[0].size
+    net.op("Reshape", net.last, np.array([1, -1]))
+    net.dense(3, size)
+    with pytest.raises(GraphError, match=f"not supported: {kind} "):
+        import_onnx(net.finish())

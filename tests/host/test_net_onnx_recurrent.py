@@ -191,3 +191,36 @@ def test_other_forms_are_refused(change, words):
     with pytest.raises(GraphError) as caught:
         import_onnx(net.finish())
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ("GRU", "LSTM"))
+@pytest.mark.parametrize("units", (STEPS, UNITS))
+@pytest.mark.parametrize("perm", ([1, 2, 0], [2, 1, 0], [0, 2, 1], [2, 0, 1], [2, 1, 0, 3]))
+def test_rows_that_are_turned_in_another_way_are_refused(kind, units, perm):
+    """What a layer gives has its time first: these exchange times, numbers or places."""
+    net = Model((STEPS, NUMBERS))
+    rows, _ = gru(net, "x", NUMBERS, units, kind=kind)
+    if len(perm) == 3:
+        rows = net.op("Squeeze", rows, np.array([1]))
+    net.op("Reshape", net.op("Transpose", rows, perm=perm), np.array([1, -1]))
+    net.dense(3, STEPS * units)
+    with pytest.raises(GraphError, match="Transpose with time before samples"):
+        import_onnx(net.finish())
+
+
+@pytest.mark.parametrize("units", (STEPS, UNITS))
+@pytest.mark.parametrize(
+    "shape", ((UNITS, STEPS, 1), (STEPS * UNITS, 1, 1), (3, 1, -1), (1, 1, -1))
+)
+def test_rows_that_are_cut_anew_are_refused(units, shape):
+    net = Model((STEPS, NUMBERS))
+    rows, _ = gru(net, "x", NUMBERS, units)
+    if shape[0] == UNITS:
+        shape = (units, *shape[1:])
+    elif shape[0] == STEPS * UNITS:
+        shape = (STEPS * units, 1, 1)
+    net.op("Transpose", net.op("Reshape", rows, np.array(shape)), perm=[1, 0, 2])
+    net.op("Reshape", net.last, np.array([1, -1]))
+    net.dense(3, STEPS * units)
+    with pytest.raises(GraphError, match="Reshape with time before samples"):
+        import_onnx(net.finish())

@@ -11,6 +11,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from acclimate_host.compile.encode import encode
+from acclimate_host.compile.step import inference_step
 from acclimate_host.model.build import Builder
 from acclimate_host.model.factors import multiplier, requantize
 from acclimate_host.model.float_run import FloatRun
@@ -80,6 +82,48 @@ def test_percentile_clips_and_says_how_much():
 def test_headroom_leaves_room_to_grow():
     small, _ = quantize(*seeded(), headroom=0.25)
     assert np.abs(small.values["c0.w"].astype(int)).max() == round(127 / 1.25)
+
+
+@pytest.mark.parametrize("unit", [1e-36, 1e-20, 1e-10, 1e20])
+@pytest.mark.parametrize("layer", ["c0", "c2"])
+def test_a_signal_in_small_or_large_units_is_as_good_as_any(unit, layer):
+    """What a layer gives in other units, and the next takes back, is the same network."""
+    network, samples = seeded()
+    _, wanted = quantize(network, samples)
+    if layer == "c0":
+        samples = samples * unit
+        network.values["c0.w"] = (network.values["c0.w"] / unit).astype(np.float32)
+    else:
+        for name, factor in (("c2.w", unit), ("c2.b", unit), ("c3.w", 1 / unit)):
+            network.values[name] = (network.values[name] * factor).astype(np.float32)
+    _, report = quantize(network, samples)
+    for got, row in zip(report.layers, wanted.layers, strict=True):
+        assert got.error == pytest.approx(row.error, rel=0.3, abs=0.01), row.layer
+
+
+def test_what_is_0_but_for_rounding_is_dead():
+    network, samples = seeded()
+    network.values["c3.w"] = network.values["c3.w"] * np.float32(1e-30)
+    network.values["c3.b"] *= 0
+    network.values["c4.b"] = np.full(6, 3.0, np.float32)  # 3 and rounding
+    network.values["c4.w"] *= 0
+    small, _ = quantize(network, samples)
+    encode(inference_step(small.graph), small)
+
+
+@pytest.mark.parametrize("size, named", [(1e39, "samples"), (1e300, "samples"), (1e-37, "x")])
+def test_ranges_that_no_scale_of_a_board_has_are_refused(size, named):
+    network, samples = seeded()
+    with pytest.raises(GraphError, check=naming(named)):
+        quantize(network, samples * size)
+
+
+def test_a_layer_whose_outputs_leave_float32_is_named():
+    network, samples = seeded()
+    for name in ("c1.w", "c2.w"):  # no ReLU limits these
+        network.values[name] *= np.float32(1e25)
+    with pytest.raises(GraphError, match="^c2.*: expected a range of float32"):
+        quantize(network, samples)
 
 
 def test_dead_channel_and_huge_bias_stay_within_their_types():

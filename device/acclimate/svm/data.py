@@ -261,6 +261,8 @@ def _centre(low, high, whole, code, floats):
             return Centre("h", array("i", middle))
     middle = array("f", middle)
     top = max(max(high[j] - middle[j], middle[j] - low[j]) for j in range(d))
+    if whole and largest > max(2.1e9, 65536 * top):  # boards have 24 bits for both
+        raise ValueError("X: %d is too far from 0 for its range: subtract the least" % largest)
     _check_products(code, top, d)
     shift = shift_for(code, -top, top, False, d)
     return Centre(code, middle, shift)

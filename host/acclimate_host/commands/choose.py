@@ -62,9 +62,11 @@ def run(args):
         pareto(Path(args.picture), choice)
         print(f"wrote {args.picture}")
     if choice.best is None:
+        limits = (("--ram", args.ram), ("--instructions", args.instructions))
+        given = " and ".join(f"{name} {limit}" for name, limit in limits if limit)
         raise AcclimateError(
-            f"{args.data}: no machine of {len(choice.candidates)} fits --ram {args.ram} and "
-            f"--instructions {args.instructions}: the smallest are listed"
+            f"{args.data}: no machine of {len(choice.candidates)} fits {given}: "
+            "the smallest are listed"
         )
     if args.out:
         choice.machine.save(args.out)

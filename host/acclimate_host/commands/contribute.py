@@ -4,6 +4,7 @@ twin, and the best parts for an arena."""
 
 import argparse
 import json
+import math
 import shlex
 import signal
 import sys
@@ -83,8 +84,11 @@ def add_arguments(parser):
 
 def run(args):
     check_output(args.out)
-    if min(args.workers, args.epochs, args.seeds) < 1 or not args.rate > 0:
-        raise AcclimateError("--workers, --epochs, --seeds: expected 1 or more, --rate above 0")
+    for name in ("workers", "epochs", "seeds"):
+        if getattr(args, name) < 1:
+            raise AcclimateError(f"--{name} {getattr(args, name)}: expected 1 or more")
+    if not 0 < args.rate < math.inf:
+        raise AcclimateError(f"--rate {args.rate}: expected a number above 0")
     if not args.dask:
         _say_if_slow()
     network = imported(args.model, args.input_shape)

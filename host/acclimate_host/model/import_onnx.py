@@ -11,7 +11,7 @@ import numpy as np
 
 from .build import Builder
 from .import_onnx_groups import grouped
-from .import_onnx_layers import CHANNELS_FIRST, ELEMENTWISE, Layers
+from .import_onnx_layers import CHANNELS_FIRST, ELEMENTWISE, PER_SAMPLE, Layers
 from .importing import ModelImportError, Problems, damage_named
 from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
@@ -61,6 +61,9 @@ class _Lowering:
         if self.layers.recurrent.refuse(op):
             return
         signals = [name for name in op.inputs if name in self.made]
+        if op.name in PER_SAMPLE and not all(map(self.layers.moves.samples_axis, signals[:1])):
+            self.problems.add(f"{op.name} of several samples", "one sample in front")
+            return
         if op.name in CHANNELS_FIRST:
             for name in signals[:1]:
                 self.layers.moves.channels_first(name, op.outputs[0])

@@ -42,6 +42,7 @@ CHANNELS_FIRST = (
     "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Pad",
     "BatchNormalization",
 )  # fmt: skip
+PER_SAMPLE = (*CHANNELS_FIRST, "Resize", "Upsample")  # the first axis is that of samples
 _RESHAPES = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
@@ -347,11 +348,12 @@ class Layers:
         if axes is None and len(op.inputs) > 1:
             axes = np.ravel(self.constant(op.inputs[1])).tolist()
         name = op.inputs[0]
-        rank, last = len(self.moves.edges(name)) + 1, self.moves.has_channels_last(name)
+        has_samples, last = self.moves.samples_axis(name), self.moves.has_channels_last(name)
+        rank = len(self.moves.edges(name)) + has_samples
         if not last and not self.moves.leads(name, True):
             self.moves.channels_first(name)
         places = range(1, rank - 1) if last else range(2, rank)
-        if not axes or sorted(a % rank for a in axes) != list(places):
+        if not (has_samples and axes) or sorted(a % rank for a in axes) != list(places):
             low.problems.add(f"ReduceMean over axes {axes}", "mean over height and width")
             return
         self._average(op)

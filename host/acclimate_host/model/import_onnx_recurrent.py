@@ -45,20 +45,33 @@ class Recurrent:
         return True
 
     def squeezed(self, op):
-        """Tell whether an operator took the axis of directions away."""
+        """Tell whether an operator took the axis of directions away.
+
+        Time stays in front and the numbers behind; whatever mixes them is refused.
+        """
         if op.inputs[0] not in self.time_first:
             return False
+        numbers, steps, _ = self.low.shape(op.inputs[0])
+        shape = self.low.file.shapes.get(op.outputs[0])
+        if shape and (shape[0], shape[-1]) != (steps, numbers):
+            self._refuse(op)
+            return True
         self.low.made[op.outputs[0]] = self.low.made[op.inputs[0]]
         self.time_first.add(op.outputs[0])
         return True
 
     def refuse(self, op):
         """Note an operator that reads a signal whose time comes first; tell whether it does."""
-        moves = (*_CELLS, "Transpose", "Squeeze", "Reshape")
-        found = op.name not in moves and any(name in self.time_first for name in op.inputs)
+        moves = (*_CELLS, "Squeeze", "Reshape")
+        back = op.name == "Transpose" and op.attrs.get("perm") == [1, 0, 2]
+        reads = any(name in self.time_first for name in op.inputs)
+        found = reads and not back and op.name not in moves
         if found:
-            self.low.problems.add(f"{op.name} with time before samples", "batch_first = True")
+            self._refuse(op)
         return found
+
+    def _refuse(self, op):
+        self.low.problems.add(f"{op.name} with time before samples", "batch_first = True")
 
     def _layer(self, op):
         low, x = self.low, op.inputs[0]

@@ -5,6 +5,7 @@ Weights are int8 with one scale per output channel, biases int32, activations in
 and zero point from the range that the samples show. docs/numerics.md says what is done with them.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,9 @@ from .network import Network, check_values, in_shape, with_scales
 
 _FIXED = {"sigmoid": (1 / 256, -128), "tanh": (1 / 128, 0)}  # scale, zero point of a table's y
 _KEEPS_SCALE = ("pool", "average_pool", "max_pool", "pad", "window", "gather")
+
+# What keeps a scale on the board.
+_LEAST, _MOST = (float(limit) for limit in (np.finfo("f4").tiny, np.finfo("f4").max))
 
 _MAKES_SCALE = ("conv", "dense", "add", "multiply", "attention")
 
@@ -145,6 +149,8 @@ def _checked(network, samples, percentile, headroom):
         )
     if not np.isfinite(samples).all():
         raise GraphError("samples: expected finite numbers, got NaN or infinity")
+    if np.abs(samples).max() > _MOST:
+        raise GraphError(f"samples: expected float32 numbers, got {np.abs(samples).max():.3g}")
     if not 50 < percentile <= 100:
         raise GraphError(f"percentile: expected more than 50, at most 100, got {percentile}")
     if not 0 <= headroom <= 4:
@@ -157,11 +163,11 @@ class _Ranges:
 
     def __init__(self, network, made, percentile):
         self.bounds, self.scales = {}, {}
-        self._alike = {}
+        self._alike, self._values = {}, network.values
         for node in network.graph.nodes:
             if "like" in node.attrs:
                 self._alike.setdefault(node.attrs["like"], []).append(node.outputs[0])
-        self._set(network.input, made, percentile)
+        self._set(network.input, made, percentile, 0.0)
         for node in network.graph.nodes:
             if node.phase != "forward":
                 continue
@@ -173,22 +179,36 @@ class _Ranges:
                 scale, zero = self.scales[y] = _FIXED[node.attrs["function"]]
                 self.bounds[y] = ((-128 - zero) * scale, (127 - zero) * scale)
             else:
-                self._set(y, made, percentile, self._alike.get(node.attrs.get("like")))
+                least = self._rounding(node, made)
+                self._set(y, made, percentile, least, self._alike.get(node.attrs.get("like")))
             if node.op == "concat":
                 self.scales.update(dict.fromkeys(node.inputs, self.scales[y]))
                 self.bounds.update(dict.fromkeys(node.inputs, self.bounds[y]))
 
-    def _set(self, name, made, percentile, alike=None):
-        """Set the range of a tensor, or of all of those that are to have one in common."""
+    def _rounding(self, node, made):
+        """Return the range that float64's rounding alone may give to what is 0."""
+        inputs = [made.get(name, self._values.get(name)) for name in node.inputs]
+        sizes = [float(np.abs(x).max()) for x in inputs if x is not None]
+        if node.op in ("conv", "dense", "multiply"):
+            sizes[:2] = [sizes[0] * sizes[1]]
+        return 2.0**-40 * max(sizes)
+
+    def _set(self, name, made, percentile, least, alike=None):
+        """Set the range of a tensor, or of all of those that are to have one in common.
+
+        :param least: a range up to this is none: the activation is dead
+        """
         values = np.concatenate([made[n].ravel() for n in alike]) if alike else made[name]
         if percentile == 100:
             low, high = values.min(), values.max()
         else:
             low, high = np.percentile(values, [100 - percentile, percentile])
         low, high = min(float(low), 0.0), max(float(high), 0.0)
-        if high - low < 1e-9:
+        if high - low <= least:
             high = low + 1.0  # a dead activation; any scale will do
         scale = (high - low) / 255
+        if not _LEAST <= scale <= _MOST:
+            raise GraphError(f"{name}: expected a range of float32, got {low:.3g} .. {high:.3g}")
         zero = int(np.clip(np.rint(-128 - low / scale), -128, 127))
         self.bounds[name], self.scales[name] = (low, high), (scale, zero)
 
@@ -231,7 +251,7 @@ def _report(network, small, samples, made, ranges):
                 low,
                 high,
                 float(((real < low) | (real > high)).mean()),
-                tensor.scale / max(float(real.std()), 1e-12),
+                tensor.scale / float(real.std()) if real.std() else math.inf,
                 weight_error,
                 _error(real, got),
                 dead,
