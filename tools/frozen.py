@@ -43,6 +43,7 @@ CAPSULES = (
     "net.network",
     "pull",
     "pull.exchange",
+    "pull.part",
     "pull.http",
     "pull.manifest",
     "pull.serial",

@@ -6,7 +6,7 @@ loads, else Python's long integers. docs/security.md says what is protected, and
 """
 
 from acclimate import _native
-from acclimate.pull.exchange import Part
+from acclimate.pull.part import Part
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import number
 
