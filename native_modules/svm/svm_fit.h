@@ -13,8 +13,9 @@ enum { NOTE_NONE, NOTE_CAPPED, NOTE_ONE_CLASS, NOTE_ALONE, NOTE_IMPRECISE, NOTE_
 
 typedef struct {
     int32_t kind;
-    float square, top; /* sum of squared coefficients; largest answer, 1 or more;
-                        * NOTE_SAME: how far answers lie apart */
+    float square, top; /* sum of squared coefficients, each times K(x, x) as a share of the largest,
+                        * times the mean of these shares, and 1/256 of the plain sum; largest
+                        * answer, 1 or more; NOTE_SAME: how far answers lie apart */
 } svm_note;
 
 /* Widen the ranges of the features by a row of d numbers; SVM_STRANGE for one that is not finite

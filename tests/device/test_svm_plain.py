@@ -68,6 +68,10 @@ def test_what_is_out_of_the_ordinary_warns_the_same():
     assert "class" in same(X, y, kernel="rbf", gamma=1e-6, C=1e-6, tol=1).warning
     near, _ = data("f", 2)
     assert "answers may be off" in same(near, y, kernel="rbf", gamma=1e-8, C=10).warning
+    for offset in (300, 1000):  # products lose the differences between rows
+        raised = array("f", [v * 0.25 + offset for v in X])
+        m = same(raised, y, kernel="poly", degree=2, gamma=0.01)
+        assert "answers may be off" in m.warning, m.warning
     far = array("f", [v * 0.25 + 1000 for v in X])
     same(far, y, kernel="rbf", gamma=0.1)  # moved before it is stored
     wide = [

@@ -155,6 +155,25 @@ def test_fixed_point_that_is_too_coarse_for_C_warns():
     assert SVM("rbf", gamma=1.0, C=1, state="fixed").fit(X, y).warning is None
 
 
+def test_a_fixed_polynomial_tells_how_far_off_it_may_be_alike_everywhere():
+    seed, X = 7, []
+    for i in range(25):  # odd: native code keeps two kernel values in a word
+        row = []
+        for _ in range(3):
+            seed = (seed * 16333 + 12345) & 0xFFFF
+            row.append(seed % 23 + i % 2 * 12)
+        X.append(row)
+    y = bytes(i % 2 for i in range(25))
+    square = {"degree": 2, "gamma": 0.01, "coef0": 1.0}
+    for off, options in (("2.1 of 25", square), ("22 of 1.2e+02", {"degree": 3, "gamma": 0.01})):
+        m = SVM("poly", C=1, state="fixed", storage="int8", **options)
+        for _ in m.fit_steps(X, y):
+            pass
+        assert m.warning and "may be off by " + off + ":" in m.warning, m.warning
+    m = SVM("poly", C=0.001, state="fixed", degree=2, gamma=0.001, coef0=1.0).fit(X, y)
+    assert "may be off" not in (m.warning or ""), m.warning
+
+
 def test_rows_that_a_kernel_hardly_tells_apart_warn():
     X = [[i % 12 / 8000, (i * 7 % 11) / 8000] for i in range(24)]
     y = bytes(i % 12 > 5 for i in range(24))

@@ -27,6 +27,10 @@ def problems():
         ("fixed", "constant_columns", "poly", SQUARE, 1.0),
         ("fixed", "constant_columns", "poly", CUBE, 1.0),
         ("fixed", "classification", "rbf", {"gamma": None}, 1000.0),
+        ("float", "wine", "linear", {}, 0.1),
+        ("float", "iris", "poly", CUBE, 1000.0),
+        ("fixed", "breast_cancer_scaled", "poly", CUBE, 0.1),
+        ("fixed", "bytes", "poly", SQUARE, 1.0),
     ],
 )
 def test_what_converged_without_a_word_is_right(state, name, kernel, options, cost, problems):
@@ -37,7 +41,19 @@ def test_what_converged_without_a_word_is_right(state, name, kernel, options, co
     assert right or run["warning"] or not run["converged"], run
 
 
-def test_a_linear_machine_that_is_right_has_no_warning(problems):
-    data = svm_right.split(*problems["iris_1_2"])
-    reference = svm_right.libsvm("linear", {}, 1000.0, data)
-    assert not svm_right.one_run("fixed", "linear", {}, 1000.0, data, reference)["warning"]
+@pytest.mark.parametrize(
+    "state, name, kernel, options, cost",
+    [
+        ("fixed", "iris_1_2", "linear", {}, 1000.0),
+        ("float", "iris", "linear", {}, 1000.0),
+        ("float", "wine", "poly", SQUARE, 1000.0),
+        ("float", "breast_cancer", "poly", CUBE, 1000.0),
+        ("fixed", "one_column", "poly", SQUARE, 1.0),
+        ("fixed", "iris_1_2", "poly", SQUARE, 1.0),
+        ("fixed", "circles", "poly", CUBE, 1.0),
+    ],
+)
+def test_a_machine_that_is_right_has_no_warning(state, name, kernel, options, cost, problems):
+    data = svm_right.split(*problems[name])
+    reference = svm_right.libsvm(kernel, options, cost, data)
+    assert not svm_right.one_run(state, kernel, options, cost, data, reference)["warning"]

@@ -7,12 +7,13 @@ Generators that yield often and return their result; `parameters.run` runs one t
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.model import LINEAR, RBF, Model, Pair, integer_weights
+from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
 # Of a margin, for each kernel: errors from here on make KKT gaps above 0.02.
-BEARABLE = (0.018, 0.0035, 0.008)
-_BEARABLE_FIXED = (0.02, 0.0053, 0.008)
+BEARABLE = (0.0065, 0.0031, 0.008)
+_BEARABLE_FIXED = (0.02, 0.0235, 0.008)
+_BEARABLE_POWER = 0.0143  # fixed, from degree 3 on: bits are cut off after each product
 _SPREAD = 256  # answers of an RBF machine differ by less than this many errors: they are noise
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
@@ -65,10 +66,13 @@ def trouble(job, status):
     positive = count = 0
     top = one
     low = high = None
+    largest = job.word(_LARGEST)
+    weighted = own = 0.0  # kernel values of rows with themselves, as shares of the largest
     for at in range(0, n, SAMPLES_AT_ONCE):
         end = min(at + SAMPLES_AT_ONCE, n)
         alphas = job.words(P.HEAD + at, P.HEAD + end)
         lefts = job.words(P.HEAD + n + at, P.HEAD + n + end)
+        selves = _selves(job, n, at, end)
         top = max(top, max(lefts), -min(lefts))
         for t in range(end - at):
             r = rows[at + t]
@@ -80,9 +84,13 @@ def trouble(job, status):
             if says:
                 positive += 1
             b = alphas[t]
+            share = abs(selves[t] / largest) if largest else 1.0
+            own += share
             if b:
                 count += 1
-                square += (b * 2.0**-30) ** 2 if job.fixed else b * b
+                v = (b * 2.0**-30) ** 2 if job.fixed else b * b
+                square += v
+                weighted += v * share
                 if wrong and says != (r >= 0):
                     wrong[r if r >= 0 else ~r] = 1
         yield
@@ -96,8 +104,25 @@ def trouble(job, status):
     if note:
         return _note(note, job)
     spread = None if low is None else (high - low) / one
-    bearable = _BEARABLE_FIXED if job.fixed else BEARABLE
-    return imprecise(job, square, top / one, bearable[job.kind], spread)
+    bearable = (_BEARABLE_FIXED if job.fixed else BEARABLE)[job.kind]
+    weighted *= own / n
+    if not job.fixed:
+        square = weighted + square / 256  # float32 errs by a share of each kernel value
+    elif job.kind == POLY:
+        # bits of x.y that are lost before it is multiplied with itself count each time
+        cuts = job.m.degree - 1 if job.par[P.K_SHIFT] else 1
+        square = (square**0.5 + cuts * weighted**0.5) ** 2
+        if job.m.degree > 2:
+            bearable = _BEARABLE_POWER
+    return imprecise(job, square, top / one, bearable, spread)
+
+
+def _selves(job, n, start, end):
+    """Kernel values of the pair's rows `start` to `end` with themselves."""
+    at = P.HEAD + 2 * n
+    if job.fixed and not hasattr(job.core, "step_pieces"):  # native code keeps them in 16 bits
+        return array("h", bytes(job.words(at + start // 2, at + (end + 1) // 2)))
+    return job.words(at + start, at + end)
 
 
 def _note(kind, job, *more):
