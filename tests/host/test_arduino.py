@@ -50,6 +50,7 @@ def built(request, library):
     return arduino.Library(library / "Acclimate", library / "work", request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WANTED)
 def test_a_sketch_fits_its_board_and_prints_what_it_should(built, name):
     elf, size = built.sketch(name)

@@ -104,6 +104,7 @@ def test_what_devices_say_is_text_and_never_markup(tmp_path, browser):
         page.close()
 
 
+@pytest.mark.slow
 def test_the_page_says_when_the_server_is_gone(halted, browser):
     with serving(halted, "--no-reports", "--dashboard") as url:
         page = browser.new_page()

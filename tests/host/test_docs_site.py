@@ -83,6 +83,7 @@ def built(site):
     }
 
 
+@pytest.mark.slow
 def test_no_link_of_the_site_is_dead(site, built):
     dead = []
     for name, page in built.items():
@@ -117,6 +118,7 @@ def test_every_public_name_has_its_place_in_the_reference(built):
         assert names and {name.lower() for name in names} <= places, room
 
 
+@pytest.mark.slow
 def test_the_page_to_play_with_runs_inside_the_site(site):
     if not (site / "play").is_dir():
         pytest.skip("the playground was not built: make playground")
@@ -130,6 +132,7 @@ def test_the_page_to_play_with_runs_inside_the_site(site):
         page.close()
 
 
+@pytest.mark.slow
 def test_search_finds_a_word_of_the_glossary_without_a_network(site):
     with browser.opened() as chromium, served(site) as address:
         page = browser.Page(chromium, address)

@@ -162,6 +162,7 @@ def loads(drive, name, heap):
     return done.stdout == "loads\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_circuitpython() is not None, reason=str(no_circuitpython()))
 @pytest.mark.parametrize("kind", ["py", "mpy"])
 @pytest.mark.parametrize("heap", HEAPS)

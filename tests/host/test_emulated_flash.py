@@ -104,6 +104,7 @@ def test_flash_and_wear_outlive_a_restart(lasting_board):
     assert lasting_board.get_bytes("/kept.txt") == b"a file"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("step", [1, 5, ERASE_STEPS, ERASE_STEPS + 1, ERASE_STEPS + 3])
 def test_power_cut_stops_at_exactly_that_step(lasting_board, step, torn):

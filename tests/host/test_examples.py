@@ -125,6 +125,7 @@ def test_sound_is_told_when_the_bearing_wears_and_not_before(run, made, board):
     assert int(text.split()[-1]) == 80 - int(alarms[0]) + 3  # in a row: it never stopped
 
 
+@pytest.mark.slow
 @on_boards
 def test_a_keyword_model_is_replaced_by_better_ones_only(run, made, board):
     words = sorted((made("keyword_release") / "words").iterdir())
@@ -140,6 +141,7 @@ def test_a_keyword_model_is_replaced_by_better_ones_only(run, made, board):
     assert max(first, damaged) <= 12 < 14 <= min(second, third)  # of 16
 
 
+@pytest.mark.slow
 @on_boards
 def test_words_in_running_sound_are_heard(run, made, board):
     heard = sorted((made("keyword_network_train") / "heard").iterdir())

@@ -42,6 +42,7 @@ def test_plain_install_fits_each_emulated_board_and_works(name):
     assert len(again.kept) == len(report.copied) and not again.copied
 
 
+@pytest.mark.slow
 def test_advice_for_a_board_without_room_works_when_pasted(capsys):
     if why_not("samd21"):
         pytest.skip(why_not("samd21"))

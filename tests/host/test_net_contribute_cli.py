@@ -150,6 +150,7 @@ def test_wrong_data_is_one_line(folder, capsys, change, words):
     assert not (folder / "net.contributions.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_other_refusals_are_one_line(folder, capsys):
     np.save("x.npy", np.zeros(3))
     (folder / "cut.npz").write_bytes((folder / "d.npz").read_bytes()[:3000])

@@ -26,6 +26,7 @@ def same(library, case):
     assert np.all(behind == 0x5A5A), case
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depthwise", [False, True], ids=["convolution", "depthwise"])
 def test_any_shape_gives_the_bytes_of_the_plain_kernel(library, depthwise):
     rng = np.random.default_rng(4)

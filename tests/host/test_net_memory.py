@@ -64,6 +64,7 @@ def check_bytes(step):
         arena.after(i, node)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("net", names())
 def test_every_layout_of_the_backbones_is_sound_and_near_the_bound(net):
     graph = NETS[net]

@@ -137,6 +137,7 @@ def require_board():
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
+@pytest.mark.slow
 @pytest.mark.case("B4")
 def test_training_that_needs_twice_the_ram_pages_to_flash(case):
     require_board()

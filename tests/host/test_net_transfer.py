@@ -45,6 +45,7 @@ def classifier_only(case):
     return simulated(case, True, CLASSIFIER, 0.1)
 
 
+@pytest.mark.slow
 def test_pretrained_network_knows_its_task_in_int8_too(case):
     task, network, small = case
     upright = -np.rot90(task.test[0], 3, axes=(2, 3))

@@ -143,6 +143,7 @@ def test_int8_knows_the_order_of_two_movements(small):
     assert right(small, program, program.weights, *recordings(300, 2)) > 0.93
 
 
+@pytest.mark.slow
 def test_learning_through_attention_beats_the_classifier_alone(small):
     """After 120 windows of a sensor that was turned; what it knew before is of no use."""
     shown, asked, found = recordings(120, 5, True), recordings(300, 6, True), {}

@@ -119,6 +119,7 @@ def test_a_sweep_is_shown_and_drawn(tmp_path, capsys):
     assert [row.get("energy") for row in found["plans"]] == [row.get("energy") for row in rows]
 
 
+@pytest.mark.slow
 def test_a_sweep_of_deadlines_has_a_column_and_an_axis_of_time(tmp_path, capsys):
     out, curve = tmp_path / "rows.json", tmp_path / "time.svg"
     words = ["plan", "linear", "--ram", "45%", "--clock", "compute", "--workers", "1"]
@@ -136,6 +137,7 @@ def test_a_sweep_of_deadlines_has_a_column_and_an_axis_of_time(tmp_path, capsys)
     assert "expected 1.5x or seconds" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_methods_are_drawn_side_by_side_from_two_processes(tmp_path, capsys):
     bars, curve = tmp_path / "bars.svg", tmp_path / "pareto.svg"
     words = [

@@ -102,6 +102,7 @@ def test_points_are_drawn_by_keys_alone(page):
     page.until(lambda: "two classes" in page.text("points-word"))
 
 
+@pytest.mark.slow
 def test_watched_training_ends_as_the_other(page):
     steps = _steps(page)
     page.page.click("#points-watch")
@@ -128,6 +129,7 @@ def _hue(color):
     return color.index(max(color))
 
 
+@pytest.mark.slow
 def test_stream_that_turns_is_noticed_and_learned(page):
     page.tab("drift")
     page.page.click("#drift-jump")
@@ -137,6 +139,7 @@ def test_stream_that_turns_is_noticed_and_learned(page):
     page.until(lambda: number("drift-now") >= 85 and number("drift-fixed") <= 60)
 
 
+@pytest.mark.slow
 def test_power_cut_at_any_step_leaves_one_of_the_models(page):
     page.tab("swap")
     swept = page.until(lambda: page.text("swap-all"))
@@ -187,6 +190,7 @@ def test_plans_of_the_page_keep_their_budgets():
             assert ("fault" in plan) or max(plan["used"]) == plan["peak"] <= plan["ram"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1100, "light")])
 def test_every_tab_fits_the_screen(chromium, address, width, scheme, tmp_path):
     page = browser.Page(chromium, address, width, scheme)
@@ -200,6 +204,7 @@ def test_every_tab_fits_the_screen(chromium, address, width, scheme, tmp_path):
     page.close()
 
 
+@pytest.mark.slow
 def test_page_without_the_c_core_trains_the_same(chromium, address):
     page = browser.Page(chromium, address)
     steps, vectors = _steps(page), page.text("points-vectors")

@@ -29,6 +29,7 @@ def plans(graph, budget, best):
     yield from greedy.plans(graph, budget, Space(paging=budget.aux_bytes != 0), 4, 0.2)
 
 
+@pytest.mark.slow
 def test_no_cut_leaves_out_a_plan_of_small_graphs():
     checked = 0
     for seed in range(400, 520):

@@ -62,6 +62,7 @@ def test_a_tight_overlapped_deadline_is_refused_by_a_search_of_all_plans():
     assert complete.cheapest(graph, budget, Space(clock=clock)) is None  # and not TooLarge
 
 
+@pytest.mark.slow
 def test_where_nothing_finds_a_plan_the_complete_search_goes_on_for_longer(monkeypatch):
     monkeypatch.setattr(complete, "MOST_STATES", 10_000)  # less than this problem takes
     monkeypatch.setattr("acclimate_host.poet.search._REFUSE_S", 0.01)
@@ -292,6 +293,7 @@ def _raise(error):
     raise error
 
 
+@pytest.mark.slow
 def test_the_papers_formulation_of_a_large_network_keeps_to_its_limit():
     words = ["bert", "--board", "a72", "--ram", "15%", "--time-limit", "2", "--solver", "cbc"]
     assert main(["plan", *words, "--formulation", "paper"]) != 0

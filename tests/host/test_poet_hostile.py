@@ -100,6 +100,7 @@ def exact_cases(count):
             yield graph, budget, verdict
 
 
+@pytest.mark.slow
 def test_limits_that_the_best_plan_just_meets_are_no_hindrance_and_less_is():
     tighter = 0
     for graph, budget, verdict in exact_cases(15):
@@ -116,6 +117,7 @@ def test_limits_that_the_best_plan_just_meets_are_no_hindrance_and_less_is():
     assert tighter > 5
 
 
+@pytest.mark.slow
 def test_an_erase_budget_agrees_with_exhaustive_search():
     for graph, budget, verdict in exact_cases(12):
         for blocks in range(3):

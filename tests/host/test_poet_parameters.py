@@ -147,6 +147,7 @@ def test_paged_parameters_take_storage_and_erases():
             paged_budget(budget, [one, read])
 
 
+@pytest.mark.slow
 def test_a_network_whose_parameters_fill_the_ram_is_planned():
     table, layers = costs.load("m4"), networks.layers("linear", as_published=False)
     graph = layers_graph(layers, table, "autodiff", updates=True)

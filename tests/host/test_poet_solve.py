@@ -57,6 +57,7 @@ def paging_only(vgg, budget):
     return solve(vgg, budget, recompute=False)
 
 
+@pytest.mark.slow
 def test_vgg16_is_proven_and_costs_more_with_less_ram(vgg):
     energies = []
     for share in (1.1, 0.8, 0.65):
@@ -116,6 +117,7 @@ def test_progress_names_incumbent_bound_and_gap(vgg):
     assert all(b.energy <= a.energy for a, b in zip(seen, seen[1:], strict=False))
 
 
+@pytest.mark.slow
 def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
     need, _ = operator_need(vgg)
     with pytest.raises(Infeasible, check=naming(need)) as caught:
@@ -124,6 +126,7 @@ def test_an_infeasible_budget_names_the_smallest_feasible_ram(vgg):
     assert solve(vgg, Budget(need)).verdict.peak_ram == need
 
 
+@pytest.mark.slow
 def test_where_the_smallest_ram_is_not_proven_there_are_near_bounds():
     graph = network_graph("resnet18_cifar", "m4")
     space = Space(paging=False)

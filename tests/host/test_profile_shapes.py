@@ -212,6 +212,7 @@ def test_a_plan_takes_as_long_as_the_board_counts(profiled):
     assert made.answer.energy == pytest.approx(seconds * 0.0165)
 
 
+@pytest.mark.slow
 def test_costs_by_shape_change_the_plan(profiled):
     path, table = profiled
     by_flop = replace(table, shapes={}, figures={**table.figures})

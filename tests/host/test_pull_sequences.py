@@ -97,6 +97,7 @@ class World:
         pull.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(4))
 def test_whatever_breaks_the_new_model_arrives_whole_and_the_old_one_serves_until_then(
     share, tmp_path

@@ -11,6 +11,7 @@ from acclimate.store import journal
 from bench.powercut_model import campaign
 
 
+@pytest.mark.slow
 @pytest.mark.case("D1", "D2", "D8", "E1", "E10")
 def test_power_cut_at_every_step_and_again_in_recovery_keeps_old_or_new():
     done = campaign(second_every=1500)
@@ -53,6 +54,7 @@ def _confirmed_too_early(monkeypatch):
     monkeypatch.setattr(store.Store, "make_room", make_room)
 
 
+@pytest.mark.slow
 @pytest.mark.case("D2")
 @pytest.mark.parametrize(
     "plant,names",

@@ -206,6 +206,7 @@ def live(seed, steps, with_cuts):
     return life
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_cuts", [False, True])
 def test_any_sequence_of_operations_keeps_store_reboot_and_oracle_together(with_cuts):
     reached = set()

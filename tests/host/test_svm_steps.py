@@ -14,6 +14,7 @@ pytest.importorskip("sklearn")
 LIMIT = {"nrf52840": 2_500_000, "samd21": 1_500_000}
 
 
+@pytest.mark.slow
 @pytest.mark.case("G7")
 @pytest.mark.parametrize("name", ["m4f", "m4f_float32_rbf", "m4f_python", "m0"])
 def test_longest_step_stays_below_fifty_milliseconds(name, monkeypatch):

@@ -553,6 +553,7 @@ def _refuse():
     raise ConnectError("cannot open it")
 
 
+@pytest.mark.slow
 def test_page_says_that_the_board_is_gone_and_back(session):
     with browser.opened() as chromium, _bridge(session) as bridge:
         page = Driven(chromium, bridge)

@@ -216,6 +216,7 @@ def test_without_native_code_nothing_is_printed_and_results_are_the_same(desktop
     assert answers[0] == answers[1] and len(answers[0].splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.case("A16", "A17")
 @pytest.mark.parametrize("arch, name", NATIVES, ids=[f"{a}-{n}" for a, n in NATIVES])
 def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name, monkeypatch):

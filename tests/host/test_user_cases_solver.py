@@ -51,6 +51,7 @@ def test_a_wrong_answer_is_no_answer(monkeypatch):
     assert solver_check.try_solver("highs") == (False, "runs, but answers 3 where 2 is right")
 
 
+@pytest.mark.slow
 @pytest.mark.case("L4")
 def test_without_highs_the_heuristic_plans_and_says_so(monkeypatch, capsys):
     graph = network_graph("linear", "m4")
