@@ -141,6 +141,8 @@ def command_fault(command):
         target = words[1] + ":"
         makefile = (repository() / "Makefile").read_text()
         return "" if f"\n{target}" in makefile else f"no target {words[1]}"
+    if words[:3] == ["python", "-m", "pytest"]:
+        return _test_fault(words[3])
     if words[:2] == ["python", "-m"]:
         return _module_fault(words[2])
     if words[:1] == ["python"]:

@@ -60,6 +60,8 @@ def test_every_kept_result_says_how_it_was_made():
 def test_a_command_may_begin_with_what_a_shell_sets_for_it():
     assert rows.command_fault("MODELS=DIR A=1 make bench NAME=svm") == ""
     assert "no module" in rows.command_fault("MODELS=DIR python -m bench.nothing")
+    assert rows.command_fault("A=1 python -m pytest tests/host/test_papers.py -k x -s") == ""
+    assert "nothing.py" in rows.command_fault("A=1 python -m pytest tests/host/nothing.py -s")
     for words in ("models=dir make bench NAME=svm", "MODELS=DIR", "sh x.sh"):
         assert "expected make, python or acclimate" in rows.command_fault(words)
 
