@@ -10,7 +10,7 @@ from sklearn import datasets
 from acclimate.svm import SVM
 
 LENGTH, TEST = 400, 400
-SEEDS = 3
+SEEDS = 10  # of 16 cases the worst is told: with three its chance alone is some 3 points
 BUDGETS = (20, 80)
 OPTIONS = {"kernel": "rbf", "gamma": 1.0, "C": 10.0, "state": "float"}
 

@@ -54,7 +54,7 @@ def test_learning_goes_on_after_a_file():
     import os
 
     m = SVM(kernel="linear", C=0.1, budget=10)
-    rows = list(stream(30))
+    rows = list(stream(60))
     for row, label in rows[:20]:
         m.add(row, label)
     m.save("svm_budget_test.bin")

@@ -103,27 +103,46 @@ def test_a_label_that_is_rare_gives_nothing_away():
     assert least_useful(model, samples(rows, [0] * 8 + [1] * 4)) == 11
 
 
-def test_rows_that_are_answered_wrong_go_first_where_they_are_more_than_a_sixteenth():
+def test_rows_that_are_answered_wrong_go_first_where_they_are_more_than_1_in_64():
     support = Pair((2, ~3), (1, -1))
     model = Model((0, 1), [support])
-    rows = [[i] for i in range(33)]
-    labels = [0, 1] * 16 + [0]
-    for many, found in ((0, 32), (2, 32), (3, 3)):  # 2 of 33 are less, 3 are more
-        wrong = bytearray(33)
-        for at in (2, 3, 1)[:many]:
+    rows = [[i] for i in range(65)]
+    labels = [0, 1] * 32 + [0]
+    for many, found in ((0, 64), (1, 64), (2, 3)):  # 1 of 65 is less, 2 are more
+        wrong = bytearray(65)
+        for at in (2, 3)[:many]:
             wrong[at] = 1
         assert least_useful(model, samples(rows, labels, wrong)) == found, many
-    few = bytearray(31)
-    few[2] = few[3] = 1  # 2 of 31 are more as well
-    assert least_useful(model, samples(rows[:31], labels[:31], few)) == 3
-    # exactly a sixteenth is not more
-    wrong = bytearray(32)
-    wrong[0] = wrong[1] = 1
-    assert least_useful(model, samples(rows[:32], labels[:32], wrong)) == 31
-    # of those the model contradicts most: also where they support it
+    few = bytearray(63)
+    few[2] = 1  # 1 of 63 is more as well
+    assert least_useful(model, samples(rows[:63], labels[:63], few)) == 2
+    # exactly 1 in 64 is not more
+    wrong = bytearray(64)
     wrong[2] = 1
-    assert least_useful(model, samples(rows[:32], labels[:32], wrong)) == 2
-    assert least_useful(model, samples(rows[:32], labels[:32], None)) == 31
+    assert least_useful(model, samples(rows[:64], labels[:64], wrong)) == 63
+    # of those the model contradicts most: also where they support it
+    wrong[0] = 1
+    assert least_useful(model, samples(rows[:64], labels[:64], wrong)) == 2
+    assert least_useful(model, samples(rows[:64], labels[:64], None)) == 63
+
+
+def test_one_time_in_four_chance_draws_whatever_matters():
+    model = Model((0, 1), [Pair((), ())])
+    kept = samples([[i] for i in range(12)], (0, 1) * 6)  # the last one matters least
+    seed, drawn, turns = kept.seed, [], 400
+    for _ in range(turns):
+        found = least_useful(model, kept)
+        seed = (seed * 16333 + 12345) & 0xFFFF
+        if seed >= 1 << 14:
+            assert found == 11 and kept.seed == seed
+            continue
+        seed = (seed * 16333 + 12345) & 0xFFFF
+        assert found == seed * 12 >> 16 and kept.seed == seed
+        drawn.append(found)
+    assert turns // 5 < len(drawn) < turns // 3 and sorted(set(drawn)) == list(range(12))
+    # a label that is rare gives nothing away to chance either
+    kept = samples([[i] for i in range(12)], [0] * 9 + [1] * 3)
+    assert all(kept.labels[least_useful(model, kept)] == 0 for _ in range(100))
 
 
 def test_where_all_support_the_model_chance_draws_and_all_are_drawn():
@@ -133,7 +152,8 @@ def test_where_all_support_the_model_chance_draws_and_all_are_drawn():
     seed, drawn = kept.seed, []
     for _ in range(200):
         drawn.append(least_useful(model, kept))
-        seed = (seed * 16333 + 12345) & 0xFFFF
+        for _ in range(2):  # whether, and which
+            seed = (seed * 16333 + 12345) & 0xFFFF
         assert drawn[-1] == seed * n >> 16 and kept.seed == seed
     assert sorted(set(drawn)) == list(range(n))
     assert all(10 <= drawn.count(at) <= 45 for at in range(n))

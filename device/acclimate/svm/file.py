@@ -141,6 +141,8 @@ def save(m, path):
     fresh = path + _NEW
     with open(fresh, "wb") as stream:
         _write(m, model, stream)
+    if m.budget:  # both go on with the same draws, this one and what is loaded
+        m.samples.seed = model.n_iter & 0xFFFF
     with open(fresh, "rb") as stream:
         check(stream, path)
     try:

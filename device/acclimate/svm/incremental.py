@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Learn one sample after the other in fixed memory.
 
-At most `budget` samples are kept. When a new one finds no room, the kept sample that matters
-least gives way: first the one farthest from all margins among those that support nothing, else
-one drawn by chance. Where the model answers more than a sixteenth of the kept
-rows wrong, their labels are suspected: the one that it contradicts most gives way first.
+At most `budget` samples are kept. When a new one finds no room, a kept sample gives way. One
+time in four chance draws it, so that none stays for ever. Else it is the one that matters
+least: the one farthest from all margins among those that support nothing, and where there is none
+chance draws as well. Where the model answers more than 1 in 64 kept rows wrong, their labels are
+suspected: the one that it contradicts most gives way first.
 Training then goes on from the former coefficients, whose balance the solver repairs.
 """
 
@@ -15,7 +16,7 @@ from acclimate.svm.model import missing, uses_fixed
 from acclimate.svm.rows import store_into
 
 _FAR = 64
-_WRONG_SHARE = 16  # more than a sixteenth of the kept rows answered wrong: such rows go first
+_WRONG_SHARE = 64  # more than 1 in 64 of the kept rows answered wrong: such rows go first
 
 
 class Samples:
@@ -63,6 +64,7 @@ def samples_of(model, labels, wrong=None):
         model.x, bytearray(labels), model.d, model.code, model.shift, model.scaled, wrong
     )
     made.answer = model.answer
+    made.seed = model.n_iter & 0xFFFF
     return made
 
 
@@ -91,6 +93,10 @@ def _least_useful(model, samples, known):
         counts[label] = counts.get(label, 0) + 1
     many = len(samples.labels)
     fair = max(1, many // (2 * len(counts)))  # a label that is rare here gives nothing away
+    if not _chance(samples) >> 14:
+        at = _drawn(samples, counts, fair)
+        if at >= 0:
+            return at
     values = array("f", bytes(4 * len(model.pairs)))
     wrong = samples.wrong
     suspected = wrong is not None and sum(wrong) * _WRONG_SHARE > many
@@ -107,17 +113,29 @@ def _least_useful(model, samples, known):
                 best_key = key
                 best = at
             yield
-    if best >= 0:
-        return best
+    if best < 0:
+        best = _drawn(samples, counts, fair)
+    if best < 0:
+        for at in range(many):
+            if counts[samples.labels[at]] > 1:
+                return at
+    return best
+
+
+def _chance(samples):
+    """The next of a row of numbers of 16 bits, the same on every runtime."""
+    samples.seed = (samples.seed * 16333 + 12345) & 0xFFFF
+    return samples.seed
+
+
+def _drawn(samples, counts, fair):
+    """Index of a sample drawn by chance, whose label is not rare, or -1."""
+    many = len(samples.labels)
     for _ in range(many):
-        samples.seed = (samples.seed * 16333 + 12345) & 0xFFFF
-        at = samples.seed * many >> 16
+        at = _chance(samples) * many >> 16
         if counts[samples.labels[at]] > fair:
             return at
-    for at in range(many):
-        if counts[samples.labels[at]] > 1:
-            return at
-    return best
+    return -1
 
 
 def _distance(model, samples, at, label, values):
