@@ -107,7 +107,7 @@ class WindowFeatures:
 
         :param window: ``array("h")`` of samples * channels values, sample after sample
         :param out: ``array("b")`` of `width` elements
-        :raises ValueError: a length that does not fit; nothing is written
+        :raises ValueError: a length that does not fit, or no whole numbers; nothing is written
         """
         native = self._native
         if native and native(window, out, self.channels, self.samples, self._how):
@@ -119,6 +119,12 @@ class WindowFeatures:
         if len(out) != self.width:
             raise ValueError("out: expected %d elements, got %d" % (self.width, len(out)))
         _signed(out)
+        try:
+            total = sum(window)
+        except TypeError:
+            total = None
+        if not isinstance(total, int):
+            raise ValueError("window: expected whole numbers, got others among them")
         at = channel = 0
         while channel < self.channels:
             at = self._channel(window, channel, out, at)

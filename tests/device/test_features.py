@@ -120,6 +120,26 @@ def test_wrong_lengths_and_settings_are_refused():
             assert "expected" in str(error)
 
 
+def test_samples_that_are_no_whole_numbers_are_refused_and_nothing_is_written():
+    f = WindowFeatures(channels=2, samples=4)
+    whole = [1, 2, 3, 4, 5, 6, 7, 8]
+    for bad in (
+        array("f", whole),
+        whole[:7] + [8.5],
+        whole[:7] + [float("nan")],
+        whole[:7] + [None],
+        ["1"] + whole[1:],
+    ):
+        out = array("b", (9 for _ in range(f.width)))
+        try:
+            f.into(bad, out)
+        except ValueError as error:
+            assert "window: expected whole numbers" in str(error)
+            assert list(out) == [9] * f.width
+        else:
+            raise AssertionError("no exception")
+
+
 def test_a_window_allocates_nothing():
     f = WindowFeatures(channels=2, samples=8)
     window, out = array("h", range(16)), array("b", bytes(f.width))
