@@ -143,6 +143,7 @@ def build(folder, arch, out, *variables):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.case("A13")
 @pytest.mark.parametrize("arch", COMPILERS)
 def test_module_of_several_files_runs_on_its_board(toy, tmp_path, arch):

@@ -237,6 +237,7 @@ def test_bytes_after_the_last_instruction_are_refused():
     assert cases.active(store) == BASE
 
 
+@pytest.mark.slow
 @pytest.mark.case("E12")
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)

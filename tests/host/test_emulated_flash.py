@@ -68,6 +68,7 @@ def test_flash_is_read_in_place_at_its_address(board):
     assert answer == "b'in place' b'in place'\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

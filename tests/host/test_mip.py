@@ -34,6 +34,7 @@ def server(tmp_path):
         server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", [mip.PURE, *boards.ARCHS])
 def test_each_set_names_files_that_lie_beside_it(arch, tmp_path):
     found = mip.write(tmp_path, arch)

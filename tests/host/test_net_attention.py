@@ -140,6 +140,7 @@ def test_no_table_of_all_pairs_is_in_the_arena():
     assert sizes[128][1] < 128 * 128 / 2
 
 
+@pytest.mark.slow
 def test_any_byte_of_the_record_may_be_damaged():
     """Factors, zero points and the table of shares: refused, or run within bounds."""
     network, step = trained(SHAPES[0], 1)

@@ -144,6 +144,7 @@ def real_network(kind, function, seed=0):
     return with_loss(Network(graph, values), "cross-entropy"), random
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_are_those_of_float64(kind, function, monkeypatch):

@@ -133,6 +133,7 @@ def shipped(name):
     return path if path.exists() else pytest.skip(f"this onnx brings no {name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, parameters",
     [

@@ -59,6 +59,7 @@ def _steps(page):
     return page.until(lambda: page.text("points-steps").isdigit() and page.text("points-steps"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(twin.load() is None, reason="the twin of the C core was not built")
 def test_drawn_points_train_the_same_machine_as_here(page):
     _steps(page)

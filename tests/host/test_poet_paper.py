@@ -37,6 +37,7 @@ def test_the_published_code_with_cbc_is_reproduced_and_ours_is_not_worse(linear,
     assert ours.proven and ours.energy < published.energy
 
 
+@pytest.mark.slow
 @pytest.mark.case("L8")
 def test_scaled_algorithm_1_agrees_with_ours_and_45_percent_has_no_plan(linear):
     budget = _budget(linear, 0.6)

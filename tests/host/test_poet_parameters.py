@@ -60,6 +60,7 @@ def test_the_example_of_the_module_runs():
     assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tries", (3, 12))
 @pytest.mark.parametrize("seed", range(20))
 def test_plan_and_bound_against_all_choices(seed, tries):
@@ -164,6 +165,7 @@ def test_a_network_whose_parameters_fill_the_ram_is_planned():
     assert 0 < made.lower_bound <= verdict.energy
 
 
+@pytest.mark.slow
 def test_the_command_plans_with_parameters_in_storage(tmp_path, capsys):
     out = str(tmp_path / "plan.json")
     words = ["plan", "linear", "--page-parameters", "1", "--cpu-limit", "2"]

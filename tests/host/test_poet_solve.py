@@ -71,6 +71,7 @@ def test_vgg16_is_proven_and_costs_more_with_less_ram(vgg):
     assert energies[0] == pytest.approx(sum(n.compute_energy for n in vgg.nodes))
 
 
+@pytest.mark.slow
 @pytest.mark.case("L6")
 def test_without_storage_only_recomputation_is_left(vgg, budget, free):
     answer = solve(vgg, replace(budget, aux_bytes=0))
@@ -78,6 +79,7 @@ def test_without_storage_only_recomputation_is_left(vgg, budget, free):
     assert answer.energy >= free.energy * (1 - 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.case("L6")
 def test_paging_only_computes_each_node_once(vgg, paging_only):
     assert sum(kind == "compute" for kind, _ in paging_only.plan) == len(vgg.nodes)

@@ -50,6 +50,7 @@ def test_fields_and_checksum_can_be_read_by_others(good):
     assert data[44 : 44 + 3] == bytes((0, 1, 7))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(changes=st.lists(st.tuples(st.integers(4, 5000), st.integers(0, 255)), min_size=1))
 def test_crafted_files_raise_or_predict(good, changes):
