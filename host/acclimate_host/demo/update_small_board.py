@@ -74,6 +74,7 @@ class Judge:
 
     def ask(self, most, temperature):
         """Load the model that waits; print on how many rows they differ and which need a label."""
+        self.model = None  # what it said is in the sample: its RAM is for the other one
         gc.collect()
         self.sure = temperature
         self.other = SVM.load(_Section(self.store.waiting()))
