@@ -11,8 +11,16 @@ CUBE = {"degree": 3, "gamma": None, "coef0": 0.0}
 
 
 @pytest.fixture(scope="module")
-def problems():
-    return svm_right.problems()
+def run_of():
+    """A function that trains on a data set of the bench, and says how that compares with libsvm."""
+    problems = svm_right.problems()
+
+    def run(state, name, kernel, options, cost):
+        data = svm_right.split(*problems[name])
+        reference = svm_right.libsvm(kernel, options, cost, data)
+        return svm_right.one_run(state, kernel, options, cost, data, reference)
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -33,10 +41,8 @@ def problems():
         ("fixed", "bytes", "poly", SQUARE, 1.0),
     ],
 )
-def test_what_converged_without_a_word_is_right(state, name, kernel, options, cost, problems):
-    data = svm_right.split(*problems[name])
-    reference = svm_right.libsvm(kernel, options, cost, data)
-    run = svm_right.one_run(state, kernel, options, cost, data, reference)
+def test_what_converged_without_a_word_is_right(state, name, kernel, options, cost, run_of):
+    run = run_of(state, name, kernel, options, cost)
     right = not run["differs"] and run["true_gap"] <= svm_right.WIDE
     assert right or run["warning"] or not run["converged"], run
 
@@ -53,7 +59,5 @@ def test_what_converged_without_a_word_is_right(state, name, kernel, options, co
         ("fixed", "circles", "poly", CUBE, 1.0),
     ],
 )
-def test_a_machine_that_is_right_has_no_warning(state, name, kernel, options, cost, problems):
-    data = svm_right.split(*problems[name])
-    reference = svm_right.libsvm(kernel, options, cost, data)
-    assert not svm_right.one_run(state, kernel, options, cost, data, reference)["warning"]
+def test_a_machine_that_is_right_has_no_warning(state, name, kernel, options, cost, run_of):
+    assert not run_of(state, name, kernel, options, cost)["warning"]
