@@ -12,7 +12,7 @@ CUBE = {"degree": 3, "gamma": None, "coef0": 0.0}
 
 @pytest.fixture(scope="module")
 def run_of():
-    """A function that trains on a data set of the bench, and says how that compares with libsvm."""
+    """A function that trains on a data set of the bench, and compares with libsvm."""
     problems = svm_right.problems()
 
     def run(state, name, kernel, options, cost):
