@@ -36,7 +36,7 @@ def test_a_plan_is_shown_written_and_drawn(tmp_path, capsys):
         (["no.onnx"], "no file no.onnx"),
         (["no.json"], "no file no.json"),
         (["linear", "--ram", "12z"], "expected bytes"),
-        (["linear", "--ram", "-5"], "0 or more"),
+        (["linear", "--ram", "-5"], "whole bytes, 0 to"),
         (["linear", "--ram", "1k"], "smallest feasible"),
         (["linear", "--deadline", "0.5x"], "is impossible"),
         (["linear", "--deadline", "soon"], "expected 1.5x"),

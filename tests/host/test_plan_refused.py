@@ -46,7 +46,7 @@ PAIR = [node("a"), node("b", "a", ram_bytes=900)]
         ([node("a", "a")], {}, "node a: needs a"),
         ([node("a", "z")], {}, "node a: unknown dependency z"),
         ([node("a"), node("a")], {}, "two nodes share an id"),
-        ([node("a", compute_energy=-1)], {}, "node a: compute_energy is -1; it must be finite"),
+        ([node("a", compute_energy=-1)], {}, "node a: compute_energy is -1; it must be a number"),
         ([node("a", pageout_time=float("nan"))], {}, "node a: pageout_time is nan"),
         ([node("a", ram_bytes=-4)], {}, "node a: ram_bytes is -4"),
         (
@@ -62,6 +62,9 @@ PAIR = [node("a"), node("b", "a", ram_bytes=900)]
         ([], {}, "the graph is empty"),
         ([node("a")], {"ram_bytes": "much"}, "budget: ram_bytes is 'much'"),
         ([node("a")], {"speed": 3}, "not a planning problem"),
+        ([{"id": "a"}], {}, "node 0: ram_bytes is missing"),
+        ([node("a", ram_bytes=1.5)], {}, "ram_bytes is 1.5; it must be a whole number from 0"),
+        ([node("a", compute_time=1e308)], {}, "compute_time is 1e+308; it must be a number"),
     ],
 )
 def test_a_bad_problem_is_one_clear_line(nodes, budget, text, tmp_path, capsys):
@@ -98,6 +101,9 @@ def test_a_file_that_is_no_json_is_one_clear_line(text, told, tmp_path, capsys):
         (["--board", "none.toml"], "no file none.toml"),
         (["--erases", "-1"], "--erases -1: expected 0 or more"),
         (["--erases", "3"], "the cost table names no store.erase_block_bytes"),
+        (["--ram", "5000.5"], "RAM '5000.5': expected whole bytes"),
+        (["--ram", "nan"], "RAM 'nan': expected whole bytes"),
+        (["--deadline", "1e300"], "less than 1e+12 s"),
         (["--dim", "seq"], "--dim seq: expected NAME=N"),
         (["--dim", "seq=0"], "N from 1"),
         (["--check"], "there is no plan to check"),
@@ -112,7 +118,7 @@ def test_a_bad_option_is_one_clear_line(words, text, capsys):
 
 def test_what_a_file_says_itself_is_no_option(tmp_path, capsys):
     path = tmp_path / "p.json"
-    path.write_text('{"nodes": [{"id": "a"}], "budget": {"ram_bytes": 1}}')
+    path.write_text('{"nodes": [{"id": "a", "ram_bytes": 0}], "budget": {"ram_bytes": 1}}')
     assert "--resident is for the named networks" in refused([str(path), "--resident"], capsys)
 
 

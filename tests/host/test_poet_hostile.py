@@ -179,3 +179,8 @@ def test_a_greedy_plan_of_a_very_deep_graph():
     graph, budget = chain(500), Budget(60)
     steps = next(greedy.plans(graph, budget, tries=1, seconds=1.0))
     assert evaluate(graph, budget, tidy(graph, steps)).valid
+
+
+def test_what_always_stays_is_whole_bytes():
+    with pytest.raises(PlanError, check=naming(1.5)):
+        Graph((Node("a"),), resident_bytes=1.5)

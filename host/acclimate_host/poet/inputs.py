@@ -14,6 +14,7 @@ from .problem import Budget, Graph, PlanError, from_json
 
 _TABLE_OF_CORE = (("Cortex-M4", "m4"), ("Cortex-M0", "m0"), ("Xtensa", "esp32"))
 _TABLE_OF_BOARD = {"mkr1000": "m0", "rpi4": "a72", "raspberry_pi_4": "a72", "jetson_tx2": "tx2"}
+_LATEST = 1e12  # s, of a deadline
 _UNITS = {"": 1, "k": 1024, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -136,8 +137,9 @@ def amount(text, graph=None, what="RAM"):
     except ValueError:
         units = "k, m, g or %" if graph else "k, m or g"
         raise PlanError(f"{what} {text!r}: expected bytes, or with {units}") from None
-    if not 0 <= value < 1 << 60:
-        raise PlanError(f"{what} {text!r}: expected 0 or more bytes")
+    whole_bytes = not word[-1:].isdigit() or value.is_integer()
+    if not (0 <= value < 1 << 60 and whole_bytes):
+        raise PlanError(f"{what} {text!r}: expected whole bytes, 0 to 2^60")
     return int(value)
 
 
@@ -153,8 +155,8 @@ def deadline(text, graph):
             value = float(word.removesuffix("s"))
     except ValueError:
         raise PlanError(f"deadline {text!r}: expected 1.5x or seconds as 2.5s") from None
-    if not 0 < value < 1e12:
-        raise PlanError(f"deadline {text!r}: expected more than 0")
+    if not 0 < value < _LATEST:
+        raise PlanError(f"deadline {text!r}: expected more than 0 s, less than {_LATEST:g} s")
     return value
 
 

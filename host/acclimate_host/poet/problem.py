@@ -18,7 +18,6 @@ _NUMBERS = (
 )
 
 
-_RANGE = "finite and >= 0"
 MOST = 1e19  # of any amount: sums and products of it are still numbers
 
 
@@ -62,8 +61,8 @@ class Budget:
         for name in ("ram_bytes", "deadline", "aux_bytes", "erase_budget", "erase_block_bytes"):
             value = getattr(self, name)
             optional = name not in ("ram_bytes", "erase_block_bytes")
-            if not (_is_amount(value) or (optional and value is None)):
-                raise PlanError(f"budget: {name} is {_short(value)}; it must be {_RANGE}")
+            if not (optional and value is None):
+                _check_amount("budget: ", name, value)  # a share may be a fraction
 
 
 @dataclass(frozen=True)
@@ -80,17 +79,17 @@ class Graph:
         index = {node.id: i for i, node in enumerate(self.nodes)}
         if len(index) != len(self.nodes):
             raise PlanError("two nodes share an id; ids must differ")
-        if not _is_amount(self.resident_bytes):
-            found = _short(self.resident_bytes)
-            raise PlanError(f"resident_bytes is {found}; it must be {_RANGE}")
+        _check_amount("", "resident_bytes", self.resident_bytes, whole=True)
         for i, node in enumerate(self.nodes):
             _check_node(node, i, index)
         object.__setattr__(self, "index", index)
 
 
-def _is_amount(value):
+def _check_amount(where, name, value, whole=False):
     real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return real and 0 <= value <= MOST
+    if not (real and 0 <= value <= MOST and (value == int(value) or not whole)):
+        expected = f"a {'whole ' if whole else ''}number from 0 to {MOST:g}"
+        raise PlanError(f"{where}{name} is {_short(value)}; it must be {expected}")
 
 
 def _short(value):
@@ -100,9 +99,8 @@ def _short(value):
 
 def _check_node(node, position, index):
     for name in _NUMBERS:
-        value = getattr(node, name)
-        if not _is_amount(value):
-            raise PlanError(f"node {node.id}: {name} is {_short(value)}; it must be {_RANGE}")
+        whole = name in ("ram_bytes", "workspace_bytes")
+        _check_amount(f"node {node.id}: ", name, getattr(node, name), whole)
     for dep in node.deps:
         if dep not in index:
             raise PlanError(f"node {node.id}: unknown dependency {dep}")
@@ -156,7 +154,7 @@ def from_json(data):
             raise PlanError(f"not a planning problem: {key} is {_short(data[key])}")
     nodes = tuple(_node(place, entry) for place, entry in enumerate(data["nodes"]))
     graph = Graph(nodes, data.get("resident_bytes", 0))
-    budget = _record(Budget, "budget", data["budget"], "ram_bytes")
+    budget = _record(Budget, "budget", data["budget"], ("ram_bytes",))
     for step in data.get("plan", ()):
         if not isinstance(step, list) or [type(word) for word in step] != [str, str]:
             raise PlanError(f"not a planning problem: a step of the plan is {_short(step)}")
@@ -175,14 +173,15 @@ def _node(place, entry):
     for key in ("recomputable", "pageable"):
         if not isinstance(entry.get(key, True), bool):
             raise PlanError(f"not a planning problem: {where}: {key} is {_short(entry[key])}")
-    return _record(Node, where, {**entry, "deps": tuple(deps)}, "id")
+    return _record(Node, where, {**entry, "deps": tuple(deps)}, ("id", "ram_bytes"))
 
 
 def _record(kind, where, entry, needed):
-    """The dataclass of an object with some of its fields, of which one is needed."""
+    """The dataclass of an object with some of its fields, of which some are needed."""
     unknown = [key for key in entry if key not in kind.__dataclass_fields__]
     if unknown:
         raise PlanError(f"not a planning problem: {where}: unknown key {_short(unknown[0])}")
-    if needed not in entry:
-        raise PlanError(f"not a planning problem: {where}: {needed} is missing")
+    for key in needed:
+        if key not in entry:
+            raise PlanError(f"not a planning problem: {where}: {key} is missing")
     return kind(**entry)
