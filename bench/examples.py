@@ -108,7 +108,8 @@ def fleet(_board):
     text = "".join(f"# day {n}\n{day}\n" for n, day in enumerate(days, 1)).replace("\r\n", "\n")
     right = [int(re.search(r"(\d+) of 40", day).group(1)) for day in days]
     figure, axes = axes_of("A device of a fleet", "right of 40", "day, and what came")
-    axes.bar(range(1, 4), right, color=AFTER, width=0.6)
+    bars = axes.bar(range(1, 4), right, color=AFTER, width=0.6)
+    axes.bar_label(bars, [count or "no model yet" for count in right], padding=3)
     said = [day.splitlines()[-1].partition(":")[0] for day in days]
     axes.set_xticks(range(1, 4), [f"{n}: release {n} {what}" for n, what in enumerate(said, 1)])
     return text, figure
@@ -150,7 +151,7 @@ ALL = {f.__name__: f for f in (gesture, sound, hvac, keyword, fleet, paging, fed
 def fill(page, name, text):
     """Return the page with an example's output in its place."""
     shown = "".join(line.rstrip() + "\n" for line in text.strip().splitlines())
-    pattern = rf"(<!-- output: {name} -->\n```\n).*?(```\n)"
+    pattern = rf"(<!-- output: {name} -->\n```text\n).*?(```\n)"
     found, count = re.subn(pattern, lambda m: m[1] + shown + m[2], page, flags=re.S)
     if count != 1:
         raise ValueError(f"{PAGE}: expected one place for the output of {name}, found {count}")

@@ -14,7 +14,7 @@ from acclimate_host import cli
 from acclimate_host.connect import why_not
 from acclimate_host.paths import repository
 from bench.example_runs import EXAMPLES, fleet_days, program, served
-from bench.examples import ALL
+from bench.examples import ALL, PAGE, fill
 
 FILES = sorted(EXAMPLES.glob("*.py"))
 
@@ -47,6 +47,13 @@ def _columns(text, count):
     """Return the rows of a printed table, as tuples of `count` whole numbers."""
     rows = re.findall(r"^ +" + r" +".join([r"(-?\d+)"] * count) + r"\b", text, re.MULTILINE)
     return [tuple(map(int, row)) for row in rows]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_page_has_one_place_for_what_an_example_prints(name):
+    page = PAGE.read_text(encoding="utf-8")
+    shown = fill(page, name, "new\n")
+    assert shown != page and fill(shown, name, "new") == shown
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
