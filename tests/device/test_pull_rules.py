@@ -540,13 +540,13 @@ def test_what_the_flash_refuses_is_not_tried_again_as_a_lost_connection():
 
 
 def test_an_answer_that_a_second_try_would_not_change_is_not_tried_again():
-    for status in ("404 Not Found", "204 None", "400 Bad", "499 X", "305 X", "201 X", "300 X"):
+    for status in ("404 Not Found", "204 None", "400 Bad", "428 X", "305 X", "201 X", "300 X"):
         pull = begun(new())
         pull.request()
         error = raised(Refused, give, pull, reply(b"", status))
         assert status[:3] in str(error)
         assert raised(Refused, pull.lost, error) is error
-    for status in ("500 Error", "503 Busy", "599 X"):
+    for status in ("429 Too Many", "500 Error", "503 Busy", "599 X"):
         pull = begun(new())
         pull.request()
         error = raised(HttpError, give, pull, reply(b"", status))

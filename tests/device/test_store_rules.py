@@ -251,6 +251,11 @@ def test_a_whole_capsule_that_nobody_put_there_is_not_gone_back_to():
     assert store.active == 0 and not store.journal.has_other
     store.rollback()
     assert store.state == "empty" and store.active is None
+    store = new()
+    start = store.slots.start(1 - store.active)
+    store.flash.data[start : start + len(TARGET)] = TARGET
+    assert "no other model" in str(raised(StoreError, store.rollback))
+    assert model(store) == BASE
 
 
 def test_rollback_without_another_model_is_refused():
@@ -580,6 +585,19 @@ def test_what_a_board_saved_for_itself_is_not_taken_from_outside():
     assert new().stage(signed(TARGET, _7=0), len(TARGET)) == 0
 
 
+def test_the_secret_of_a_board_signs_nothing_from_outside():
+    from acclimate._digest import Hasher
+
+    store, secret = new(), bytes(range(32))
+    store.wanted = Wanted(model=7, kind=1, key=KEY, secret=secret)
+    mine = bytearray(TARGET)
+    tag = bytearray(32)
+    Hasher().hmac(secret, mine, 84, tag)
+    mine[84:116] = tag
+    assert raised(CapsuleError, store.stage, mine, len(mine)).reason == "authenticity"
+    assert store.stage(TARGET, len(TARGET)) == 0
+
+
 def test_more_or_fewer_bytes_than_declared_end_the_writing():
     for change in (1, -1):
         store = new()
@@ -812,4 +830,6 @@ def test_what_is_left_over_of_a_chunk_is_given_up_when_a_slot_is_opened_again():
     at = slots.start(1) + PAGE
     assert bytes(slots.flash.data[at : at + 8]) == b"abcde\xff\xff\xff"
     assert bytes(slots.flash.data[at - 4 : at]) == b"\xff" * 4
+    steps = slots.flash.steps
     slots.close()  # a second time programs nothing more
+    assert slots.flash.steps == steps

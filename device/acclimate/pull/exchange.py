@@ -164,7 +164,7 @@ class Pull:
             self._part.begin(reply)
         elif self._more is not None:
             self._more = bytearray()
-        elif reply.status == 200:
+        else:
             self.manifest.have = 0
 
     def body(self, view, n):
