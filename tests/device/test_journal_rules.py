@@ -482,6 +482,46 @@ def test_of_a_full_page_that_cannot_be_read_the_other_one_is_kept():
             assert found._at == kept // PAGE * PAGE, index
 
 
+def test_where_each_page_lacks_what_the_other_has_neither_is_erased():
+    """Together they are whole; a page made anew would lose what only it has."""
+    for first, second in ((0, 1), (1, 0)):
+        journal = begun()
+        for version in (5, 6, 7):
+            journal.append(CONFIRMED, 0, False, 0, version)
+        data = journal.flash.data
+        data[place(first)[0] + 4] ^= 1
+        data[place(second)[1] + 4] ^= 1
+        erases = list(journal.flash.erases)
+        found = again(journal)
+        assert fields(found) == fields(journal) and found.note == ""
+        assert journal.flash.erases == erases
+
+
+def test_a_record_that_only_the_page_without_a_header_has_takes_its_place():
+    for here in (0, 1):
+        journal = begun()
+        for version in (5, 6):
+            journal.append(CONFIRMED, 0, False, 0, version)
+        data = journal.flash.data
+        data[(1 - here) * PAGE + 20] ^= 1  # its header
+        at = place(1)[here]
+        data[at : at + 12] = b"\xff" * 12  # it did not arrive in the page that counts
+        found = again(journal)
+        assert found.version == 6 and found._next == 2
+        found.append(TRIAL, 1, True, 0, 7)
+        assert again(found).version == 7 and is_twice(found)
+
+
+def test_a_journal_that_could_not_be_read_is_there_once_the_driver_works():
+    journal = unreadable(place(1))
+    found = again(journal)
+    journal.flash.lost = ()
+    raised(found.append, TRIAL, 1, True, 0, 9)  # it was made for what was not known
+    assert (found.state, found.version) == (CONFIRMED, 6)
+    found.append(TRIAL, 1, True, 0, 9)
+    assert again(journal).version == 9
+
+
 def test_what_lies_in_a_page_without_a_header_takes_no_place():
     """It was never a page of this journal, or is worn: it is made anew, and not gone around."""
     for version in (0, 5):
