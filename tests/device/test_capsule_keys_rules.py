@@ -209,6 +209,41 @@ def test_a_save_keeps_whom_its_model_came_from_before_its_own_tag():
     assert reason_of(one.signed, head.bytes, SIGNATURE, wanted, 1) == "authenticity"
     head.bytes[SIGNATURE] ^= 1
     assert reason_of(one.signed, head.bytes, SIGNATURE, wanted, 0) == "authenticity"
+    for at in (0, 15, 31):  # one of them is enough to be no release
+        for i in range(32):
+            head.bytes[SIGNATURE + i] = 5 if i == at else 0
+        one.hasher.hmac(KEY, head.bytes, SIGNATURE + 32, one._out)
+        head.bytes[SIGNATURE + 32 : SIGNATURE + 64] = one._out
+        one.signed(head.bytes, SIGNATURE, wanted, 0)
+        assert reason_of(one.signed, head.bytes, SIGNATURE, wanted, 1) == "authenticity", at
+
+
+def test_a_board_s_own_secret_takes_the_place_of_the_key_where_there_is_one():
+    secret = bytes(range(32))
+    assert Wanted(key=KEY).secret == KEY and Wanted(key=KEY, secret=secret).secret == secret
+    assert Wanted(secret=secret).secret == secret and Wanted().secret is None
+
+
+def test_a_first_save_takes_the_origin_of_its_model_and_a_later_one_keeps_it():
+    class Origins(Keys):
+        def origin(self, old, new):
+            self.asked.append(("origin", bytes(old[:8]), bytes(new[:8])))
+
+    keys, head, old = Origins(), head_of(BASE), head_of(BASE)
+    head.bytes[0] = 1  # to tell it from the old one
+    for wanted, model, flags, is_asked in (
+        (wanted_with(keys), old, 0, True),
+        (wanted_with(keys), old, 1, False),  # saved by the board: it has one
+        (wanted_with(keys), None, 0, False),
+        (Wanted(key=KEY), old, 0, False),
+    ):
+        old.bytes[FLAGS] = flags
+        keys.asked.clear()
+        one = checker()
+        one.hasher.reset()
+        one.sign(head, wanted, model)
+        told = ("origin", bytes(old.bytes[:8]), bytes(head.bytes[:8]))
+        assert keys.asked == ([told] if is_asked else [])
 
 
 def test_what_public_keys_refuse_is_refused():
