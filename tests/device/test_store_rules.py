@@ -72,6 +72,7 @@ def test_boots_of_a_trial_are_1_to_60():
         raised(ValueError, lambda boots=boots: empty(max_boots=boots))
     for boots in (1, 60):
         assert empty(max_boots=boots).max_boots == boots
+    assert empty().max_boots == 3
 
 
 def test_a_region_has_four_pages_or_more():
@@ -714,6 +715,11 @@ def test_another_capsule_or_one_that_is_to_begin_anew_does_not_go_on():
         spoil(store, store.journal.slot, at)
         assert staged(store) == 0
         store.finish()
+
+
+def test_what_is_verified_begins_anew_when_it_comes_once_more():
+    store = verified(new())
+    assert store.stage(TARGET, len(TARGET)) == 0
 
 
 def test_the_slot_is_erased_from_its_end_so_that_the_header_goes_last():
