@@ -789,6 +789,16 @@ def test_a_slot_that_is_given_up_begins_with_zeros():
         assert bytes(store.flash.data[start + unit : start + 64]) == TARGET[unit:64]
 
 
+def test_a_slot_is_given_up_with_zeros_whatever_was_left_over_before():
+    slots = empty().slots
+    slots.open(0, 0, 7)
+    slots.write(b"abcdefg", 7)
+    slots.close()
+    slots.spoil(1)
+    start = slots.start(1)
+    assert bytes(slots.flash.data[start : start + 8]) == bytes(4) + b"\xff" * 4
+
+
 def test_of_a_blank_slot_all_is_to_be_written():
     slots = empty().slots
     for total in (1, PAGE, PAGE + 1, SLOT_BYTES):
@@ -810,6 +820,8 @@ def test_a_whole_page_is_programmed_at_once_and_pieces_by_chunks():
         ((64, 128), [(0, 64), (64, 64), (128, 64)]),  # a piece over the end of a page
         ((32, 32, 128), [(0, 64), (64, 64), (128, 64)]),
         ((96,), [(0, 64)]),  # no whole chunks
+        ((32, 64, 32), [(0, 64), (64, 64)]),  # whole chunks behind half a one
+        ((0, 64, 0), [(0, 64)]),
         ((64, 64), [(0, 64), (64, 64)]),
         ((192,), [(0, 64), (64, 64), (128, 64)]),  # more than a page
     ):
