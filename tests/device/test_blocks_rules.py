@@ -300,6 +300,18 @@ def test_after_a_reset_whole_blocks_that_the_flash_holds_are_not_asked_for():
             assert model(Store(store.flash, store.wanted, chunk_bytes=64)) == content
 
 
+def test_a_block_that_came_early_and_is_not_needed_leaves_its_place():
+    store, content = half_pulled(3 * PAGE, 2000, 60)
+    receiver, _ = begun(content, 40, store=store)
+    pieces = blocks_of(content, 40)
+    for number in (5, 0, 1, 2, 3):
+        take(receiver, data(number, pieces[number]))
+    assert said(receiver.status())[1:] == (6, b"\xff")
+    for number in range(6, len(pieces)):
+        answer = take(receiver, data(number, pieces[number]))
+    assert said(answer)[0] == READY
+
+
 # ---- encrypted files ---------------------------------------------------------------------------
 
 

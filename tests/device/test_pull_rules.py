@@ -220,6 +220,13 @@ def test_a_capsule_is_pulled_in_two_requests():
         assert model(store) == TARGET
 
 
+def test_one_byte_is_a_gain_once():
+    part = exchange.Part(new(), None, 9, False)
+    assert part.gained() is False
+    part.have = 1
+    assert part.gained() is True and part.gained() is False
+
+
 def test_what_is_known_is_not_asked_for_again():
     store = new()
     pull = Pull(store, URL, etag='"e"')

@@ -191,7 +191,7 @@ class Receiver:
         self._have[place] = 1
         before = self._next
         try:
-            while self._next < self._count and self._have[self._next % self.window]:
+            while self._have[self._next % self.window]:
                 self._pass_on()
             if self._next == self._count:
                 self._finish()
