@@ -221,8 +221,8 @@ def test_a_capsule_is_pulled_in_two_requests():
 
 
 def test_one_byte_is_a_gain_once():
+    assert exchange.Part(new(), None, 9, False).gained() is False
     part = exchange.Part(new(), None, 9, False)
-    assert part.gained() is False
     part.have = 1
     assert part.gained() is True and part.gained() is False
 
