@@ -227,6 +227,13 @@ def test_one_byte_is_a_gain_once():
     assert part.gained() is True and part.gained() is False
 
 
+def test_a_part_that_nobody_asked_for_is_no_manifest():
+    pull = Pull(new(), URL)
+    pull.request()
+    assert raised(CapsuleError, give, pull, part(manifest(), 0)).reason == "magic"
+    assert pull.manifest.have == 0
+
+
 def test_what_is_known_is_not_asked_for_again():
     store = new()
     pull = Pull(store, URL, etag='"e"')
