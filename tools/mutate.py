@@ -132,7 +132,8 @@ def _alternatives(holder, name, node):
         # Without a name of its own a whole file fails: that would show nothing.
         yield from [] if isinstance(holder, ast.Module) else [ast.Pass()]
     elif isinstance(node, ast.Return) and not _is_none(node.value):
-        yield ast.Return(value=None)
+        # Whoever asks whether something is so takes None for False; True is tried by itself.
+        yield from [] if _is_false(node.value) else [ast.Return(value=None)]
     elif isinstance(node, ast.IfExp):
         yield node.body
         yield node.orelse
@@ -157,6 +158,10 @@ def _alternatives(holder, name, node):
 
 def _is_none(value):
     return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _is_false(value):
+    return isinstance(value, ast.Constant) and value.value is False
 
 
 def _with(node, **changes):

@@ -333,6 +333,26 @@ def test_a_verdict_is_kept_and_a_model_that_is_rejected_goes():
     assert tried(b"", b"", []) == (UNDECIDED, [(UNDECIDED, 0)])
 
 
+def test_an_answer_or_a_label_that_cannot_be_is_refused_and_keeps_no_verdict():
+    old, sure = b"\1\2\3\1", bytes((9, 20, 40, 25))
+    top = [(255, 255)] * 4  # the highest that an answer holds
+    assert tried(old, sure, top, labels={3: 1})[1] != []
+
+    def refused(answers, **options):
+        store = Tried()
+        try:
+            a.accept(store, Sample(old, sure), lambda _, row: answers[row[0]], **options)
+        except ValueError as error:
+            assert store.done == []
+            return str(error)
+        raise AssertionError("expected ValueError")
+
+    for wrong in (-1, 65536, 257.0):
+        assert refused([258, wrong, 258, 258]).startswith("predict: expected 0 to 65535, got")
+    for row in (-1, 4, 1.0):
+        assert refused([258] * 4, labels={row: 1}).startswith("labels: row: expected 0 to 3, got")
+
+
 def test_rows_that_differ_are_listed():
     out = bytearray(b"\xff" * 4)
     assert a.disagreements(b"\1\2\3\4", b"\1\3\3\5", 4, out) == 2

@@ -73,7 +73,9 @@ def test_any_damaged_byte_of_a_header_is_set_right():
 
 def test_what_is_whole_or_damaged_in_two_places_is_left_as_it_is():
     kept = head_of(BASE).parity()
-    for damage in ((), ((5, 3), (9, 3)), ((0, 1), (143, 1)), ((20, 7), (21, 7))):
+    # The last three look like one byte before the first: the 145th, 167th and 198th from the end.
+    before_it = [((143, 1), (142, error)) for error in (22, 21, 3)]
+    for damage in [(), ((5, 3), (9, 3)), ((0, 1), (143, 1)), ((20, 7), (21, 7))] + before_it:
         head = head_of(BASE)
         for at, error in damage:
             head.bytes[at] ^= error
@@ -119,6 +121,11 @@ def bounded(type, value):
     head = head_of(data)
     head.parse(len(data))
     return head
+
+
+def test_a_bound_of_one_half_says_nothing_of_the_other():
+    bounded(130, 0x0400).fits(Wanted(arch=0xFF, abi=4), 10000)
+    bounded(130, 0x0003).fits(Wanted(arch=3, abi=0xFF), 10000)
 
 
 def test_every_bit_of_a_bound_counts():
@@ -188,6 +195,55 @@ def test_public_keys_are_asked_for_what_came_from_outside_and_the_secret_for_a_s
     head.bytes[SIGNATURE + 32 : SIGNATURE + 64] = signer._out
     signer.authentic(head, wanted)
     assert keys.asked == [("knows", bytes(head.bytes[:8]), SIGNATURE)]
+
+
+def test_a_save_keeps_whom_its_model_came_from_before_its_own_tag():
+    """From outside these 32 bytes are zeros; the board's own tag covers them."""
+    head, one = head_of(BASE), checker()
+    for i in range(32):
+        head.bytes[SIGNATURE + i] = 255 - i
+    one.hasher.hmac(KEY, head.bytes, SIGNATURE + 32, one._out)
+    head.bytes[SIGNATURE + 32 : SIGNATURE + 64] = one._out
+    wanted = Wanted(key=KEY)
+    one.signed(head.bytes, SIGNATURE, wanted, 0)
+    assert reason_of(one.signed, head.bytes, SIGNATURE, wanted, 1) == "authenticity"
+    head.bytes[SIGNATURE] ^= 1
+    assert reason_of(one.signed, head.bytes, SIGNATURE, wanted, 0) == "authenticity"
+    for at in (0, 15, 31):  # one of them is enough to be no release
+        for i in range(32):
+            head.bytes[SIGNATURE + i] = 5 if i == at else 0
+        one.hasher.hmac(KEY, head.bytes, SIGNATURE + 32, one._out)
+        head.bytes[SIGNATURE + 32 : SIGNATURE + 64] = one._out
+        one.signed(head.bytes, SIGNATURE, wanted, 0)
+        assert reason_of(one.signed, head.bytes, SIGNATURE, wanted, 1) == "authenticity", at
+
+
+def test_a_board_s_own_secret_takes_the_place_of_the_key_where_there_is_one():
+    secret = bytes(range(32))
+    assert Wanted(key=KEY).secret == KEY and Wanted(key=KEY, secret=secret).secret == secret
+    assert Wanted(secret=secret).secret == secret and Wanted().secret is None
+
+
+def test_a_first_save_takes_the_origin_of_its_model_and_a_later_one_keeps_it():
+    class Origins(Keys):
+        def origin(self, old, new):
+            self.asked.append(("origin", bytes(old[:8]), bytes(new[:8])))
+
+    keys, head, old = Origins(), head_of(BASE), head_of(BASE)
+    head.bytes[0] = 1  # to tell it from the old one
+    for wanted, model, flags, is_asked in (
+        (wanted_with(keys), old, 0, True),
+        (wanted_with(keys), old, 1, False),  # saved by the board: it has one
+        (wanted_with(keys), None, 0, False),
+        (Wanted(key=KEY), old, 0, False),
+    ):
+        old.bytes[FLAGS] = flags
+        keys.asked.clear()
+        one = checker()
+        one.hasher.reset()
+        one.sign(head, wanted, model)
+        told = ("origin", bytes(old.bytes[:8]), bytes(head.bytes[:8]))
+        assert keys.asked == ([told] if is_asked else [])
 
 
 def test_what_public_keys_refuse_is_refused():

@@ -171,6 +171,15 @@ def test_parity_and_verdict_survive_the_change_of_pages():
     assert journal.generation == 3
 
 
+def test_a_slot_that_is_written_anew_has_no_parity_and_no_verdict():
+    journal = begun()
+    journal.append(VERIFIED, 1, True, 0, 0, 0x2222, 5)
+    journal.append(TRIAL, 1, True, 0, 8)
+    journal.append(STAGED, 1, True, 0, 0, 3, 1)
+    for one in (journal, again(journal)):
+        assert one.parity == [0, 0] and one.verdict == 0 and one.floor == 8
+
+
 def test_the_floor_is_the_highest_version_that_was_tried():
     journal = begun()
     for state, version, floor in (
@@ -457,6 +466,74 @@ def test_records_of_an_older_page_are_not_read():
     assert found.is_loaded and found.version == version and found.generation == 2
 
 
+def test_of_a_full_page_that_cannot_be_read_the_other_one_is_kept():
+    """The next record begins anew in the page that lacks one, while the whole one still counts."""
+    for index in range(PLACES):
+        here, there = place(index)
+        for lost, kept in ((here, there), (there, here)):
+            journal = fresh(Unreadable)
+            journal.flash.view = None
+            journal.append(EMPTY, 0, False, 0)
+            for version in range(PLACES):
+                journal.append(CONFIRMED, 0, False, 0, 5 + version)
+            journal.flash.lost = (lost,)
+            found = again(journal)
+            assert found.is_loaded and found.version == 4 + PLACES
+            assert found._at == kept // PAGE * PAGE, index
+
+
+def test_where_each_page_lacks_what_the_other_has_neither_is_erased():
+    """Together they are whole; a page made anew would lose what only it has."""
+    for first, second in ((0, 1), (1, 0)):
+        journal = begun()
+        for version in (5, 6, 7):
+            journal.append(CONFIRMED, 0, False, 0, version)
+        data = journal.flash.data
+        data[place(first)[0] + 4] ^= 1
+        data[place(second)[1] + 4] ^= 1
+        erases = list(journal.flash.erases)
+        found = again(journal)
+        assert fields(found) == fields(journal) and found.note == ""
+        assert journal.flash.erases == erases
+
+
+def test_a_record_that_only_the_page_without_a_header_has_takes_its_place():
+    for here in (0, 1):
+        journal = begun()
+        for version in (5, 6):
+            journal.append(CONFIRMED, 0, False, 0, version)
+        data = journal.flash.data
+        data[(1 - here) * PAGE + 20] ^= 1  # its header
+        at = place(1)[here]
+        data[at : at + 12] = b"\xff" * 12  # it did not arrive in the page that counts
+        found = again(journal)
+        assert found.version == 6 and found._next == 2
+        found.append(TRIAL, 1, True, 0, 7)
+        assert again(found).version == 7 and is_twice(found)
+
+
+def test_a_journal_that_could_not_be_read_is_there_once_the_driver_works():
+    journal = unreadable(place(1))
+    found = again(journal)
+    journal.flash.lost = ()
+    raised(found.append, TRIAL, 1, True, 0, 9)  # it was made for what was not known
+    assert (found.state, found.version) == (CONFIRMED, 6)
+    found.append(TRIAL, 1, True, 0, 9)
+    assert again(journal).version == 9
+
+
+def test_what_lies_in_a_page_without_a_header_takes_no_place():
+    """It was never a page of this journal, or is worn: it is made anew, and not gone around."""
+    for version in (0, 5):
+        journal = begun()
+        if version:
+            journal.append(CONFIRMED, 0, False, 0, version)
+        journal.flash.data[PAGE : 2 * PAGE] = bytes(PAGE)
+        found = again(journal)
+        assert found._next == journal._next and fields(found) == fields(journal)
+        assert is_twice(found)
+
+
 def test_after_a_torn_record_the_next_place_is_used():
     for torn in (place(1), place(1)[:1], place(1)[1:]):
         journal = begun()
@@ -617,6 +694,32 @@ def test_a_driver_that_fails_for_good_costs_no_record():
                 assert found.manifest >= 9 + floors
 
 
+def test_a_spare_place_that_was_tried_in_part_is_tried_again():
+    """What a cut left there does not say that the driver works."""
+    for left in (b"\0" * 6, b"\xff" * 6 + b"\0" * 6, b"\0"):
+        journal = begun(Dead)
+        journal.flash.view = None
+        journal.append(CONFIRMED, 1, True, 0, 5)
+        journal._is_twice = False
+        for count in range(PLACES - 1):
+            journal.keep(8, 10 + count, 0)
+        spare = place(PLACES)[0]
+        journal.flash.data[spare : spare + len(left)] = left
+        journal.flash.dead = "program"
+        raised(journal.keep, 8, 100, 0)
+        journal.flash.dead = ""
+        found = again(journal)
+        assert (found.state, found.version, found.manifest) == (CONFIRMED, 5, 8 + PLACES)
+
+
+def raised(call, *arguments):
+    try:
+        call(*arguments)
+    except FlashError as error:
+        return str(error)
+    raise AssertionError("expected FlashError")
+
+
 # ---- floors of manifests and of key lists ------------------------------------------------------
 
 
@@ -626,14 +729,14 @@ def test_floors_change_no_state_and_outlive_all_records():
         counted = (2, 3) if state in (STAGED, VERIFIED) else ()
         kept = (0, False, 0) if state == EMPTY else (1, True, 4)
         journal.append(state, *kept, 0x10002, *counted)
-        before = fields(journal)[:4] + fields(journal)[5:9]
+        before = fields(journal)[:9]
         before += [journal.parity, journal.verdict]
         journal.keep(8, 0x1234, 0x3F)
         journal.keep(7, 9, 0)
         for _ in range(3 * PLACES):
             found = again(journal)
             assert (found.manifest, found.keys) == (0x3F1234, 9)
-            after = fields(found)[:4] + fields(found)[5:9] + [found.parity, found.verdict]
+            after = fields(found)[:9] + [found.parity, found.verdict]
             assert after == before, state
             journal.keep(7, 9, 0)
         assert found.generation > 1 and is_twice(journal)

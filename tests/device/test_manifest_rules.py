@@ -63,6 +63,24 @@ def test_a_manifest_of_another_epoch_is_refused():
         assert reason(taken(), store_with(keys=epoch << 16)) == "epoch"
 
 
+def test_a_manifest_is_signed_by_a_key_for_rollouts():
+    asked = []
+
+    class Keys:
+        def check(self, data, n, role):
+            asked.append((bytes(data[:4]), n, role))
+
+    store, found = store_with(), taken(key=None)
+    store.wanted.key = Keys()
+    assert reason(found, store) is None and asked == [(b"AMAN", found.signed_bytes, 2)]
+
+
+def test_a_manifest_that_is_cut_says_how_many_bytes_it_should_have():
+    data, found = manifest(), Manifest()
+    found.add(data, 103)
+    assert "103 bytes, not 168" in str(refusal(found, store_with())) and len(data) == 168
+
+
 def test_each_byte_of_the_cohort_counts():
     store = store_with()
     assert reason(taken(), store) is None

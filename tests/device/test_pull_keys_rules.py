@@ -4,7 +4,7 @@
 # RUNTIMES = ("cpython", "desktop")
 
 from capsule_vectors import BASE, KEY, TARGET, UPDATE
-from pull_cases import URL, asked, give, manifest, new, reply
+from pull_cases import URL, WHOLE, asked, give, manifest, new, reply
 from store_cases import model, raised
 
 from acclimate._digest import Hasher
@@ -61,6 +61,33 @@ def test_a_tag_vouches_for_the_capsule_of_its_manifest_alone():
     asked(pull)
     assert raised(CapsuleError, give, pull, reply(capsule)).reason == "integrity"
     assert store.state == "confirmed" and model(store) == BASE
+
+
+def test_a_tag_vouches_for_no_other_header():
+    store, (data, capsule, tag) = new(), for_all()
+    pull = Pull(store, URL, device=DEVICE)
+    for answer in (data, tag):
+        asked(pull)
+        assert give(pull, reply(answer))
+    named, other = bytearray(capsule), bytearray(capsule)
+    other[51] ^= 1  # the last byte of its digest
+    before = bytes(other)
+    pull._part.vouch(other)
+    assert other == before
+    pull._part.vouch(named)
+    assert named[52:84] == bytes(32) and named[84:116] == tag_of(TARGET, 52)
+
+
+def test_for_a_capsule_that_an_hmac_key_did_not_sign_nothing_more_is_asked():
+    bad = bytearray(TARGET)
+    bad[100] ^= 1
+    store = new()
+    pull = Pull(store, URL, device=DEVICE)
+    asked(pull)
+    assert give(pull, reply(manifest()))
+    asked(pull)
+    assert raised(CapsuleError, give, pull, reply(bad)).reason == "authenticity"
+    assert model(store) == BASE
 
 
 def test_without_a_number_or_a_key_no_tag_is_asked_for():
@@ -226,6 +253,18 @@ def test_a_capsule_of_a_key_that_is_not_known_asks_for_the_list_of_keys():
     assert give(pull, reply(manifest()))
     asked(pull)
     assert give(pull, reply(TARGET)) and pull.is_ready
+
+
+def test_an_update_that_is_damaged_asks_for_the_whole_capsule_and_for_no_list_of_keys():
+    store, bad = with_keys(), bytearray(UPDATE)
+    bad[-1] ^= 1
+    entries = [(WHOLE, len(TARGET)), (bytes(BASE[20:36]), len(UPDATE))]
+    pull = Pull(store, URL)
+    for path, answer in (("/models", manifest(entries=entries)), ("/objects", bad)):
+        assert asked(pull)[0].startswith(path) and give(pull, reply(answer))
+    assert asked(pull)[0] == "/models/7/all.man" and give(pull, reply(manifest(entries=entries)))
+    asked(pull)
+    assert give(pull, reply(TARGET)) and pull.is_ready and not store.wanted.key.given
 
 
 def test_a_server_without_a_list_ends_with_the_first_refusal():

@@ -220,6 +220,20 @@ def test_a_capsule_is_pulled_in_two_requests():
         assert model(store) == TARGET
 
 
+def test_one_byte_is_a_gain_once():
+    assert exchange.Part(new(), None, 9, False).gained() is False
+    part = exchange.Part(new(), None, 9, False)
+    part.have = 1
+    assert part.gained() is True and part.gained() is False
+
+
+def test_a_part_that_nobody_asked_for_is_no_manifest():
+    pull = Pull(new(), URL)
+    pull.request()
+    assert raised(CapsuleError, give, pull, part(manifest(), 0)).reason == "magic"
+    assert pull.manifest.have == 0
+
+
 def test_what_is_known_is_not_asked_for_again():
     store = new()
     pull = Pull(store, URL, etag='"e"')
@@ -540,13 +554,13 @@ def test_what_the_flash_refuses_is_not_tried_again_as_a_lost_connection():
 
 
 def test_an_answer_that_a_second_try_would_not_change_is_not_tried_again():
-    for status in ("404 Not Found", "204 None", "400 Bad", "499 X", "305 X", "201 X", "300 X"):
+    for status in ("404 Not Found", "204 None", "400 Bad", "428 X", "305 X", "201 X", "300 X"):
         pull = begun(new())
         pull.request()
         error = raised(Refused, give, pull, reply(b"", status))
         assert status[:3] in str(error)
         assert raised(Refused, pull.lost, error) is error
-    for status in ("500 Error", "503 Busy", "599 X"):
+    for status in ("429 Too Many", "500 Error", "503 Busy", "599 X"):
         pull = begun(new())
         pull.request()
         error = raised(HttpError, give, pull, reply(b"", status))

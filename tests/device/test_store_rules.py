@@ -72,6 +72,7 @@ def test_boots_of_a_trial_are_1_to_60():
         raised(ValueError, lambda boots=boots: empty(max_boots=boots))
     for boots in (1, 60):
         assert empty(max_boots=boots).max_boots == boots
+    assert empty().max_boots == 3
 
 
 def test_a_region_has_four_pages_or_more():
@@ -251,6 +252,11 @@ def test_a_whole_capsule_that_nobody_put_there_is_not_gone_back_to():
     assert store.active == 0 and not store.journal.has_other
     store.rollback()
     assert store.state == "empty" and store.active is None
+    store = new()
+    start = store.slots.start(1 - store.active)
+    store.flash.data[start : start + len(TARGET)] = TARGET
+    assert "no other model" in str(raised(StoreError, store.rollback))
+    assert model(store) == BASE
 
 
 def test_rollback_without_another_model_is_refused():
@@ -580,6 +586,19 @@ def test_what_a_board_saved_for_itself_is_not_taken_from_outside():
     assert new().stage(signed(TARGET, _7=0), len(TARGET)) == 0
 
 
+def test_the_secret_of_a_board_signs_nothing_from_outside():
+    from acclimate._digest import Hasher
+
+    store, secret = new(), bytes(range(32))
+    store.wanted = Wanted(model=7, kind=1, key=KEY, secret=secret)
+    mine = bytearray(TARGET)
+    tag = bytearray(32)
+    Hasher().hmac(secret, mine, 84, tag)
+    mine[84:116] = tag
+    assert raised(CapsuleError, store.stage, mine, len(mine)).reason == "authenticity"
+    assert store.stage(TARGET, len(TARGET)) == 0
+
+
 def test_more_or_fewer_bytes_than_declared_end_the_writing():
     for change in (1, -1):
         store = new()
@@ -698,6 +717,11 @@ def test_another_capsule_or_one_that_is_to_begin_anew_does_not_go_on():
         store.finish()
 
 
+def test_what_is_verified_begins_anew_when_it_comes_once_more():
+    store = verified(new())
+    assert store.stage(TARGET, len(TARGET)) == 0
+
+
 def test_the_slot_is_erased_from_its_end_so_that_the_header_goes_last():
     order = []
 
@@ -765,6 +789,16 @@ def test_a_slot_that_is_given_up_begins_with_zeros():
         assert bytes(store.flash.data[start + unit : start + 64]) == TARGET[unit:64]
 
 
+def test_a_slot_is_given_up_with_zeros_whatever_was_left_over_before():
+    slots = empty().slots
+    slots.open(0, 0, 7)
+    slots.write(b"abcdefg", 7)
+    slots.close()
+    slots.spoil(1)
+    start = slots.start(1)
+    assert bytes(slots.flash.data[start : start + 8]) == bytes(4) + b"\xff" * 4
+
+
 def test_of_a_blank_slot_all_is_to_be_written():
     slots = empty().slots
     for total in (1, PAGE, PAGE + 1, SLOT_BYTES):
@@ -786,6 +820,8 @@ def test_a_whole_page_is_programmed_at_once_and_pieces_by_chunks():
         ((64, 128), [(0, 64), (64, 64), (128, 64)]),  # a piece over the end of a page
         ((32, 32, 128), [(0, 64), (64, 64), (128, 64)]),
         ((96,), [(0, 64)]),  # no whole chunks
+        ((32, 64, 32), [(0, 64), (64, 64)]),  # whole chunks behind half a one
+        ((0, 64, 0), [(0, 64)]),
         ((64, 64), [(0, 64), (64, 64)]),
         ((192,), [(0, 64), (64, 64), (128, 64)]),  # more than a page
     ):
@@ -812,4 +848,6 @@ def test_what_is_left_over_of_a_chunk_is_given_up_when_a_slot_is_opened_again():
     at = slots.start(1) + PAGE
     assert bytes(slots.flash.data[at : at + 8]) == b"abcde\xff\xff\xff"
     assert bytes(slots.flash.data[at - 4 : at]) == b"\xff" * 4
+    steps = slots.flash.steps
     slots.close()  # a second time programs nothing more
+    assert slots.flash.steps == steps

@@ -326,6 +326,21 @@ def test_a_first_sample_far_from_zero_is_the_centre():
     assert (code, scaled) == ("f", True) and list(scaler.row([101.25, 1])) == [1, 1]
 
 
+def test_a_first_sample_near_zero_has_no_centre_of_a_model_before():
+    m = SVM(budget=3)
+    inc.first_sample(m, [100, 0])
+    assert m.scaler is not None
+    inc.first_sample(m, [1, 0])
+    assert m.scaler is None
+
+
+def test_rows_that_were_not_moved_are_multiplied_as_the_store_is():
+    for scaled, wanted in ((False, [8, -4]), (True, [2, -1])):
+        kept = inc.Samples(array("h"), bytearray(), 2, "h", 2, scaled)
+        kept.put(0, [2, -1], 0)
+        assert list(kept.x) == wanted, scaled
+
+
 def test_samples_of_another_shape_or_label_are_refused_and_nothing_is_kept():
     m = SVM(budget=1)
     assert "budget" in raised(m.add, [1, 2], 0)

@@ -105,6 +105,20 @@ def test_out_of_tries_the_least_useful_parts_are_dropped(graph, memory):
     assert seen > 3
 
 
+def test_where_the_solver_finds_nothing_the_classifier_alone_is_chosen(graph, memory, monkeypatch):
+    """Wrongly, as that always fits: solvers have called feasible programs infeasible."""
+    monkeypatch.setattr(choose._Program, "solve", lambda self: None)
+    got = exact(graph, gains_of(graph, 1), budgets(memory)[-1], RATIOS, memory)
+    assert got.scheme == Scheme(0) and not got.proven
+
+
+def test_how_long_a_choice_took_is_said(graph, memory, monkeypatch):
+    clock = iter((100.0, 102.5))
+    monkeypatch.setattr(choose, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    gains, budget = gains_of(graph, 1), budgets(memory)[-1]
+    assert last_layers_that_fit(graph, gains, budget, RATIOS, memory).seconds == 2.5
+
+
 def test_more_tries_never_give_less(graph, memory):
     gains = gains_of(graph, 3)
     for budget in budgets(memory)[2::7]:

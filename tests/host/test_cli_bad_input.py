@@ -131,6 +131,17 @@ def place(tmp_path, monkeypatch):
         ("contribute net.onnx --data x.npz --out no/made", "no folder for no/made"),
         ("profile --board desktop --out no/made.toml", "no folder for no/made.toml"),
         ("profile --board desktop --voltage nan --current 1", "--voltage nan"),
+        ("profile --board desktop --rounds 0", "--rounds 0: expected 1 to 1000"),
+        ("profile --board desktop --rounds 1001", "--rounds 1001: expected 1 to 1000"),
+        ("contribute x --data y --seeds 1001", "--seeds 1001: expected 1 to 1000"),
+        ("contribute x --data y --epochs 10001", "--epochs 10001: expected 1 to 10000"),
+        ("contribute x --data y --workers 1025", "--workers 1025: expected 1 to 1024"),
+        (
+            "plan linear --sweep ram=40%..80%:1000 --sweep deadline=1.1x..2x:11",
+            "sweep of 11000 plans: expected 10000 or fewer",
+        ),
+        ("rollout shop prune --deltas -1", "--deltas -1: expected 0 to 7"),
+        ("rollout shop prune --deltas 8", "--deltas 8: expected 0 to 7"),
         ("profile --board desktop --voltage 3 --current -1", "--current -1"),
     ],
 )

@@ -46,6 +46,12 @@ def test_conditions_numbers_and_statements_are_changed():
     assert any(was.startswith("raise ValueError") and now == "pass" for was, now in found)
 
 
+def test_no_is_not_changed_to_nothing():
+    """Who asks takes one for the other."""
+    found = changes("def is_one(n):\n    return False\n")
+    assert found == {("False", "True")}
+
+
 def test_texts_of_errors_annotations_and_imports_are_left():
     for was, now in changes(SOURCE):
         assert "n - 1" not in now and not was.startswith(("import", "int", '"', "LIMIT"))

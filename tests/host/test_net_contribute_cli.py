@@ -162,7 +162,7 @@ def test_other_refusals_are_one_line(folder, capsys):
         (["net.onnx", "--data", "d.npz", "--dask", "tcp://127.0.0.1:1"], "no scheduler there"),
         (["net.onnx", "--data", "d.npz", "--rate", "0"], "--rate 0.0: expected"),
         (["net.onnx", "--data", "d.npz", "--rate", "inf"], "--rate inf: expected"),
-        (["net.onnx", "--data", "d.npz", "--seeds", "-3"], "--seeds -3: expected 1 or more"),
+        (["net.onnx", "--data", "d.npz", "--seeds", "-3"], "--seeds -3: expected 1 to 1000"),
     ):
         assert main(["contribute", *arguments, "--epochs", "1", "--ratios", "1"]) != 0
         error = capsys.readouterr().err

@@ -39,18 +39,27 @@ def test_no_cut_leaves_out_a_plan_of_small_graphs():
             continue
         model, root = rooted(graph, budget, rounds=2)
         known = [values_of(model, tidy(graph, steps)) for steps in plans(graph, budget, best[1])]
-        rng = np.random.default_rng(seed)
-        for scale in (0.02, 0.1, 0.4):
-            point = scale * rng.random(len(model.program.cost)) ** 2
-            point[rng.random(len(point)) < 0.3] = 1.0
-            root.short = not root.short
-            for terms, low, high in root.violated(point):
-                for values in known:
-                    if values is not None:
-                        total = sum(c * values[k] for k, c in terms)
-                        assert low - 1e-9 <= total <= high + 1e-9, (seed, terms)
-                        checked += 1
+        checked += checked_cuts(root, known, seed, 0.3)
     assert checked > 1000
+
+
+def checked_cuts(root, known, seed, whole):
+    """Assert that no cut at points drawn by chance leaves out what is known; return how many.
+
+    :param known: values of the columns, or None. :param whole: share of the columns that are 1
+    """
+    rng, checked = np.random.default_rng(seed), 0
+    for scale in (0.02, 0.1, 0.4):
+        point = scale * rng.random(len(root.model.program.cost)) ** 2
+        point[rng.random(len(point)) < whole] = 1.0
+        root.short = not root.short
+        for terms, low, high in root.violated(point):
+            for values in known:
+                if values is not None:
+                    total = sum(c * values[k] for k, c in terms)
+                    assert low - 1e-9 <= total <= high + 1e-9, (seed, terms)
+                    checked += 1
+    return checked
 
 
 def test_no_cut_of_the_stages_leaves_out_a_plan_of_small_graphs():
@@ -64,17 +73,7 @@ def test_no_cut_of_the_stages_leaves_out_a_plan_of_small_graphs():
         model = stage_model(graph, budget, space, positions(graph, budget, space))
         root = Root(model, highs.Watch())
         known = [model.values_of(tidy(graph, s)) for s in plans(graph, budget, best[1])]
-        rng = np.random.default_rng(seed)
-        for scale in (0.02, 0.1, 0.4):
-            point = scale * rng.random(len(model.program.cost)) ** 2
-            point[rng.random(len(point)) < 0.4] = 1.0
-            root.short = not root.short
-            for terms, low, high in root.violated(point):
-                for values in known:
-                    if values is not None:
-                        total = sum(c * values[k] for k, c in terms)
-                        assert low - 1e-9 <= total <= high + 1e-9, (seed, terms)
-                        checked += 1
+        checked += checked_cuts(root, known, seed, 0.4)
     assert checked > 500
 
 

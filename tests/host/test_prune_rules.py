@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is left of a training step for each scheme: nodes, tensors and masks, written out."""
 
+from dataclasses import replace
+
 import pytest
 
 from acclimate_host.compile.prune import drop_dead, inference, prune, with_classifier
@@ -119,6 +121,28 @@ def test_a_weight_trained_in_part_is_split_and_its_input_kept_in_part():
     order = [node.op for node in graph.nodes][:5]
     assert order == ["conv", "conv", "keep", "conv", "keep"]
     assert {node.phase for node in nodes(graph, "keep")} == {"forward"}
+
+
+def test_a_depthwise_layer_of_two_channels_is_split_by_its_channels():
+    build = Builder("two", (2, 6, 6))
+    y = build.conv("c0", build.x, 2, 3, groups=2)
+    graph = prune(differentiate(build.classify(build.pool("p", y), 2)), Scheme(0, (("c0", 1),)))
+    found = kinds(graph)
+    assert found["frozen"]["c0.w"] == found["trained"]["c0.wt"] == (1, 1, 3, 3)
+
+
+def test_one_step_of_a_recurrent_layer_is_not_trained_for_itself():
+    graph = differentiate(forward())
+
+    def like(node):
+        is_step = node.op == "conv" and node.attrs["layer"] in ("c1", "c2")
+        return replace(node, attrs={**node.attrs, "like": "lstm of 2 steps"}) if is_step else node
+
+    steps = graph.with_nodes([like(node) for node in graph.nodes])
+    for scheme, layer in ((Scheme(1), "c2"), (Scheme(0, (("c1", 2),)), "c1")):
+        with pytest.raises(GraphError, match=f"{layer}: is one step of lstm,"):
+            prune(steps, scheme)
+    prune(steps, Scheme(0, (("c0", 1),)))  # a layer before it
 
 
 def test_a_weight_trained_whole_is_not_split():

@@ -16,3 +16,15 @@ _NAMES = {
     "send_report": "acclimate.pull.reports",
 }
 __getattr__ = _face("acclimate.pull", _NAMES)
+
+
+def _seal(key):
+    """Return what reads files that are encrypted with a key.
+
+    :raises ImportError: the extra is missing.
+    """
+    try:
+        from acclimate.pull.encrypted import Seal
+    except ImportError:
+        raise ImportError("object_key: acclimate install --with encrypted") from None
+    return Seal(key)

@@ -20,6 +20,7 @@ except ImportError:
     pass
 
 from acclimate import _crc as crc
+from acclimate.pull import _seal
 from acclimate.store import CapsuleError, StoreError
 from acclimate.store.capsule import Head
 
@@ -190,7 +191,7 @@ class Receiver:
         self._have[place] = 1
         before = self._next
         try:
-            while self._next < self._count and self._have[self._next % self.window]:
+            while self._have[self._next % self.window]:
                 self._pass_on()
             if self._next == self._count:
                 self._finish()
@@ -210,13 +211,13 @@ class Receiver:
         view = memoryview(self._blocks)[place * self.block : place * self.block + length]
         self._have[place] = 0
         self._next += 1
-        reached = (self._sealed or self).put(index * self.block, view, length)
+        reached = (self._sealed or self)._put(index * self.block, view, length)
         # Whole blocks that the flash holds already are not asked for.
         while (self._next + 1) * self.block <= reached:
             self._have[self._next % self.window] = 0
             self._next += 1
 
-    def put(self, at: int, view: "ReadableBuffer", n: int) -> int:
+    def _put(self, at, view, n):
         """Take n bytes of a capsule or update from its byte `at` on; return which is the next."""
         i = max(0, self._at - at)
         while i < n and not self._is_staged and self._updater is None:
@@ -262,12 +263,3 @@ class Receiver:
     def _finish(self):
         (self._updater or self.store).finish()
         self.state = READY
-
-
-def _seal(key):
-    """Return what reads files that are encrypted with a key."""
-    try:
-        from acclimate.pull.encrypted import Seal
-    except ImportError:
-        raise ImportError("object_key: acclimate install --with encrypted") from None
-    return Seal(key)

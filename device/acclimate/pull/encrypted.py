@@ -177,7 +177,7 @@ class Blocks:
         """No manifest says which capsule is to come: its signature and version decide."""
         return True
 
-    def put(self, at, view, n):
+    def _put(self, at, view, n):
         """Take n bytes of the file from its byte `at` on; return which of its bytes is next."""
         i = max(0, self._at - at)
         while i < n:
@@ -188,7 +188,7 @@ class Blocks:
 
     def body(self, view, n):
         """Give on the plain bytes of a page; go to the page that a reset has left."""
-        reached = self._receiver.put(self._from, view, n)
+        reached = self._receiver._put(self._from, view, n)
         self._from += n
         if reached > self._from:
             self._at = self._pages.jump(reached)

@@ -7,7 +7,7 @@ reset in the middle, it goes on from the last whole page.
 """
 
 from acclimate.flash import FlashError
-from acclimate.pull import http
+from acclimate.pull import _seal, http
 from acclimate.pull.http import HttpError
 from acclimate.pull.manifest import Manifest, in_rollout
 from acclimate.pull.part import Part
@@ -164,7 +164,7 @@ class Pull:
             self._part.begin(reply)
         elif self._more is not None:
             self._more = bytearray()
-        elif reply.status == 200:
+        else:
             self.manifest.have = 0
 
     def body(self, view, n):
@@ -287,16 +287,6 @@ class Pull:
         head = bytearray(_HEAD_MAX)
         self.store.flash.readinto(self.store.slots.start(self.store.journal.slot), head)
         return self.manifest.names(head)
-
-
-def _seal(key):
-    """Return what puts the reader of an encrypted file around a part of a pull."""
-    try:
-        from acclimate.pull.encrypted import Seal
-    except ImportError:
-        text = "object_key: a file is missing: acclimate install --with encrypted"
-        raise ImportError(text) from None
-    return Seal(key)
 
 
 class _Whole(Part):

@@ -77,7 +77,6 @@ class Journal:
 
     def _clear(self):
         self._next = 0  # place of the next record in the page in use, which starts at `_at`
-        self._is_twice = False  # whether the other page holds the same
         self.note = ""  # while it loads: what the driver refused to read
         self.generation = 0
         self.state, self.slot, self.has_other, self.boots = EMPTY, 0, False, 0
@@ -107,7 +106,7 @@ class Journal:
         for i in range(2):
             self.parity[i] = _half(page, _P_PARITY + 2 * i)
         lacks = self._load_records(first == second, min(first, second) > 0)
-        self._is_twice = first == second
+        self._is_twice = first == second  # whether the other page holds the same
         if self._is_twice and lacks == 1:
             self._at = self._other()
         if not self.note and (not self._is_twice or 0 < lacks < 3):

@@ -117,7 +117,7 @@ class Slots:
 
     def _fits_whole(self, data, n):
         page = self.flash.erase_bytes
-        if self._fill or n != len(data) or n % self.flash.unit or n > page or not n:
+        if self._fill or n != len(data) or n % self.flash.unit or not n:
             return False
         # The chunk that follows must start at a multiple of its length.
         return self.written % page + n <= page and n % len(self._chunk) == 0

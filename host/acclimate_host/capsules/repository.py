@@ -382,14 +382,11 @@ class Repository:
     def _is_signed(self, model: int, cohort: str) -> bool:
         """Tell whether the present manifest is signed: with the key, or, without one, at all."""
         data = self.manifest_path(model, cohort).read_bytes()
-        return any(data[-SIGNATURE_BYTES:]) if self.key is None else self._is_ours(data)
-
-    def _is_ours(self, data: bytes) -> bool:
-        """Tell whether a manifest is signed with the key, or with another listed rollout key."""
-        newest = self.keys()
-        if isinstance(self.key, SigningKey) and newest:
+        if self.key is None:
+            return any(data[-SIGNATURE_BYTES:])
+        if isinstance(self.key, SigningKey) and self.keys():
             return True  # what the list says now decides, not what signed it then
-        return self.key is not None and is_signed(data, self.key)
+        return is_signed(data, self.key)
 
     def models(self) -> Iterator[tuple[int, str, Manifest]]:
         """Yield (model, cohort, Manifest) of all that is published."""

@@ -88,6 +88,17 @@ def to_number(text):
     return int(text, 0)
 
 
+def check_counts(args, **most):
+    """Refuse, before any work begins, how often something is done: below 1, or above its limit.
+
+    :param most: the limit of each option by its name.
+    """
+    for name, limit in most.items():
+        value = getattr(args, name)
+        if not 1 <= value <= limit:
+            raise AcclimateError(f"--{name} {value}: expected 1 to {limit}")
+
+
 def to_port(text):
     """Return the TCP port in a text, 0 to 65535; 0 stands for any that is free."""
     if text.isdecimal() and int(text) <= 65535:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acclimate_host.commands import check_output, progress, table, write_text
+from acclimate_host.commands import check_counts, check_output, progress, table, write_text
 from acclimate_host.commands.model_files import add_input_shape, array, imported, labelled, stored
 from acclimate_host.errors import AcclimateError, Missing
 from acclimate_host.model.losses import with_loss
@@ -84,9 +84,7 @@ def add_arguments(parser):
 
 def run(args):
     check_output(args.out)
-    for name in ("workers", "epochs", "seeds"):
-        if getattr(args, name) < 1:
-            raise AcclimateError(f"--{name} {getattr(args, name)}: expected 1 or more")
+    check_counts(args, workers=1024, epochs=10000, seeds=1000)
     if not 0 < args.rate < math.inf:
         raise AcclimateError(f"--rate {args.rate}: expected a number above 0")
     if not args.dask:

@@ -9,6 +9,7 @@ from pathlib import Path
 from acclimate_host import boards
 from acclimate_host.commands import (
     add_board_arguments,
+    check_counts,
     check_output,
     open_chosen,
     progress,
@@ -74,8 +75,7 @@ def add_arguments(parser):
 def run(args):
     if args.out and not args.out.endswith(".toml"):
         raise AcclimateError(f"--out {args.out}: a cost table is a .toml file")
-    if args.rounds < 1:
-        raise AcclimateError(f"--rounds {args.rounds}: expected 1 or more")
+    check_counts(args, rounds=1000)
     check_output(args.out)
     power = _power(args)
     found = _measure(args, with_loss(imported(args.model)) if args.model else None)

@@ -94,6 +94,8 @@ def add_arguments(parser):
 def run(args):
     if args.verb != "start" and not Path(args.folder, "models").is_dir():
         raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
+    if not 0 <= args.deltas <= ENTRIES_MAX - 1:
+        raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
     if args.verb == "prune":
         count, size = prune(args.folder, args.deltas)
         if args.json:
@@ -117,8 +119,6 @@ def _rollout(args, model=None):
 def _start(args):
     if args.capsule is None:
         raise AcclimateError("rollout start: name the capsule")
-    if not 0 <= args.deltas <= ENTRIES_MAX - 1:
-        raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
     if not 0 <= args.harmed_percent <= 100:
         raise AcclimateError(f"--harmed-percent {args.harmed_percent}: expected 0 to 100")
     data, capsule = read_capsule(args.capsule)

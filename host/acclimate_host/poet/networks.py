@@ -86,11 +86,7 @@ def _resnet18_cifar(as_published):
         net.conv(width, 3, stride, 1, of=start)
         net.add(body, net.batchnorm())
         net.relu()
-    net.pool("avgpool", 8, 1)
-    net.flatten()
-    net.dense(10)
-    net.loss(10)
-    return net.all
+    return _ten_classes(net)
 
 
 def _resnet8_cifar(as_published):
@@ -107,6 +103,11 @@ def _resnet8_cifar(as_published):
         body = net.batchnorm()
         net.add(body, start if stride == 1 else net.conv(width, 1, stride, of=start))
         net.relu()
+    return _ten_classes(net)
+
+
+def _ten_classes(net):
+    """End a network over CIFAR-10; return its layers."""
     net.pool("avgpool", 8, 1)
     net.flatten()
     net.dense(10)

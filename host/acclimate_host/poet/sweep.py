@@ -7,12 +7,14 @@ with concurrent.futures.ProcessPoolExecutor(2) as executor:
 
 from concurrent.futures import as_completed
 from dataclasses import replace
+from math import prod
 
 from . import methods
 from .inputs import cost_table, whole
 from .problem import PlanError
 
 KEYS = ("ram", "deadline", "board", "method")
+MOST_PLANS = 10000
 
 
 def parse(words, defaults):
@@ -50,7 +52,13 @@ def _spread(part, word):
 
 
 def tasks(task, values):
-    """Return `task` with every combination of `values` (see parse)."""
+    """Return `task` with every combination of `values` (see parse).
+
+    :raises PlanError: they are more than MOST_PLANS, or one names no method or board.
+    """
+    count = prod(map(len, values.values()))
+    if count > MOST_PLANS:
+        raise PlanError(f"sweep of {count} plans: expected {MOST_PLANS} or fewer")
     for name in values["method"]:
         methods.find(name)
     for board in values["board"]:
