@@ -47,6 +47,8 @@ def add_arguments(parser):
 
 def run(args):
     path = Path(args.file)
+    if path.is_dir():
+        raise AcclimateError(f"{args.file} is a folder: name a Python file in it")
     if not path.is_file():
         raise AcclimateError(f"no file {args.file}")
     program, moved = exits.catching(_checked(path))
