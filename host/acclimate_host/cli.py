@@ -39,7 +39,7 @@ COMMANDS = {
     "mirror": "keep a second copy of a repository in an object store (S3)",
     "fleet": "show what the devices of a repository report, and steer a rollout",
     "send": "send a capsule or update in numbered blocks over MQTT",
-    "status": "say what a board's store holds; a look costs no boot",
+    "status": "show which models a board's store holds, and change nothing",
     "confirm": "use a board's model on trial from now on",
     "rollback": "let a board go back to the model before",
     "flash-capsule": "write a capsule region directly, or prepare a larger one",
@@ -87,7 +87,12 @@ def parser(verb: str | None = None, every: bool = False) -> argparse.ArgumentPar
 
     :param every: import all of them, for what describes the whole command.
     """
-    top = _Parser(prog="acclimate", description="Models that keep learning on a microcontroller.")
+    top = _Parser(
+        prog="acclimate",
+        description="Models that keep learning on a microcontroller.",
+        epilog="Begin with: acclimate doctor; then acclimate install --port DEV, or without a "
+        "board acclimate run FILE --board desktop.",
+    )
     top.add_argument("--version", action="version", version=f"acclimate {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, text in COMMANDS.items():

@@ -69,7 +69,7 @@ def run(args):
             return exits.exit_code(board)
         except BoardError as error:
             sys.stdout.flush()
-            print(exits.own_lines(error.traceback, moved), file=sys.stderr, end="")
+            print(exits.own_lines(error.traceback, moved, path), file=sys.stderr, end="")
             raise
         except KeyboardInterrupt:
             board.interrupt()
