@@ -69,7 +69,9 @@ PACKAGES_OF_esp32 := xtensa
 PACKAGES_OF_rv32 := riscv
 DEMO_PACKAGES := base $(if $(BOARD),$(or $(PACKAGES_OF_$(BOARD)),arm)) \
 	$(if $(PORT),arm xtensa riscv)
+DEMO_BOARDS := desktop $(QEMU_BOARDS) esp32
 demo:
+	@$(if $(filter-out $(DEMO_BOARDS),$(BOARD)),echo "make demo BOARD=$(BOARD): one of $(DEMO_BOARDS)"; exit 2,:)
 	@$(MAKE) setup PACKAGES="$(DEMO_PACKAGES)" VENV=out/stamps/venv
 	@$(MAKE) demo-parts
 	@$(PYTHON) -m acclimate_host.demo
@@ -98,7 +100,7 @@ PYTEST := nice -n 5 $(PYTHON) -m pytest
 WORKERS := --numprocesses $(shell nproc)
 
 bench:
-	@$(if $(filter $(NAME),$(BENCHES)),:,echo "make bench NAME=...: one of $(BENCHES)"; exit 2)
+	@$(if $(filter $(NAME),$(BENCHES)),:,echo "make bench NAME=$(NAME): one of $(BENCHES)"; exit 2)
 	@$(MAKE) setup
 	@$(MAKE) built out/stamps/bench
 	@mkdir -p out/bench

@@ -3,16 +3,21 @@
 
 usage: python tools/circup.py FOLDER
 
-FOLDER receives library/ and bundles/*.zip. The tool would fetch CircuitPython's mpy-cross from the
-net; the one that CIRCUITPYTHON_MPY_CROSS names (or that lies beside CIRCUITPYTHON) is put into its
-cache first, for each version that the tool makes a bundle for. Without one there is the bundle of
-sources only.
+FOLDER, a new one, receives library/, bundles/*.zip, and data/, which is what circup would have
+fetched: with it `circup --offline` installs from here.
+
+circuitpython-build-tools would fetch CircuitPython's mpy-cross from the net. The one that
+CIRCUITPYTHON_MPY_CROSS names (or that lies beside CIRCUITPYTHON) is put into its cache first, for
+each version that the tool makes a bundle for. Without one there is the bundle of sources only.
 """
 
+import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 from acclimate import __version__
@@ -59,5 +64,36 @@ def _place(compiler, cache):
         shutil.copy(compiler, cache / f"mpy-cross-{version['name']}")
 
 
+def lay_out(bundles, data):
+    """Write what circup keeps of a bundle that it has fetched: its list, and the files."""
+    data.mkdir(parents=True)
+    (data / "bundle_config.json").write_text(json.dumps({"acclimate": circup.BUNDLE}))
+    (data / "circup.json").write_text(json.dumps({circup.BUNDLE: [__version__]}))
+    for path in bundles.glob(f"{circup.PREFIX}-*.zip"):
+        kind = path.stem[len(circup.PREFIX) + 1 : -len(__version__) - 1].replace(".x-", "")
+        zipfile.ZipFile(path).extractall(data / "acclimate" / f"{circup.PREFIX}-{kind}")
+
+
+def main(arguments):
+    """Build, and say how a drive gets it; return the exit code."""
+    if len(arguments) != 1:
+        return _refused("name a new folder: python tools/circup.py FOLDER")
+    folder = Path(arguments[0]).absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        return _refused(f"{arguments[0]} is there already: name a new folder")
+    if not importlib.util.find_spec("circuitpython_build_tools"):
+        return _refused("first: pip install circuitpython-build-tools circup")
+    bundles = build(folder)
+    lay_out(bundles, folder / "data" / "circup")
+    print(f"bundles are in {bundles}; to install on a drive:")
+    print(f"  XDG_DATA_HOME={folder / 'data'} circup --offline --path DRIVE install acclimate")
+    return 0
+
+
+def _refused(text):
+    print(f"circup.py: {text}", file=sys.stderr)
+    return 2
+
+
 if __name__ == "__main__":
-    print(build(Path(sys.argv[1]).absolute()))
+    sys.exit(main(sys.argv[1:]))

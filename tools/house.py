@@ -79,19 +79,20 @@ def installs():
             "default": dict(only=list(ROLES), without=package.natives_left_out()),
             "smallest": dict(only=package.PREDICT),
         }
-        found[arch] = {kind: _taken(package.build(arch, **how)) for kind, how in kinds.items()}
+        found[arch] = {kind: taken(package.build(arch, **how)) for kind, how in kinds.items()}
     return found
 
 
-def _taken(files):
+def taken(files):
+    """Return {files, bytes, blocks, block_bytes} of files of the package: {name: bytes}."""
     sizes = [len(data) for data in files.values()]
     folders = {parent for name in files for parent in Path("lib/acclimate", name).parents}
-    taken = blocks(sizes, len(folders - {Path()}))
+    found = blocks(sizes, len(folders - {Path()}))
     return {
         "files": len(sizes),
         "bytes": sum(sizes),
-        "blocks": taken,
-        "block_bytes": taken * BLOCK_BYTES,
+        "blocks": found,
+        "block_bytes": found * BLOCK_BYTES,
     }
 
 

@@ -5,14 +5,17 @@ usage: python tools/readme_tables.py [--check]
 
 With --check nothing is written; the exit status tells whether the table of modules is up to date
 (bytecode grows with every change, and may be 10 % off). Other numbers are those of
-`make bench NAME=papers`.
+`make bench NAME=papers`. The table of installs has its words in the page; numbers are put in.
 """
 
 import ast
 import re
 import sys
 
+import house
+
 from acclimate_host.connect import merge, package
+from acclimate_host.connect.room import ROLES
 from acclimate_host.paths import built, repository
 
 INSTALL = repository() / "docs" / "install.md"
@@ -42,6 +45,7 @@ ARCHS = {
     "rv32imc": "ESP32-C3, C6",
     "x64": "desktop",
 }
+_ROW = re.compile(r"^\| (\(nothing\)|`(.+?)`) \| (.+) \| [\d,]+ \| \d+ \|$", re.MULTILINE)
 
 
 def block(text, name):
@@ -98,10 +102,36 @@ def native_table():
     return "\n".join([*lines, ""])
 
 
+def installs_table(text):
+    """The table of installs on an nRF52840 as it stands, with the numbers of now."""
+    default = _installed(only=list(ROLES), without=package.natives_left_out())
+
+    def filled(row):
+        head, name, words = row.groups()
+        if name is None:
+            words = re.sub(r"\d+ files", f"{default['files']} files", words)
+            taken = default["bytes"], default["blocks"]
+        elif name == "--only predict":
+            files = _installed(only=package.PREDICT)
+            taken = files["bytes"], files["blocks"]
+        else:
+            only = [*ROLES, *merge.EXTRAS[name]]
+            more = _installed(only=only, without=package.natives_left_out([name]))
+            taken = tuple(more[key] - default[key] for key in ("bytes", "blocks"))
+        return f"| {head} | {words} | {taken[0]:,} | {taken[1]} |"
+
+    return _ROW.sub(filled, text)
+
+
+def _installed(**how):
+    return house.taken(package.build("armv7emsp", **how))
+
+
 def main():
     text = INSTALL.read_text()
     if "--check" in sys.argv:
         return int(not bytecode_is_near(text))
+    text = replaced(text, "installs", installs_table(block(text, "installs").group(1)))
     text = replaced(text, "modules", modules_table())
     INSTALL.write_text(replaced(text, "native", native_table()))
     return 0

@@ -64,7 +64,7 @@ def _load(file, name):
         )
     wanted = manifest.NATIVE.get(file)
     if wanted is None:
-        return "no native module for this board"
+        return _reasons.get(name) or "no native module for this board"  # a manifest registers
     for folder in _folders():
         try:
             fault = _check(folder + "/" + file + ".mpy", wanted)

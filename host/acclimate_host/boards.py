@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acclimate_host.errors import AcclimateError
+from acclimate_host.errors import AcclimateError, did_you_mean
 from acclimate_host.figures import Figure, read_figures, read_toml
 from acclimate_host.paths import boards_folder
 
@@ -184,7 +184,8 @@ def load(name: str) -> BoardDescription:
     :raises DescriptionError: there is no such board, or its file is wrong.
     """
     if name not in names():
-        raise DescriptionError(f"no board {name!r}; there are: {', '.join(names())}")
+        near = did_you_mean(name, names())
+        raise DescriptionError(f"no board {name!r}; there are: {', '.join(names())}{near}")
     return load_file(boards_folder() / (name + ".toml"))
 
 

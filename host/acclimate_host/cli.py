@@ -11,13 +11,15 @@ import importlib
 import io
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
+from typing import NoReturn
 
 from acclimate_host import __version__
 from acclimate_host.commands.showing import waiting
-from acclimate_host.errors import AcclimateError, BoardError
+from acclimate_host.errors import AcclimateError, BoardError, did_you_mean
 from acclimate_host.output import flush_libraries
 
 # Verb -> what it does; the module has the verb's name, with _ for -.
@@ -37,7 +39,7 @@ COMMANDS = {
     "mirror": "keep a second copy of a repository in an object store (S3)",
     "fleet": "show what the devices of a repository report, and steer a rollout",
     "send": "send a capsule or update in numbered blocks over MQTT",
-    "status": "say what a board's store holds; a look costs no boot",
+    "status": "show which models a board's store holds, and change nothing",
     "confirm": "use a board's model on trial from now on",
     "rollback": "let a board go back to the model before",
     "flash-capsule": "write a capsule region directly, or prepare a larger one",
@@ -64,13 +66,32 @@ _WITHOUT_RESULT = (
 EXIT_INTERRUPTED = 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ends each message about the command line with the next step."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(f"{message}; {self.prog} -h says more")
+
+    def parse_known_args(self, *args, **options):  # type: ignore[no-untyped-def]
+        """Refuse unknown arguments here, where the verb's options are known."""
+        found, unknown = super().parse_known_args(*args, **options)
+        if unknown:
+            options_here = re.findall(r"--[a-z][a-z0-9-]*", self.format_usage())
+            near = did_you_mean(unknown[0].partition("=")[0], options_here)
+            self.error(f"no such argument: {' '.join(unknown)}{near}")
+        return found, unknown
+
+
 def parser(verb: str | None = None, every: bool = False) -> argparse.ArgumentParser:
     """Return the argument parser; only the chosen verb's module is imported.
 
     :param every: import all of them, for what describes the whole command.
     """
-    top = argparse.ArgumentParser(
-        prog="acclimate", description="Models that keep learning on a microcontroller."
+    top = _Parser(
+        prog="acclimate",
+        description="Models that keep learning on a microcontroller.",
+        epilog="Begin with: acclimate doctor; then acclimate install --port DEV, or without a "
+        "board acclimate run FILE --board desktop.",
     )
     top.add_argument("--version", action="version", version=f"acclimate {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -137,10 +158,25 @@ def _own_output() -> Iterator[None]:
         os.close(kept)
 
 
+def _is_known(verb: str | None, argv: list[str]) -> bool:
+    """Tell whether there is a verb to run, or an option in its place; else say what is missing."""
+    if verb in COMMANDS or verb is None and argv:
+        return True
+    if verb is None:
+        parser().print_help(sys.stderr)
+        text = "name a verb"
+    else:
+        text = f"no verb {verb}{did_you_mean(verb, COMMANDS)}"
+    print(f"acclimate: {text}; acclimate -h lists them", file=sys.stderr)
+    return False
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code. Errors are one line on standard error."""
     argv = sys.argv[1:] if argv is None else list(argv)
     verb = next((word for word in argv if not word.startswith("-")), None)
+    if not _is_known(verb, argv):
+        return AcclimateError.exit_code
     args = None
     try:
         args = parser(verb).parse_args(argv)

@@ -11,12 +11,25 @@ code    meaning
 4       the board did not finish in time
 5       the board crashed (hard fault, reset by the processor)
 6       refused: board and files do not fit together
-7       something on the board is missing that this command needs
+7       something that this command needs is not there
 8       the board has no region, or an empty one, for what shall be put there
 9       ``doctor`` found a problem
 130     interrupted from the keyboard
 ======  ==========================================================================
 """
+
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the question that ends a message about a wrong name; empty where none is near.
+
+    >>> did_you_mean("instal", ["install", "run"])
+    '; did you mean install?'
+    """
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class AcclimateError(Exception):

@@ -46,6 +46,25 @@ def load(content, version=acclimate.__version__):
             os.remove(PATH)
 
 
+def test_a_module_that_the_manifest_registers_is_not_told_as_missing():
+    """A firmware's manifest registers all at its first import, also the one that was asked for."""
+    read, module = _native._read_manifest, object()
+
+    def registers():
+        _native.register("probe", module, "built in")
+        Manifest.VERSION = acclimate.__version__
+        return Manifest
+
+    _native._kept, _native._read_manifest = None, registers
+    names, Manifest.NATIVE = Manifest.NATIVE, {}
+    for known in (_native._loaded, _native._reasons):
+        known.pop("probe", None)
+    try:
+        assert ask("probe") is module and _native.reason("probe") == "built in"
+    finally:
+        _native._read_manifest, Manifest.NATIVE = read, names
+
+
 def test_the_right_file_is_loaded_once_and_kept():  # case: A10
     module = load(PROBE)
     assert module.answer() == 42

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from acclimate_host.connect import open_board, package, why_not
+from acclimate_host.demo import deploy
 from acclimate_host.paths import built, repository
 from harness.clock import HANG_S
 
@@ -214,3 +215,12 @@ def test_scripts_name_no_absolute_path_of_a_machine():
         if path.is_file() and "__pycache__" not in path.parts:
             found = re.search(r"(?<![\w./])/(home|root|work|tmp|opt)/", path.read_text())
             assert found is None, f"{path}: {found.group()}"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_a_demo_of_a_board_that_there_is_not_ends_before_the_set_up():
+    command = ["make", "demo", "BOARD=nope"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode == 2
+    told, names = done.stdout.strip().split(": one of ")
+    assert told == "make demo BOARD=nope" and set(names.split()) == set(deploy.BOARDS)

@@ -82,9 +82,10 @@ def test_a_board_without_a_model_has_nothing_to_confirm_or_give_up(tmp_path, cap
     if why_not(BOARD):
         pytest.skip(why_not(BOARD))
     board = ["--board", BOARD, "--flash", str(tmp_path / "flash.bin"), *SIZE]
-    for verb in ("rollback", "confirm"):
-        assert main([verb, *board]) != 0
-        assert "empty" in capsys.readouterr().err
+    told = {"rollback": "give up", "confirm": "confirm"}
+    for verb in told:
+        assert main([verb, *board]) == 6
+        assert f"the store is empty: there is no model to {told[verb]}" in capsys.readouterr().err
 
 
 def test_a_report_by_cable_is_kept_with_the_others(flash, capsys, tmp_path):

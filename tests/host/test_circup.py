@@ -2,11 +2,9 @@
 """The circup bundle: built by circuitpython-build-tools, installed by circup, run for real."""
 
 import importlib.util
-import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from acclimate_host.paths import repository
 from harness.clock import HANG_S
 from harness.runtimes import no_circuitpython
 
+TOOL = repository() / "tools" / "circup.py"
 needs_tools = pytest.mark.skipif(
     not importlib.util.find_spec("circup")
     or not importlib.util.find_spec("circuitpython_build_tools"),
@@ -32,10 +31,24 @@ def test_the_library_says_its_version_and_where_it_comes_from(tmp_path):
     assert 'packages = ["acclimate"]' in (tmp_path / "pyproject.toml").read_text()
 
 
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([], "name a new folder: python tools/circup.py FOLDER"),
+        (["."], ". is there already: name a new folder"),
+    ],
+)
+def test_the_tool_says_in_one_line_what_it_needs(arguments, words, tmp_path):
+    (tmp_path / "file").touch()
+    command = [sys.executable, str(TOOL), *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S)
+    assert (done.returncode, done.stderr) == (2, f"circup.py: {words}\n")
+
+
 def run(folder, *command):
     environment = {
         **os.environ,
-        "XDG_DATA_HOME": str(folder / "data"),
+        "XDG_DATA_HOME": str(folder / "made" / "data"),
         "XDG_CACHE_HOME": str(folder / "cache"),
         "PYTHONPATH": os.pathsep.join(str(repository() / part) for part in ("device", "host")),
     }
@@ -53,17 +66,9 @@ def run(folder, *command):
 
 @needs_tools
 def test_circup_installs_the_bundle_and_circuitpython_learns(tmp_path):
-    run(tmp_path, sys.executable, repository() / "tools" / "circup.py", tmp_path / "made")
-    # What circup would fetch: its list of bundles, and the unpacked bundle.
-    data = tmp_path / "data" / "circup"
-    data.mkdir(parents=True)
-    (data / "bundle_config.json").write_text(json.dumps({"acclimate": circup.BUNDLE}))
-    (data / "circup.json").write_text(json.dumps({circup.BUNDLE: [__version__]}))
+    said = run(tmp_path, sys.executable, TOOL, tmp_path / "made")
+    assert f"XDG_DATA_HOME={tmp_path / 'made' / 'data'} circup --offline --path" in said
     kinds = ["py", *(["10.x-mpy"] if package.circuitpython_compiler() else [])]
-    for kind in kinds:
-        (path,) = (tmp_path / "made" / "bundles").glob(f"{circup.PREFIX}-{kind}-*.zip")
-        folder = f"{circup.PREFIX}-{kind.replace('.x-', '')}"
-        zipfile.ZipFile(path).extractall(data / "acclimate" / folder)
     drive = tmp_path / "drive"
     drive.mkdir()
     (drive / "boot_out.txt").write_text(

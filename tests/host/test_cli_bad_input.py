@@ -41,6 +41,8 @@ def place(tmp_path, monkeypatch):
         ("none", b""),
         ("rows.csv", b"1,2,0\n3,4,1\n1,3,0\n3,5,1\n" * 5),
         ("half.key.pub", b""),
+        ("same.csv", b"1,2,0\n3,4,0\n"),
+        ("odd.json", b"{}"),
         ("one.acap", capsules[0]),
         ("two.acap", capsules[1]),
     ):
@@ -62,6 +64,22 @@ def place(tmp_path, monkeypatch):
     [
         ("boards nowhere", "no board 'nowhere'"),
         ("install --board nowhere", "nowhere: not one of desktop"),
+        ("install --board nrf5284", "did you mean nrf52840?"),
+        ("install --board nano33ble", "nano33ble is a real board: name its port with --port"),
+        ("install --board desktop --only smv", "did you mean svm?"),
+        ("install --board desktop --with pagr", "did you mean pager?"),
+        ("install --port /dev/null", "cannot open /dev/null: it is no serial port; acclimate d"),
+        ("install --port socket://127.0.0.1:1", "socket://127.0.0.1:1: [Errno"),
+        ("boards nano33", "did you mean nano33ble?"),
+        ("bench svmm", "did you mean svm?"),
+        ("demo --board nrf5284", "did you mean nrf52840?"),
+        ("teach --board desktop --sensor mpu605", "did you mean mpu6050?"),
+        ("mirror folder s3://bucket", "folder: no repository; acclimate publish makes one"),
+        ("choose same.csv", "same.csv: all rows have one label"),
+        ("plan odd.json", "odd.json: not a planning problem: nodes is missing"),
+        ("run folder --board desktop", "folder is a folder: name a Python file in it"),
+        ("instal --board desktop", "acclimate: no verb instal; did you mean install?"),
+        ("teapot", "acclimate: no verb teapot; acclimate -h lists them"),
         ("install --board desktop --only ,", "--only ',': expected names"),
         ("install --drive folder", "no boot_out.txt"),
         ("publish junk two.acap", "junk"),
@@ -147,7 +165,7 @@ def place(tmp_path, monkeypatch):
 )
 def test_one_line_names_what_is_wrong(place, capsys, command, words):
     before = {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
-    assert main(shlex.split(command)) in (2, 6, 7)
+    assert main(shlex.split(command)) in (2, 3, 6, 7)
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
     assert {p: p.read_bytes() for p in place.rglob("*") if p.is_file()} == before
@@ -165,6 +183,29 @@ def test_numbers_that_no_wait_or_rate_can_have_are_refused(place, capsys, comman
     with pytest.raises(SystemExit) as ended:
         main([*command.split(), number])
     assert ended.value.code == 2 and number in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        ("install --prot /dev/x", "no such argument: --prot /dev/x; did you mean --port?"),
+        ("install --boards=desktop", "did you mean --board?; acclimate install -h says more"),
+        ("-v boards", "acclimate: error: no such argument: -v; acclimate -h says more"),
+        ("capsule build --verson 1", "required: -o/--output"),
+        ("capsule key k --ed2519", "did you mean --ed25519?; acclimate capsule key -h"),
+        ("run", "required: file; acclimate run -h says more"),
+    ],
+)
+def test_a_slip_in_an_argument_is_told_with_the_next_step(place, capsys, command, words):
+    with pytest.raises(SystemExit) as ended:
+        main(command.split())
+    assert ended.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_without_a_verb_all_verbs_are_listed(capsys):
+    assert main([]) == 2
+    said = capsys.readouterr().err
+    assert "copy the device package" in said and said.endswith("acclimate -h lists them\n")
 
 
 def test_an_error_of_the_device_package_run_here_is_one_line_too(monkeypatch, capsys):

@@ -11,12 +11,12 @@ import pytest
 from acclimate_host.connect import EmulatedBoard, Emulator, SerialBoard, open_board, why_not
 from acclimate_host.connect.link import Link
 from acclimate_host.errors import (
+    AcclimateError,
     BoardError,
     BoardFault,
     BoardGone,
     BoardTimeout,
     ConnectError,
-    Missing,
 )
 from harness import fake_line
 from harness.clock import HANG_S, Clock
@@ -279,7 +279,7 @@ def test_a_port_that_comes_back_under_another_name_is_found_by_serial_number(mon
 
 
 def test_an_unknown_board_names_those_that_run():
-    with pytest.raises(Missing, match="nrf52840.*--port"):
+    with pytest.raises(AcclimateError, match="nrf52840.*--port"):
         open_board("teapot")
     with pytest.raises(ConnectError, match="cannot open"):
         open_board("/dev/there-is-no-such-port")

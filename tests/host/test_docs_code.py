@@ -7,6 +7,7 @@ find the files that the pages before them made: a key, capsules, compiled networ
 
 import contextlib
 import doctest
+import importlib
 import io
 import os
 import re
@@ -207,6 +208,30 @@ def _typed(source):
 def test_every_block_of_a_page_says_what_it_is(path):
     kinds = [language for language, _ in prose.blocks(path.read_text(encoding="utf-8"))]
     assert set(kinds) <= LANGUAGES, set(kinds) - LANGUAGES
+
+
+@pytest.mark.parametrize("path", prose.pages(), ids=prose.name_of)
+def test_every_name_and_file_in_the_words_of_a_page_is_there(path):
+    text = path.read_text(encoding="utf-8")
+    for name in re.findall(r"`(acclimate(?:_host)?(?:\.\w+)+)`", text):
+        assert _is_there(name), name
+    folders = "bench|boards|device|examples|native_modules|tests|tools"
+    for name in re.findall(rf"`((?:{folders})/[\w./*-]+)`", text):
+        assert any(repository().glob(name.rstrip("/").replace("NAME", "*"))), name
+
+
+def _is_there(name):
+    """Tell whether a dotted name can be imported, or found in a module that can."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
 
 
 @pytest.mark.parametrize("path", prose.pages(), ids=prose.name_of)

@@ -75,9 +75,11 @@ def test_a_traceback_names_lines_of_the_file(tmp_path, capsys, board, head):
     path = tmp_path / "job.py"
     path.write_text(head + "def f():\n    1 / 0\n\n\nf()\n")
     assert cli.main(["run", str(path), "--board", board, "--no-install"]) == 1
-    lines = [int(n) for n in re.findall(r"line (\d+)", capsys.readouterr().err)]
+    said = capsys.readouterr().err
+    lines = [int(n) for n in re.findall(rf'File "{re.escape(str(path))}", line (\d+)', said)]
     first = head.count("\n")
-    assert lines[-2:] == [first + 5, first + 2]
+    assert lines == [first + 5, first + 2]
+    assert said.count("File ") == 2  # and no line of what runs the file
 
 
 def test_an_emulated_board_passes_it_on_and_goes_on():

@@ -5,10 +5,13 @@ The device tests run on such a firmware as the runtime ``nrf52840-natives``.
 """
 
 import re
+import runpy
+import sys
+import types
 
 import pytest
 
-from acclimate import __version__
+from acclimate import __version__, _native
 from acclimate_host.connect import open_board
 from acclimate_host.paths import firmware, repository
 from harness import runtimes
@@ -57,6 +60,25 @@ def test_make_and_cmake_set_the_same_flags():
     for flag in re.findall(r"-D(\w+)", make):
         assert flag in cmake
     assert "-ffp-contract=off" in make and "-ffp-contract=off" in cmake
+
+
+def test_a_firmware_with_some_of_the_modules_registers_these(monkeypatch):
+    found = {}
+    monkeypatch.setattr(_native, "register", lambda name, module, why: found.update({name: why}))
+    for name in (
+        "codec",
+        "ed25519",
+        "frontend",
+        "net_all",
+        "svm",
+        "svm_fit",
+        "svm_linear",
+        "xchacha",
+    ):
+        there = types.ModuleType("_" + name) if name in ("svm", "codec") else None
+        monkeypatch.setitem(sys.modules, "_" + name, there)
+    runpy.run_path(str(ROOT / "device" / "built_in" / "acclimate" / "_manifest.py"))
+    assert found == {"codec": "built in", "svm": "built in"}
 
 
 @pytest.mark.skipif(

@@ -95,7 +95,7 @@ def test_blocks_count_whole_ones_and_two_for_each_folder_and_the_superblock():
     assert house.blocks([1, 4096, 8188, 8189], 2) == 1 + 1 + 2 + 3 + 2 * 3
     assert house.blocks([12276], 0) + 1 == house.blocks([12277], 0)
     assert house.blocks([20452], 0) + 1 == house.blocks([20453], 0)
-    taken = house._taken({"a.mpy": b"x" * 4097, "svm/__init__.mpy": b"x"})
+    taken = house.taken({"a.mpy": b"x" * 4097, "svm/__init__.mpy": b"x"})
     assert taken == {"files": 2, "bytes": 4098, "blocks": 3 + 2 * 4, "block_bytes": 11 * 4096}
 
 

@@ -10,7 +10,7 @@ from acclimate_host import cli
 from acclimate_host.connect import merge, open_board, package, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install
-from acclimate_host.errors import Refused
+from acclimate_host.errors import AcclimateError, Refused
 from acclimate_host.paths import repository
 from harness.errors import naming
 
@@ -78,7 +78,7 @@ def test_what_was_left_out_for_room_is_named(desktop, monkeypatch):
 def test_extras_come_when_they_are_asked_for(desktop):
     assert "pager.mpy" not in install(desktop).copied
     assert install(desktop, extras=["pager"]).copied == ["pager.mpy"]
-    with pytest.raises(Refused, check=naming("teapot", ", ".join(merge.EXTRAS))):
+    with pytest.raises(AcclimateError, check=naming("teapot", ", ".join(merge.EXTRAS))):
         install(desktop, extras=["teapot"])
 
 

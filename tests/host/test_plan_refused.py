@@ -143,4 +143,7 @@ def test_the_program_itself_ends_with_code_2_and_one_line(tmp_path):
     words = [sys.executable, "-m", "acclimate_host.cli", "plan", str(path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr == "acclimate plan: node a: needs c, which is not before it (a cycle?)\n"
+    assert (
+        done.stderr
+        == "acclimate plan: cycle.json: node a: needs c, which is not before it (a cycle?)\n"
+    )

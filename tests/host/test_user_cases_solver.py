@@ -42,7 +42,7 @@ def test_a_solver_binary_that_cannot_run_is_named_with_what_is_used(
     assert not fine and "\n" not in text
     cli.main(["doctor"])
     [line] = [line for line in capsys.readouterr().out.splitlines() if "solver cbc" in line]
-    assert line.startswith("note") and line.endswith(": use highs")
+    assert line.startswith("note") and line.endswith("; highs is enough")
 
 
 @pytest.mark.case("L4")

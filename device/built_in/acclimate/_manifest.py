@@ -1,36 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Registers the native modules of the firmware; frozen in place of the installer's manifest.
 
-The loader imports it when it looks for its first native module.
+The loader imports it when it looks for its first native module. ACCLIMATE_MODULES chooses which
+modules a firmware has, and Ed25519 comes with Monocypher's source alone.
 """
-
-import _codec
-import _frontend
-import _net_all
-import _svm
-import _svm_linear
 
 from acclimate import __version__, _native
 
-try:
-    import _svm_fit  # not with SVM_NO_FLOAT
-except ImportError:
-    _svm_fit = None
 VERSION = __version__
 NATIVE = {}
-for _name, _module in (
-    ("codec", _codec),
-    ("frontend", _frontend),
-    ("net_all", _net_all),
-    ("net_rare", _net_all),  # which has all instructions
-    ("svm", _svm),
-    ("svm_linear", _svm_linear),
+for _name, _file in (
+    ("codec", "_codec"),
+    ("ed25519", "_ed25519"),
+    ("frontend", "_frontend"),
+    ("net_all", "_net_all"),
+    ("net_rare", "_net_all"),  # which has all instructions
+    ("svm", "_svm"),
+    ("svm_fit", "_svm_fit"),  # not with SVM_NO_FLOAT
+    ("svm_linear", "_svm_linear"),
+    ("xchacha", "_xchacha"),
 ):
-    _native.register(_name, _module, "built in")
-if _svm_fit:
-    _native.register("svm_fit", _svm_fit, "built in")
-for _name in ("ed25519", "xchacha"):  # with Monocypher's source alone
     try:
-        _native.register(_name, __import__("_" + _name), "built in")
+        _native.register(_name, __import__(_file), "built in")
     except ImportError:
         pass

@@ -64,7 +64,7 @@ def mirror(
 def _place(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     if parts.scheme != "s3" or not parts.netloc:
-        raise Refused(f"{url}: expected s3://BUCKET or s3://BUCKET/PREFIX")
+        raise AcclimateError(f"{url}: expected s3://BUCKET or s3://BUCKET/PREFIX")
     prefix = parts.path.strip("/")
     return parts.netloc, prefix + "/" if prefix else ""
 
@@ -72,7 +72,7 @@ def _place(url: str) -> tuple[str, str]:
 def _files(folder: Path) -> list[tuple[str, Path]]:
     """Return (name, path) of what devices may ask for, in the order to send it."""
     if not (folder / "models").is_dir():
-        raise Refused(f"{folder}: no repository; acclimate publish makes one")
+        raise AcclimateError(f"{folder}: no repository; acclimate publish makes one")
     later = [path for path in sorted(folder.glob("models/**/*")) if path.is_file()]
     for path in later:
         if path.suffix != ".man":

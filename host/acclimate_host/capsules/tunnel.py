@@ -79,7 +79,8 @@ class _Carrier:
             try:
                 answer = self._exchange(tls == "1", host, int(port), bytes.fromhex(data))
             except OSError as error:
-                answer = self._call(f"_pull.lost({str(error)[:60]!r})")
+                why = f"{host}:{port}: {error.strerror or error}"[:60]
+                answer = self._call(f"_pull.lost({why!r})")
         return " ".join(answer[1:])
 
     def _exchange(self, tls, host, port, data):

@@ -12,7 +12,7 @@ import sys
 from acclimate_host.commands import add_board_arguments, open_chosen, table
 from acclimate_host.connect import emulator
 from acclimate_host.connect.install import install
-from acclimate_host.errors import AcclimateError, Missing
+from acclimate_host.errors import AcclimateError, Missing, did_you_mean
 from acclimate_host.paths import repository
 
 _ROWS, _FEATURES = 40, 8
@@ -94,9 +94,11 @@ def _in_instructions(row, board, hz):
 def _of_the_clone(name):
     root = repository()
     if root is None:
-        raise Missing("the measurements of bench/ are in the repository; a board: bench --board")
-    known = sorted(path.stem for path in (root / "bench").glob("*.py"))
+        raise Missing(f"{name} is a measurement of a clone; here: acclimate bench --board NAME")
+    files = (root / "bench").glob("*.py")
+    known = sorted(path.stem for path in files if "\nif __name__" in path.read_text("utf-8"))
     if name not in known:
-        raise AcclimateError(f"no measurement {name}; there are: {', '.join(known)}")
+        near = did_you_mean(name, known)
+        raise AcclimateError(f"no measurement {name}; there are: {', '.join(known)}{near}")
     (root / "out" / "bench").mkdir(parents=True, exist_ok=True)
     return subprocess.run([sys.executable, "-m", "bench." + name], cwd=root).returncode

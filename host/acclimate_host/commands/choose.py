@@ -43,6 +43,8 @@ def run(args):
     check_output(args.out)
     check_picture("picture", args.picture)
     X, y, users = _read(args.data, args.users)
+    if len(set(np.asarray(y).ravel().tolist())) < 2:
+        raise AcclimateError(f"{args.data}: all rows have one label: expected 2 or more")
     choice = choose_svm(
         X,
         y,

@@ -65,7 +65,10 @@ def add_arguments(parser):
         help="train so many input channels of a layer, the largest first; may be repeated",
     )
     parser.add_argument(
-        "--optimizer", default="plain", choices=[name.lower() for name in OPTIMIZERS]
+        "--optimizer",
+        default="plain",
+        choices=[name.lower() for name in OPTIMIZERS],
+        help="what a step keeps beside weights; all but plain take RAM (%(default)s)",
     )
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
     add = parser.add_argument_group("instructions and RAM").add_argument

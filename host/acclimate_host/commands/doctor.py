@@ -14,7 +14,7 @@ from acclimate_host.connect import RUNNABLE, mpy, package, romfs, why_not
 from acclimate_host.connect.check import check_package
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Missing, NoRegion
-from acclimate_host.paths import program
+from acclimate_host.paths import program, repository
 from acclimate_host.poet import solver_check
 
 EXIT_PROBLEM = 9
@@ -83,9 +83,10 @@ def check_computer():
     for name in RUNNABLE:
         reason = why_not(name)
         findings.append(Finding("note" if reason else "ok", f"{name}: {reason or 'runs here'}"))
+    missing = "none built: pure Python is installed; "
+    missing += "run: make native" if repository() else "in a clone: make native, pip install ."
     for arch in boards.ARCHS:
         names = ", ".join(package.natives(arch))
-        missing = "none built: pure Python is installed; in a clone run: make native"
         findings.append(
             Finding("ok" if names else "note", f"native modules for {arch}: {names or missing}")
         )
@@ -99,10 +100,10 @@ def _solvers():
     found = []
     for name in ("highs", "cbc", "cpsat"):
         fine, text = solver_check.try_solver(name)
-        instead = "use highs"
+        instead = "highs is enough"
         if name == "highs":
             instead = "plans come from the heuristic, without proof: pip install 'acclimate[plan]'"
-        text = f"solver {name}: {text}" if fine else f"solver {name}: {text}: {instead}"
+        text = f"solver {name}: {text}" if fine else f"solver {name}: {text}; {instead}"
         found.append(Finding("ok" if fine else "note", text))
     return found
 
@@ -132,7 +133,10 @@ def _check_compiler():
 def _ports():
     from serial.tools.list_ports import comports
 
-    found = [Finding("ok", f"port {port.device}: {port.description}") for port in comports()]
+    found = [
+        Finding("ok", f"port {port.device}: {port.description or 'n/a'}".removesuffix(": n/a"))
+        for port in comports()
+    ]
     return found or [Finding("note", "no serial port with a board")]
 
 

@@ -22,7 +22,7 @@ from acclimate_host.errors import AcclimateError, Refused
 
 
 def add_arguments(parser):
-    parser.add_argument("capsule")
+    parser.add_argument("capsule", help="a file that capsule build made")
     add_board_arguments(parser, needed=False)
     add_region_arguments(parser)
     parser.add_argument(

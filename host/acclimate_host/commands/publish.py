@@ -13,7 +13,7 @@ from acclimate_host.errors import AcclimateError
 
 def add_arguments(parser):
     parser.add_argument("folder", help="the repository; it is made when it is not there")
-    parser.add_argument("capsule")
+    parser.add_argument("capsule", help="a file that capsule build made")
     parser.add_argument(
         "--key", metavar="FILE", help="of the devices; signs the manifest. Without: unsigned"
     )

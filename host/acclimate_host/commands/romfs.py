@@ -21,7 +21,9 @@ def add_arguments(parser):
     )
     parser.add_argument("--only", metavar="NAMES", help="these modules and what they import")
     parser.add_argument("--pure", action="store_true", help="leave native modules out")
-    parser.add_argument("--region", type=int, default=0, metavar="N", help="number (%(default)s)")
+    parser.add_argument(
+        "--region", type=int, default=0, metavar="N", help="of the board's regions (%(default)s)"
+    )
 
 
 def run(args):

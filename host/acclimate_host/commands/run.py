@@ -47,6 +47,8 @@ def add_arguments(parser):
 
 def run(args):
     path = Path(args.file)
+    if path.is_dir():
+        raise AcclimateError(f"{args.file} is a folder: name a Python file in it")
     if not path.is_file():
         raise AcclimateError(f"no file {args.file}")
     program, moved = exits.catching(_checked(path))
@@ -67,7 +69,7 @@ def run(args):
             return exits.exit_code(board)
         except BoardError as error:
             sys.stdout.flush()
-            print(exits.own_lines(error.traceback, moved), file=sys.stderr, end="")
+            print(exits.own_lines(error.traceback, moved, path), file=sys.stderr, end="")
             raise
         except KeyboardInterrupt:
             board.interrupt()

@@ -22,8 +22,8 @@ def add_arguments(parser):
     )
     parser.add_argument("--block", type=int, default=240, help="bytes of a block (%(default)s)")
     add_object_key_argument(parser)
-    parser.add_argument("--user")
-    parser.add_argument("--password-file", metavar="FILE")
+    parser.add_argument("--user", help="name of this computer at the broker")
+    parser.add_argument("--password-file", metavar="FILE", help="has the password of --user")
     parser.add_argument("--tls", action="store_true", help="with the system's certificates")
     parser.add_argument("--cafile", metavar="FILE", help="with --tls: the certificates that count")
     parser.add_argument(

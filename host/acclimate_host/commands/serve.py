@@ -33,13 +33,12 @@ def add_arguments(parser):
 
 
 def run(args):
+    if not Path(args.folder, "models").is_dir():
+        raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
     try:
         from acclimate_host.capsules.web import serve
     except ImportError as error:
-        hint = "pip install 'acclimate[serve]'"
-        raise Missing(f"acclimate serve needs {error.name}: {hint}") from None
-    if not Path(args.folder, "models").is_dir():
-        raise AcclimateError(f"{args.folder}: no repository; acclimate publish makes one")
+        raise Missing(f"this needs {error.name}: pip install 'acclimate[serve]'") from None
     if not args.host:
         raise AcclimateError("--host '': expected an address; 0.0.0.0 is all of them")
     if not 0 <= args.port <= 65535:

@@ -7,11 +7,12 @@
 2
 """
 
+from acclimate_host import boards
 from acclimate_host.connect import desktop, emulator
 from acclimate_host.connect.desktop import DesktopBoard
 from acclimate_host.connect.emulator import Emulator
 from acclimate_host.connect.serial_board import EmulatedBoard, SerialBoard
-from acclimate_host.errors import Missing
+from acclimate_host.errors import AcclimateError, did_you_mean
 
 __all__ = ["DesktopBoard", "EmulatedBoard", "SerialBoard", "is_port", "open_board", "why_not"]
 
@@ -26,7 +27,8 @@ def open_board(name_or_port, **options):
     :param options: ``flash`` (file), ``icount`` (shift), ``images`` ({address: file}) and
         ``elf`` for emulated boards; ``root``, ``path`` and ``heap_bytes`` for the desktop
         binary; ``baudrate`` and ``timeout_s`` for a port.
-    :raises ConnectError: it does not answer. Missing: it cannot run here.
+    :raises ConnectError: it does not answer. Missing: it cannot run here. AcclimateError: there
+        is no such board.
     """
     if name_or_port in desktop.NAMES:
         return DesktopBoard(name_or_port, **options)
@@ -34,7 +36,12 @@ def open_board(name_or_port, **options):
         return EmulatedBoard(Emulator(name_or_port, **options))
     if is_port(name_or_port):
         return SerialBoard(name_or_port, **options)
-    raise Missing(f"{name_or_port}: not one of {', '.join(RUNNABLE)}; a real board needs --port")
+    if name_or_port in boards.names():
+        raise AcclimateError(f"{name_or_port} is a real board: name its port with --port DEV")
+    near = did_you_mean(name_or_port, RUNNABLE)
+    raise AcclimateError(
+        f"{name_or_port}: not one of {', '.join(RUNNABLE)}; a real board needs --port{near}"
+    )
 
 
 def why_not(name):

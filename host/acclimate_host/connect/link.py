@@ -38,12 +38,7 @@ class Link(SerialTransport):
         try:
             line = serial.serial_for_url(device, **options)
         except (OSError, ValueError) as error:
-            why = (
-                "another program uses it"
-                if "lock" in str(error)
-                else _WHY.get(getattr(error, "errno", None), _short(error))
-            )
-            raise ConnectError(f"cannot open {device}: {why}") from error
+            raise ConnectError(f"cannot open {device}: {_why_closed(device, error)}") from error
         self.attach(device, Port(line, ended))
 
     def __repr__(self):
@@ -185,3 +180,15 @@ def _text(data):
 
 def _short(error):
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _why_closed(device, error):
+    """Return why a port could not be opened, in words of the person who named it."""
+    text = _short(error)
+    if "lock" in text:
+        return "another program uses it"
+    if text.startswith("Could not configure port"):
+        return "it is no serial port; acclimate doctor lists those that are there"
+    prefix = f"could not open port {device}: "  # it says again what the message says
+    text = text[len(prefix) :] if text.lower().startswith(prefix.lower()) else text
+    return _WHY.get(getattr(error, "errno", None), text)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from acclimate import __version__
 from acclimate_host.connect import merge, mpy
-from acclimate_host.errors import Missing, Refused
+from acclimate_host.errors import AcclimateError, Missing, Refused, did_you_mean
 from acclimate_host.paths import built, program, repository, write_whole
 
 PACKAGE = merge.PACKAGE
@@ -113,7 +113,7 @@ def closure(names=None, sources=(), arch=None):
     :param names: files or modules of the package such as ``["svm"]``; None means all of it.
     :param sources: files outside the package whose imports count too.
     :param arch: of the board, which decides what a file is.
-    :raises Refused: a name that the package does not have.
+    :raises AcclimateError: a name that the package does not have.
     """
     layout = merge.layout(arch)
     units, unit_of = layout.units, layout.unit_of
@@ -125,7 +125,9 @@ def closure(names=None, sources=(), arch=None):
         names += [other for other in merge.companions(name, arch) if other not in names]
         if name not in units and name not in unit_of:
             known = [name for name in files() if not name.startswith("_")]
-            raise Refused(f"no module {name} in acclimate; there are: {', '.join(known)}")
+            near = did_you_mean(name, known)
+            text = f"no module {name} in acclimate; there are: {', '.join(known)}{near}"
+            raise AcclimateError(text)
         todo.add(name if name in units else unit_of[name])
         if name in merge.modules() and merge.modules()[name].name == "__init__.py":
             todo |= {unit_of[module] for module in merge.offered(name)}

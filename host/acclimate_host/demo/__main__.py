@@ -56,7 +56,7 @@ def _run(args):
         progress("starting the board, and installing what it needs")
         opened = deploy.open_for_demo(args.board, args.port)
     except (AcclimateError, FileNotFoundError) as error:
-        print(f"demo: {error}", file=sys.stderr)
+        print(f"acclimate demo: {error}", file=sys.stderr)
         return getattr(error, "exit_code", 2)
     with opened.board as board:
         settings = protocol.SMALL if args.small else protocol.FULL
@@ -66,7 +66,7 @@ def _run(args):
         try:
             session = protocol.session(protocol.windows(recordings, settings), settings, args.user)
         except ValueError as error:
-            print(f"demo: --{error}", file=sys.stderr)
+            print(f"acclimate demo: --{error}", file=sys.stderr)
             return 2
         introduce(opened, settings, session)
         runner = Runner(board, settings)
@@ -76,7 +76,7 @@ def _run(args):
             unit, clock = clock_of(board)
         except AcclimateError as error:
             if not deploy.is_full(error):
-                print(f"demo: {error}", file=sys.stderr)
+                print(f"acclimate demo: {error}", file=sys.stderr)
                 return error.exit_code
             print(f"Left out  the main job: the heap of {args.board} is too small ({error})")
     if outcome is not None:
@@ -85,7 +85,7 @@ def _run(args):
     try:
         second.run(args.board, args.port, args.updated, recordings)
     except AcclimateError as error:
-        print(f"demo: {error}", file=sys.stderr)
+        print(f"acclimate demo: {error}", file=sys.stderr)
         return error.exit_code
     network_part(args, recordings)
     print(f"\n{time.monotonic() - started:.0f} seconds in all, set-up not counted.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from acclimate_host.connect import RUNNABLE, emulator, open_board
 from acclimate_host.connect.install import install
-from acclimate_host.errors import BoardError, Missing
+from acclimate_host.errors import AcclimateError, BoardError, Missing, did_you_mean
 from acclimate_host.paths import built, firmware
 
 DESKTOP_HEAP_BYTES = 512 * 1024  # objects are twice as large there as on a 32-bit board
@@ -47,7 +47,8 @@ def open_for_demo(name, port, needed=NEEDED):
     if name in (None, "", "desktop"):
         return _desktop(needed)
     if name not in BOARDS:
-        raise Missing(f"--board: expected one of {', '.join(BOARDS)}, got {name}")
+        near = did_you_mean(name, BOARDS)
+        raise AcclimateError(f"--board: expected one of {', '.join(BOARDS)}, got {name}{near}")
     options = {"icount": emulator.EXACT_SHIFT} if name in emulator.COUNTED else {}
     if name == "samd21":
         return _frozen(name, options)

@@ -64,7 +64,11 @@ def planning_problem(model, table, style="chain", resident=False, dims=None):
             raise PlanError(f"unknown style {style!r}; there are {', '.join(STYLES)}")
         return Problem(network_graph(model, table, style, resident=resident))
     if path.suffix == ".json":
-        return Problem(*from_json(_json(path)))
+        try:
+            return Problem(*from_json(_json(path)))
+        except PlanError as error:
+            named = str(error).startswith((path.name, "no file"))
+            raise PlanError(str(error) if named else f"{path.name}: {error}") from None
     if path.suffix not in (".onnx", ".tflite"):
         raise PlanError(
             f"unknown model {model!r}; a .json, .onnx or .tflite file, or one of "

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acclimate_host.connect.install import install
-from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
+from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused, did_you_mean
 from acclimate_host.paths import program
 
 _HERE = Path(__file__).parent
@@ -50,6 +50,25 @@ class Settings:
             raise AcclimateError(
                 f"--samples {self.samples}: expected a multiple of {self.hop}, 32 to 1024"
             )
+        self.sensor_path()
+
+    def sensor_path(self):
+        """Return the sensor's file.
+
+        :raises AcclimateError: there is none
+        """
+        path = Path(self.sensor)
+        if path.suffix != ".py":
+            path = _HERE / "sensors" / f"{self.sensor}.py"
+            if self.sensor not in SENSORS:
+                near = did_you_mean(self.sensor, SENSORS)
+                known = ", ".join(SENSORS)
+                raise AcclimateError(
+                    f"--sensor {self.sensor}: expected a file in .py, or one of {known}{near}"
+                )
+        if not path.is_file():
+            raise AcclimateError(f"--sensor {self.sensor}: no such file")
+        return path
 
 
 class Session:
@@ -93,18 +112,7 @@ class Session:
         self._put(_STREAM, lib + "/stream_board")
         if self.trains:
             self._put(_TEACHER, lib + "/teach_board")
-        name = self.settings.sensor
-        if Path(name).suffix == ".py":
-            path = Path(name)
-            if not path.is_file():
-                raise AcclimateError(f"--sensor {name}: no such file")
-        else:
-            path = _HERE / "sensors" / f"{name}.py"
-            if name not in SENSORS:
-                raise AcclimateError(
-                    f"--sensor {name}: expected a file in .py, or one of {', '.join(SENSORS)}"
-                )
-        board.put_bytes(path.read_bytes(), f"{lib}/{self.sensor}.py")
+        board.put_bytes(self.settings.sensor_path().read_bytes(), f"{lib}/{self.sensor}.py")
         if self._data is not None:
             board.put_bytes(self._data, board.root.rstrip("/") + "/replay.bin")
 
