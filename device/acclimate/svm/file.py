@@ -64,15 +64,15 @@ class _Writer:
                 self.crc = crc32(piece, self.crc)
 
 
-def _sections(m, model):
+def _sections(m, model, samples):
     """All pieces behind the header, in order."""
     yield model.classes
     if m.scaler is not None:
         yield from m.scaler.sections()
     if model.x is not None:
         yield model.x
-    if m.budget:
-        yield m.samples.labels
+    if samples is not None:
+        yield samples.labels
     code = "<i" if model.fixed else "<f"
     for pair in model.pairs:
         count = 0 if pair.rows is None else len(pair.rows)
@@ -91,15 +91,15 @@ def _sections(m, model):
         yield from model.sigmoids.sections()
 
 
-def _write(m, model, stream):
+def _write(m, model, samples, stream):
     n = 0 if model.x is None else len(model.x) // model.d
     total = HEAD_BYTES + 4
-    for piece in _sections(m, model):
+    for piece in _sections(m, model, samples):
         total += _padded(piece)
     flags = CONVERGED_FLAG if model.converged else 0
     flags |= SCALED if m.scaler is not None else 0
     flags |= FIXED if model.fixed else 0
-    flags |= SAMPLES if m.budget else 0
+    flags |= SAMPLES if samples is not None else 0
     gamma = m.gamma or 0.0
     out = _Writer(stream)
     out.put(
@@ -114,7 +114,7 @@ def _write(m, model, stream):
             n,
             total,
             len(model.classes),
-            m.degree,
+            int(model.pairs[0].par[3]) if model.kind == 1 else m.degree,  # as it was trained
             flags,
             0,
             m.C,
@@ -126,7 +126,7 @@ def _write(m, model, stream):
             m.budget,
         )
     )
-    for piece in _sections(m, model):
+    for piece in _sections(m, model, samples):
         out.put(piece)
     stream.write(struct.pack("<I", out.crc))
 
@@ -134,15 +134,20 @@ def _write(m, model, stream):
 def save(m, path):
     """Write the fitted model `m` to `path`."""
     model = m._ready()
-    if not m.budget:
+    samples = None
+    if m.budget:
+        from acclimate.svm.incremental import samples_in_use, samples_of
+
+        samples = samples_in_use(m)
+    if samples is None:
         from acclimate.svm.collect import compact
 
         model = compact(model)
     fresh = path + _NEW
     with open(fresh, "wb") as stream:
-        _write(m, model, stream)
-    if m.budget:  # both go on with the same draws, this one and what is loaded
-        m.samples.seed = model.n_iter & 0xFFFF
+        _write(m, model, samples, stream)
+    if samples is not None:  # both go on with the same draws, this one and what is loaded
+        m.samples = samples_of(model, samples.labels)
     with open(fresh, "rb") as stream:
         check(stream, path)
     try:
