@@ -5,17 +5,15 @@ A file is checked to its last byte before anything is made of it, and written be
 one, which it replaces only when it is whole.
 """
 
-import os
 import struct
 from array import array
 
-from acclimate import _native
+from acclimate import _native, _replace
 from acclimate.svm.model import CODES, Model, Pair, missing
 from acclimate.svm.parameters import PAR_COUNT
 
 MAGIC = b"ACSV"
 VERSION = 1
-_NEW = ".new"  # what a file is called until it is whole
 # The names of the fields are in the table of docs/svm.md, which a test compares with these.
 FILE_HEAD = "<4sBBBbHHIBBBBffffIHH"
 HEAD_BYTES = 44
@@ -23,7 +21,6 @@ PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear w
 CONVERGED_FLAG, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
 # Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
 _LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
-_ENOENT = 2
 
 
 def crc32(data, value=0):
@@ -143,18 +140,13 @@ def save(m, path):
         from acclimate.svm.collect import compact
 
         model = compact(model)
-    fresh = path + _NEW
-    with open(fresh, "wb") as stream:
+    with _replace.write(path) as stream:
         _write(m, model, samples, stream)
     if samples is not None:  # both go on with the same draws, this one and what is loaded
         m.samples = samples_of(model, samples.labels)
-    with open(fresh, "rb") as stream:
+    with _replace.written(path) as stream:
         check(stream, path)
-    try:
-        os.rename(fresh, path)
-    except OSError:  # FAT does not rename onto an existing file
-        os.remove(path)
-        os.rename(fresh, path)
+    _replace.done(path)
 
 
 def check(stream, path):
@@ -315,22 +307,9 @@ def _part(m, model, reader):
         raise missing(extra) from None
 
 
-def _open(path):
-    """The file, or the new one where power was lost between removing the old and renaming it."""
-    try:
-        return open(path, "rb")
-    except OSError as error:
-        if error.args[0] != _ENOENT:
-            raise
-        try:
-            return open(path + _NEW, "rb")
-        except OSError:
-            raise error from None
-
-
 def load(cls, path):
     """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
-    stream = path if hasattr(path, "seek") else _open(path)
+    stream = path if hasattr(path, "seek") else _replace.read(path)
     try:
         return _load(cls, stream, path)
     finally:
