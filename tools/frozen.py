@@ -57,13 +57,22 @@ CAPSULES = (
     "store.rangecoder",
     "store.slots",
 )
-_VERDICT = ("acceptance", "reservoir", "store.waiting", "svm", "svm.small", "svm.small_file")
+_VERDICT = (
+    "_replace",
+    "acceptance",
+    "reservoir",
+    "store.waiting",
+    "svm",
+    "svm.small",
+    "svm.small_file",
+)
 _NO_VERDICT = ("net", "net.layer", "net.network", "store.operators")
 VERDICT = (*(name for name in CAPSULES if name not in _NO_VERDICT), *_VERDICT)
 ONLINE = (
     "__init__",
     "_native",
     "_crc",
+    "_replace",
     "_sha256",
     "features",
     "reservoir",

@@ -123,5 +123,6 @@ def _check(loop, numbers, found):
     good = good and all(label < store.classes for label in held_y)
     good = good and sum(ticket >= 0 for ticket in tickets) == waiting
     good = good and all(answer <= 1 for answer in answers)
+    good = good and right == sum(answers[: min(answered, memory)])
     if not good:
         raise ValueError("state: expected counters that fit the sizes: it is damaged")

@@ -202,7 +202,7 @@ def _rows(n, *columns):
 
 def _whole(name, value, most):
     """Refuse what is no whole number of the range: buffers of boards cut it."""
-    if not 0 <= value <= most or isinstance(value, float):
+    if not isinstance(value, int) or not 0 <= value <= most:
         raise ValueError("%s: expected 0 to %d, got %s" % (name, most, value))
 
 
@@ -342,7 +342,7 @@ def confidence(logits: "Sequence[int] | ReadableBuffer", n: int, temperature: in
 
 
 def _check_temperature(temperature):
-    if not 1 <= temperature <= 65535:
+    if not isinstance(temperature, int) or not 1 <= temperature <= 65535:
         raise ValueError("temperature: expected 1 to 65535, got %s" % temperature)
 
 

@@ -83,8 +83,9 @@ class WindowFeatures:
             ("samples", samples, 4, 4096),
             ("shift", shift, 0, 8),
         ):
-            if not low <= value <= high or isinstance(value, float):
+            if not isinstance(value, int) or not low <= value <= high:
                 raise ValueError("%s: expected %d..%d, got %r" % (name, low, high, value))
+        kinds = tuple(kinds)  # a generator is read once
         for kind in kinds or ((),):
             if kind not in KINDS:
                 raise ValueError("kinds: expected some of %s, got %r" % (" ".join(KINDS), kind))

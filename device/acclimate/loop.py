@@ -183,6 +183,7 @@ class Feedback:
             self._due = (ticket + 1) & _WRAP
         elif ticket == self._due != self._issued:
             self._due = (ticket + 1) & _WRAP
+        _check_size("ticket", ticket, -_WRAP, _WRAP)
         slot = self._slot_of(ticket) if ticket >= 0 else -1
         if slot < 0:
             self.dropped += 1
@@ -610,9 +611,11 @@ class Loop:
         right = self.feedback.truth(truth, ticket)
         if right is None:
             return None
-        if self._drift is not None and not self.feedback.stale and self._drift.add(not right):
-            self.changed()
-        self.stitcher.add(self.feedback.row, self.feedback.output, truth)
+        try:
+            if self._drift is not None and not self.feedback.stale and self._drift.add(not right):
+                self.changed()
+        finally:  # what `on_drift` raises takes no sample away
+            self.stitcher.add(self.feedback.row, self.feedback.output, truth)
         return right
 
     def changed(self, keep: int | None = None) -> None:
@@ -702,9 +705,18 @@ class Loop:
         return verdict
 
 
+def _fits(value, low, high, whole):
+    """True for a number of the range, and where asked for a whole one that is no float."""
+    try:
+        good = low <= value <= high
+        return good and not (whole and (isinstance(value, float) or value != int(value)))
+    except TypeError:  # no number
+        return False
+
+
 def _check_size(name, value, least, most):
     """Refuse what is no whole number of the range: arrays of boards cut it, or it comes late."""
-    if not least <= value <= most or isinstance(value, float) or value != int(value):
+    if not _fits(value, least, most, True):
         raise ValueError("%s: expected %d..%d, got %r" % (name, least, most, value))
 
 
@@ -721,7 +733,7 @@ def _check_row(row, width, typecode):
     whole = typecode != "f"
     low, high = _LIMITS[typecode]
     for v in row:
-        if not low <= v <= high or (whole and (isinstance(v, float) or v != int(v))):
+        if not _fits(v, low, high, whole):
             kind = "whole" if whole else "finite"
             raise ValueError("row: expected %s numbers %s..%s, got %s" % (kind, low, high, v))
 

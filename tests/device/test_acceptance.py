@@ -126,6 +126,11 @@ def test_what_no_rule_can_use_is_refused_in_one_line():
     logits = array("h", (1, 2))
     assert refuses(rules.confidence, logits, 0, 256) and refuses(rules.confidence, logits, 3, 256)
     assert refuses(rules.confidence, logits, 2, 0) and refuses(rules.confidence, logits, 2, 65536)
+    assert refuses(rules.confidence, logits, 2, "1") and refuses(rules.confidence, logits, 2, 1.5)
+    ones = bytes(2)
+    for temperatures in ((256, "1"), (256.5, 256)):
+        rest = (None, 0, 0, 0, 0, temperatures)
+        assert refuses(rules.evidence, ones, ones, ones, ones, 2, *rest)
     many = bytes(129)
     assert refuses(rules.dcg, many, many, many, 129) and refuses(rules._spread, many, 129)
     assert refuses(rules.ndcg, many, many, many, -1)

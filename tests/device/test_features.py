@@ -47,6 +47,8 @@ def test_noise_around_the_mean_is_no_crossing():
 def test_kinds_choose_the_features():
     assert WindowFeatures(channels=6, samples=128).width == 6 * len(KINDS)
     assert features([4, 8, 4, 8], shift=0, kinds=("mean", "dev")) == [6, 2]
+    given = (kind for kind in ("dev", "mean"))
+    assert features([4, 8, 4, 8], shift=0, kinds=given) == [6, 2]
 
 
 def test_native_code_and_python_give_the_same():
@@ -109,6 +111,8 @@ def test_wrong_lengths_and_settings_are_refused():
         lambda: WindowFeatures(kinds=("median",)),
         lambda: WindowFeatures(kinds=()),
         lambda: WindowFeatures(channels=1.0),
+        lambda: WindowFeatures(channels="1"),
+        lambda: WindowFeatures(samples=None),
         lambda: WindowFeatures(samples=8.5),
         lambda: WindowFeatures(shift=7.0),
     )

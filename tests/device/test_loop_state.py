@@ -51,6 +51,20 @@ def test_bytes_of_another_loop_or_damaged_ones_change_nothing():
     assert loop.state() == before
 
 
+def test_right_answers_are_as_many_as_were_kept():
+    loop = lived()
+    state, right = loop.state(), loop.feedback._recent_right
+    for number in (0, right - 1, right + 1, 32):
+        bad = bytearray(state)
+        bad[4 * 20] = number
+        refused(("state",), make().restore, bad)
+    loop.feedback.new_model()  # the answers of before are forgotten, and lie there still
+    loop.feedback.truth(0)
+    other = make()
+    other.restore(loop.state())
+    assert other.state() == loop.state() and other.feedback.recent() == 1000
+
+
 def test_bytes_that_are_refused_do_not_end_a_training():
     loop = lived()
     loop.observe(1)

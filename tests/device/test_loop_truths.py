@@ -83,6 +83,28 @@ def test_answers_of_a_replaced_model_do_not_count_against_the_new_one():
     assert feedback.truth(0) and feedback.answered == 1 and feedback.recent() == 1000
 
 
+class Told:
+    """Tells a change at each answer."""
+
+    def add(self, wrong):
+        return True
+
+
+def test_what_on_drift_raises_takes_no_sample_away():
+    def no_network(loop):
+        raise OSError("no network")
+
+    loop = make()
+    loop._drift, loop._on_drift = Told(), no_network
+    loop.sense(rows(9))
+    try:
+        loop.observe(1)
+    except OSError:
+        assert loop.stitcher.new == 1 and loop.feedback.waiting == 0 and loop.drifts == 1
+    else:
+        raise AssertionError("the fault was hidden")
+
+
 def test_recent_forgets_old_answers():
     feedback = Feedback(1, memory=2)
     for truth in (1, 0, 0):

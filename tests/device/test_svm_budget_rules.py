@@ -32,6 +32,7 @@ class Model:
 def samples(rows, labels, wrong=None):
     d = len(rows[0])
     flat = array("f", [v for row in rows for v in row])
+    wrong = bytearray(len(labels)) if wrong is None else wrong
     return inc.Samples(flat, bytearray(labels), d, "f", 0, False, wrong)
 
 
@@ -123,7 +124,23 @@ def test_rows_that_are_answered_wrong_go_first_where_they_are_more_than_1_in_64(
     # of those the model contradicts most: also where they support it
     wrong[0] = 1
     assert least_useful(model, samples(rows[:64], labels[:64], wrong)) == 2
-    assert least_useful(model, samples(rows[:64], labels[:64], None)) == 63
+
+
+def test_after_a_file_what_is_answered_wrong_is_found_among_the_rows_that_support():
+    # 0 with 1 is supported by rows 0, 1 and 4, 0 with 2 by rows 0 and 5, 1 with 2 by none
+    pairs = [Pair((0, ~1, 4), (1, -1, 1)), Pair((0, ~5), (1, -1)), Pair((), ())]
+    model = Model((0, 1, 2), pairs)
+    rows = [[9, -1, 0], [9, 0, 0], [-9, 0, 0], [0, 0, 9], [9, 9, 9], [0, -9, 0]]
+    kept = samples(rows, (0, 1, 0, 2, 1, 2))
+    kept.wrong = None
+    known = run(inc._coefficients(model))
+    values = array("f", bytes(12))
+    # rows 0 (by its second pair), 1 and 4 are on the wrong side; row 2 is, but supports nothing
+    assert list(run(inc._answered_wrong(model, kept, known, values))) == [1, 1, 0, 0, 1, 0]
+    least_useful(model, kept)
+    while kept.wrong is None:  # until a turn that chance does not take
+        least_useful(model, kept)
+    assert list(kept.wrong) == [1, 1, 0, 0, 1, 0]
 
 
 def test_one_time_in_four_chance_draws_whatever_matters():

@@ -7,7 +7,7 @@ Generators that yield often and return their result; `parameters.run` runs one t
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.model import LINEAR, POLY, RBF, Model, Pair, integer_weights
+from acclimate.svm.model import CODES, LINEAR, POLY, RBF, Model, Pair, integer_weights
 
 _ALONE = 0.1  # what other rows add to a decision, against the row's own weight
 # Of a margin, for each kernel: errors from here on make KKT gaps above 0.02.
@@ -180,6 +180,10 @@ def unreached(job):
     """A decision function that is zero everywhere, for a pair that was not trained."""
     w = _weights(job) if job.kind == LINEAR else None
     par = array(job.code, bytes(4 * P.PAR_COUNT))
+    _, d, kind, code = job.shape[:4]
+    for k, value in ((P.N_FEATURES, d), (P.XTYPE, CODES.index(code)), (P.KERNEL, kind)):
+        par[k] = value
+    par[P.DEGREE] = job.m.degree
     return Pair(array("h"), array(job.code), 0, par, w)
 
 

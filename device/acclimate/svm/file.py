@@ -5,17 +5,15 @@ A file is checked to its last byte before anything is made of it, and written be
 one, which it replaces only when it is whole.
 """
 
-import os
 import struct
 from array import array
 
-from acclimate import _native
+from acclimate import _native, _replace
 from acclimate.svm.model import CODES, Model, Pair, missing
 from acclimate.svm.parameters import PAR_COUNT
 
 MAGIC = b"ACSV"
 VERSION = 1
-_NEW = ".new"  # what a file is called until it is whole
 # The names of the fields are in the table of docs/svm.md, which a test compares with these.
 FILE_HEAD = "<4sBBBbHHIBBBBffffIHH"
 HEAD_BYTES = 44
@@ -23,7 +21,6 @@ PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear w
 CONVERGED_FLAG, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
 # Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
 _LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
-_ENOENT = 2
 
 
 def crc32(data, value=0):
@@ -64,15 +61,15 @@ class _Writer:
                 self.crc = crc32(piece, self.crc)
 
 
-def _sections(m, model):
+def _sections(m, model, samples):
     """All pieces behind the header, in order."""
     yield model.classes
     if m.scaler is not None:
         yield from m.scaler.sections()
     if model.x is not None:
         yield model.x
-    if m.budget:
-        yield m.samples.labels
+    if samples is not None:
+        yield samples.labels
     code = "<i" if model.fixed else "<f"
     for pair in model.pairs:
         count = 0 if pair.rows is None else len(pair.rows)
@@ -91,15 +88,15 @@ def _sections(m, model):
         yield from model.sigmoids.sections()
 
 
-def _write(m, model, stream):
+def _write(m, model, samples, stream):
     n = 0 if model.x is None else len(model.x) // model.d
     total = HEAD_BYTES + 4
-    for piece in _sections(m, model):
+    for piece in _sections(m, model, samples):
         total += _padded(piece)
     flags = CONVERGED_FLAG if model.converged else 0
     flags |= SCALED if m.scaler is not None else 0
     flags |= FIXED if model.fixed else 0
-    flags |= SAMPLES if m.budget else 0
+    flags |= SAMPLES if samples is not None else 0
     gamma = m.gamma or 0.0
     out = _Writer(stream)
     out.put(
@@ -114,7 +111,7 @@ def _write(m, model, stream):
             n,
             total,
             len(model.classes),
-            m.degree,
+            int(model.pairs[0].par[3]) if model.kind == 1 else m.degree,  # as it was trained
             flags,
             0,
             m.C,
@@ -126,7 +123,7 @@ def _write(m, model, stream):
             m.budget,
         )
     )
-    for piece in _sections(m, model):
+    for piece in _sections(m, model, samples):
         out.put(piece)
     stream.write(struct.pack("<I", out.crc))
 
@@ -134,22 +131,22 @@ def _write(m, model, stream):
 def save(m, path):
     """Write the fitted model `m` to `path`."""
     model = m._ready()
-    if not m.budget:
+    samples = None
+    if m.budget:
+        from acclimate.svm.incremental import samples_in_use, samples_of
+
+        samples = samples_in_use(m)
+    if samples is None:
         from acclimate.svm.collect import compact
 
         model = compact(model)
-    fresh = path + _NEW
-    with open(fresh, "wb") as stream:
-        _write(m, model, stream)
-    if m.budget:  # both go on with the same draws, this one and what is loaded
-        m.samples.seed = model.n_iter & 0xFFFF
-    with open(fresh, "rb") as stream:
+    with _replace.write(path) as stream:
+        _write(m, model, samples, stream)
+    if samples is not None:  # both go on with the same draws, this one and what is loaded
+        m.samples = samples_of(model, samples.labels)
+    with _replace.written(path) as stream:
         check(stream, path)
-    try:
-        os.rename(fresh, path)
-    except OSError:  # FAT does not rename onto an existing file
-        os.remove(path)
-        os.rename(fresh, path)
+    _replace.done(path)
 
 
 def check(stream, path):
@@ -310,22 +307,9 @@ def _part(m, model, reader):
         raise missing(extra) from None
 
 
-def _open(path):
-    """The file, or the new one where power was lost between removing the old and renaming it."""
-    try:
-        return open(path, "rb")
-    except OSError as error:
-        if error.args[0] != _ENOENT:
-            raise
-        try:
-            return open(path + _NEW, "rb")
-        except OSError:
-            raise error from None
-
-
 def load(cls, path):
     """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
-    stream = path if hasattr(path, "seek") else _open(path)
+    stream = path if hasattr(path, "seek") else _replace.read(path)
     try:
         return _load(cls, stream, path)
     finally:

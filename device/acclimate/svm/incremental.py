@@ -31,7 +31,7 @@ class Samples:
         self.scaled = scaled
         self.seed = 1
         self.answer = None  # what numbers labels that are given otherwise
-        self.wrong = wrong  # 1 for rows that the last training answers wrong, or None
+        self.wrong = wrong  # 1 for rows that the last training answers wrong; None: not known
 
     def put(self, at, row, label):
         """Store a row at index `at`, which may be the end."""
@@ -68,21 +68,33 @@ def samples_of(model, labels, wrong=None):
     return made
 
 
+def samples_in_use(m):
+    """The samples that the model of `m` was trained on, or None where it keeps none."""
+    samples = m.samples
+    if samples is None or m._model is None or samples.x is m._model.x:
+        return samples
+    return None  # of a model before this one
+
+
+def _labels_of(model):
+    """(first label, second label) of each pair, in the order of the model's pairs."""
+    for i, first in enumerate(model.classes):
+        for second in model.classes[i + 1 :]:
+            yield first, second
+
+
 def _coefficients(model):
     """{pair of labels: {stored row: signed coefficient}} of the present model, in pieces."""
     out = {}
     p = 0
-    k = len(model.classes)
-    for i in range(k):
-        for j in range(i + 1, k):
-            pair = model.pairs[p]
-            p += 1
-            known = {}
-            for t in range(len(pair.rows)):
-                r = pair.rows[t]
-                known[r if r >= 0 else ~r] = pair.beta[t]
-            out[(model.classes[i], model.classes[j])] = known
-            yield
+    for labels in _labels_of(model):
+        pair = model.pairs[p]
+        p += 1
+        known = out[labels] = {}
+        for t in range(len(pair.rows)):
+            r = pair.rows[t]
+            known[r if r >= 0 else ~r] = pair.beta[t]
+        yield
     return out
 
 
@@ -98,8 +110,10 @@ def _least_useful(model, samples, known):
         if at >= 0:
             return at
     values = array("f", bytes(4 * len(model.pairs)))
+    if samples.wrong is None:  # a file does not hold it
+        samples.wrong = yield from _answered_wrong(model, samples, known, values)
     wrong = samples.wrong
-    suspected = wrong is not None and sum(wrong) * _WRONG_SHARE > many
+    suspected = sum(wrong) * _WRONG_SHARE > many
     best = -1
     best_key = None
     for at in range(many):
@@ -143,14 +157,26 @@ def _distance(model, samples, at, label, values):
     model.values_into(values, samples.row(at))
     least = None
     p = 0
-    k = len(model.classes)
-    for i in range(k):
-        for j in range(i + 1, k):
-            if label in (model.classes[i], model.classes[j]):
-                v = abs(values[p])
-                least = v if least is None or v < least else least
-            p += 1
+    for labels in _labels_of(model):
+        if label in labels:
+            v = abs(values[p])
+            least = v if least is None or v < least else least
+        p += 1
     return least
+
+
+def _answered_wrong(model, samples, known, values):
+    """1 for each kept row that supports the model and is answered wrong by it, in pieces."""
+    wrong = bytearray(len(samples.labels))
+    for at in range(len(wrong)):
+        model.values_into(values, samples.row(at))
+        p = 0
+        for labels in _labels_of(model):
+            if at in known[labels] and (values[p] > 0) != (samples.labels[at] == labels[0]):
+                wrong[at] = 1
+            p += 1
+        yield
+    return wrong
 
 
 def _silence(model, at):
@@ -171,20 +197,22 @@ def first_sample(m, row):
     Where that lies far from 0, rows are stored as differences from it.
     """
     code = "f"
+    lo, hi, whole = check_row(row, 0, len(row))
     if m.storage is not None:
         code = storage_code(m.storage)
-    else:
-        lo, hi, whole = check_row(row, 0, len(row))
-        if whole and -32768 <= lo and hi <= 32767:
-            code = "h"
-        elif uses_fixed(m.state):
-            raise ValueError("storage: expected a fitted model or whole numbers, got fractions")
-    far = code in "hf" and m.kernel_name != "poly" and max(-min(row), max(row)) > _FAR
+    elif whole and -32768 <= lo and hi <= 32767:
+        code = "h"
+    elif uses_fixed(m.state):
+        raise ValueError("storage: expected a fitted model or whole numbers, got fractions")
+    whole = whole and max(-lo, hi) < 2.1e9  # else no array holds the offsets
+    far = (code == "f" or code == "h" and whole) and m.kernel_name != "poly"
+    far = far and max(-lo, hi) > _FAR
     m.scaler = None
     if far:
         from acclimate.svm.scaled import Centre
 
-        m.scaler = Centre(code, array("i" if code == "h" else "f", row))
+        offset = array("f", row) if code == "f" else array("i", [int(v) for v in row])
+        m.scaler = Centre(code, offset)
     return Samples(array(code), bytearray(), len(row), code, 0, far)
 
 
@@ -192,8 +220,10 @@ def _checked(m, row, label):
     """(samples, row in the units of the scaler, label's number) of a sample to be learned."""
     if not 2 <= m.budget < 65536:
         raise ValueError("budget: expected 2..65535 for add(), got %s" % (m.budget,))
-    samples = m.samples
+    samples = samples_in_use(m)
     if samples is None:
+        if m._model is not None:
+            raise ValueError("budget: expected a model that kept samples: fit it with a budget")
         samples = first_sample(m, row)
         if not plain_labels((label,)):
             try:
@@ -203,7 +233,7 @@ def _checked(m, row, label):
             samples.answer = Labels([label])
     if len(row) != samples.d:
         raise ValueError("row: expected %d features, got %d" % (samples.d, len(row)))
-    row = row if m.scaler is None else m.scaler.row(row)
+    row = m._scaled(row)
     if samples.answer is not None:
         return samples, row, samples.answer.number(label)
     if not plain_labels((label,)) or label != int(label):
@@ -244,6 +274,8 @@ def add_pieces(m, row, label, steps=None):
     finally:  # a generator that is closed passes here too
         if not learned:
             samples.undo(at, old, old_label)
+            if model is not None:
+                model.x = samples.x  # one store for both, as before
             for beta, t, value in silenced:
                 beta[t] = value
 

@@ -112,9 +112,11 @@ class SVM:
             _positive("gamma", gamma)
         if degree not in range(1, 10):
             raise ValueError("degree: expected 1..9, got %s" % (degree,))
-        if coef0 - coef0 != 0:
+        if isinstance(coef0, str) or coef0 - coef0 != 0:
             raise ValueError("coef0: expected a finite number, got %s" % (coef0,))
         _positive("max_iter", max_iter)
+        if not isinstance(budget, int) or not 0 <= budget < 65536:
+            raise ValueError("budget: expected 0..65535, got %r" % (budget,))
         if storage is not None:
             from acclimate.svm.data import storage_code
 
@@ -206,10 +208,14 @@ class SVM:
             job = found
             yield 0
         self._job = job
-        for _ in job.run(steps):
-            yield job.ticks
-        for _ in self._publish(job):
-            yield job.ticks
+        try:
+            for _ in job.run(steps):
+                yield job.ticks
+            for _ in self._publish(job):
+                yield job.ticks
+        except Exception:
+            self._job = None  # what has failed is no model
+            raise
 
     def _publish(self, job):
         """Make the state of a training job the model, in pieces."""
@@ -288,12 +294,17 @@ class SVM:
         """Labels of ``len(out)`` rows into `out`, and return it.
 
         :param rows: list of rows, or a flat buffer of them
-        :param out: ``bytearray``; a label takes a byte
-        :raises ValueError: rows that do not fit `out` or the model; `out` may be half filled
+        :param out: ``bytearray``; a label takes a byte. Others need a list or an array that
+            holds them
+        :raises ValueError: rows that do not fit `out` or the model, or a label that `out` does
+            not hold; it may be half filled
         """
         model = self._ready()
+        native = self._native
+        if native is not None and model.classes[-1] > 127 and not isinstance(out, bytearray):
+            native = None  # of signs it knows nothing
         try:
-            if self._native is not None and model.core.predict_many(self._native, rows, out) >= 0:
+            if native is not None and model.core.predict_many(native, rows, out) == len(out):
                 return out
         except TypeError:  # of a row, which is found and named below
             pass
@@ -303,7 +314,13 @@ class SVM:
         if d != model.d:
             raise ValueError("rows: expected %d features, got %d" % (model.d, d))
         for i in range(n):
-            out[i] = self.predict(rows[i * d : i * d + d] if flat else rows[i])
+            label = self.predict(rows[i * d : i * d + d] if flat else rows[i])
+            try:
+                out[i] = label
+            except (TypeError, ValueError, OverflowError):
+                pass
+            if out[i] != label:  # boards cut what an item does not hold
+                raise ValueError("out: expected items that hold %r" % (label,))
         return out
 
     def decision(
@@ -409,7 +426,8 @@ class SVM:
         """Generator that learns one more sample in short pieces of work, as `fit_steps` trains.
 
         Close it before its end, and the sample and the model are as before. Between the steps a
-        model predicts without the sample that gives way.
+        model predicts without the sample that gives way. One sample at a time: end or close it
+        before the next begins.
 
         :param int steps: as in `fit_steps`
         """

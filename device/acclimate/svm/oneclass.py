@@ -9,7 +9,7 @@ from array import array
 
 from acclimate.svm import parameters as P
 from acclimate.svm.collect import imprecise
-from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
+from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of
 from acclimate.svm.train import start_pieces
 
 TAG = 1
@@ -74,7 +74,7 @@ class OneClass:
 
     @staticmethod
     def check(m):
-        if not 0 < m.nu <= 1:
+        if isinstance(m.nu, str) or not 0 < m.nu <= 1:
             raise ValueError("nu: expected a number > 0 and <= 1, got %s" % (m.nu,))
         if m.C != 1:
             raise ValueError("C: expected none for kind='one-class', got %s: use nu" % (m.C,))
@@ -83,9 +83,10 @@ class OneClass:
     @staticmethod
     def start(m, X, y):
         """Train on `X`; `y` is None, or how many rows a flat buffer has."""
+        most = count_of("X", X)
         if y is None:
-            y = len(X)
-        elif not isinstance(y, int):
+            y = most
+        elif not isinstance(y, int) or y > most:
             raise ValueError("y: expected None or how many rows X has, got %s" % repr(y)[:20])
         if y < 2:
             raise ValueError("X: expected at least 2 rows, got %d" % y)
@@ -122,7 +123,7 @@ class OneClass:
 
         Keeps share * rows scores.
         """
-        n = len(X)
+        n = count_of("X", X)
         if not n or isinstance(X[0], (int, float)):
             raise ValueError("X: expected a list of rows, got %d items" % n)
         if not 0 <= share < 1:

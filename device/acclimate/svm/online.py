@@ -21,18 +21,22 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-import os
 import struct
 from array import array
 
 from acclimate import _crc as crc_of
+from acclimate import _replace
 
 _HEAD = "<4sBBHIff"  # magic, version, classes, features, rows seen, C, share that a row counts
 _MAGIC = b"ACPA"
 _VERSION = 1
-_NEW = ".new"
 _FREE = 255  # a class that has no label yet
 _LARGE = 1e18  # squares of it are float32
+
+
+def _check_rows(X, y):
+    if not len(y) or len(X) != len(y):
+        raise ValueError("y: expected a label for each of %d rows, got %d" % (len(X), len(y)))
 
 
 class PassiveAggressive:
@@ -56,9 +60,9 @@ class PassiveAggressive:
         ):
             if not isinstance(value, int) or not low <= value <= high:
                 raise ValueError("%s: expected %d..%d, got %s" % (name, low, high, value))
-        if not 0 < C < _LARGE:
+        if isinstance(C, str) or not 0 < C < _LARGE:
             raise ValueError("C: expected a number > 0, got %s" % (C,))
-        if not 0 <= forget < 1:
+        if isinstance(forget, str) or not 0 <= forget < 1:
             raise ValueError("forget: expected a number >= 0 and < 1, got %s" % (forget,))
         self.d = features
         self.C = C
@@ -78,6 +82,12 @@ class PassiveAggressive:
 
     def _enter(self, row):
         """Check a row; it is standardised into a buffer that the next call reuses."""
+        try:
+            return self._standardise(row)
+        except TypeError:
+            raise ValueError("row: expected numbers, got " + repr(row)[:40]) from None
+
+    def _standardise(self, row):
         if len(row) != self.d:
             raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
         for j in range(self.d):
@@ -103,7 +113,11 @@ class PassiveAggressive:
 
     def _class_of(self, label):
         """Class of a label; one that is new takes a free class."""
-        if label != label or not 0 <= label < _FREE or label != int(label):
+        try:
+            fits = 0 <= label < _FREE and label == int(label)
+        except TypeError:  # no number
+            fits = False
+        if not fits:
             raise ValueError("label: expected 0..254, got %s" % (label,))
         free = -1
         for c in range(len(self.labels)):
@@ -185,6 +199,8 @@ class PassiveAggressive:
         count = sum([1 for c in self.labels if c != _FREE])
         if out is None:
             out = array("f", bytes(4 * count))
+        elif len(out) < count:
+            raise ValueError("out: expected %d numbers, got %d" % (count, len(out)))
         for c in range(count):
             out[c] = values[c]
         return out
@@ -193,6 +209,7 @@ class PassiveAggressive:
         self, X: "Sequence[Any] | ReadableBuffer", y: "Sequence[float] | ReadableBuffer"
     ) -> float:
         """Share of rows whose label is predicted right, 0..1."""
+        _check_rows(X, y)
         right = 0
         for i in range(len(y)):
             right += self.predict(X[i]) == y[i]
@@ -202,6 +219,7 @@ class PassiveAggressive:
         self, X: "Sequence[Any] | ReadableBuffer", y: "Sequence[float] | ReadableBuffer"
     ) -> str:
         """Text with rows and recall of each label."""
+        _check_rows(X, y)
         lines = ["label  rows  recall"]
         for label in sorted(set(y)):
             own = [i for i in range(len(y)) if y[i] == label]
@@ -215,18 +233,14 @@ class PassiveAggressive:
         head = struct.pack(_HEAD, _MAGIC, _VERSION, k, self.d, self.seen, self.C, self.forget)
         crc = bytearray(4)
         crc_of.start(crc)
-        with open(path + _NEW, "wb") as stream:
+        with _replace.write(path) as stream:
             for piece in (head, self.labels, self._w, self._mean, self._spread):
                 piece = bytes(piece)
                 stream.write(piece)
                 crc_of._update(crc, piece, 0, len(piece))
             crc_of.finish(crc)
             stream.write(crc)
-        try:
-            os.rename(path + _NEW, path)
-        except OSError:  # FAT does not rename onto an existing file
-            os.remove(path)
-            os.rename(path + _NEW, path)
+        _replace.done(path)
 
     @staticmethod
     def load(path: "Any") -> "PassiveAggressive":
@@ -234,26 +248,32 @@ class PassiveAggressive:
 
         :raises ValueError: the file is damaged, cut, of another kind or newer
         """
+        stream = path if hasattr(path, "readinto") else _replace.read(path)
+        try:
+            return PassiveAggressive._read(stream, path)
+        finally:
+            if stream is not path:
+                stream.close()
+
+    @staticmethod
+    def _read(stream, path):
         crc = bytearray(4)
         crc_of.start(crc)
-        with path if hasattr(path, "readinto") else open(path, "rb") as stream:
-            head = stream.read(struct.calcsize(_HEAD))
-            if len(head) < struct.calcsize(_HEAD) or head[:4] != _MAGIC:
-                raise ValueError(
-                    "%s: expected an online machine's file, got %r" % (path, head[:4])
-                )
-            crc_of._update(crc, head, 0, len(head))
-            _, version, k, d, seen, c, forget = struct.unpack(_HEAD, head)
-            if version != _VERSION:
-                raise ValueError("%s: expected format 1, got %d" % (path, version))
-            m = PassiveAggressive(d, k, c, forget)
-            for piece in (m.labels, m._w, m._mean, m._spread):
-                if stream.readinto(piece) != len(bytes(piece)):
-                    raise ValueError("%s: expected a whole file, got a cut one" % path)
-                crc_of._update(crc, bytes(piece), 0, len(bytes(piece)))
-            crc_of.finish(crc)
-            if stream.read(5) != crc:
-                raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
+        head = stream.read(struct.calcsize(_HEAD))
+        if len(head) < struct.calcsize(_HEAD) or head[:4] != _MAGIC:
+            raise ValueError("%s: expected an online machine's file, got %r" % (path, head[:4]))
+        crc_of._update(crc, head, 0, len(head))
+        _, version, k, d, seen, c, forget = struct.unpack(_HEAD, head)
+        if version != _VERSION:
+            raise ValueError("%s: expected format 1, got %d" % (path, version))
+        m = PassiveAggressive(d, k, c, forget)
+        for piece in (m.labels, m._w, m._mean, m._spread):
+            if stream.readinto(piece) != len(bytes(piece)):
+                raise ValueError("%s: expected a whole file, got a cut one" % path)
+            crc_of._update(crc, bytes(piece), 0, len(bytes(piece)))
+        crc_of.finish(crc)
+        if stream.read(5) != crc:
+            raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
         m.seen = seen
         m._check()
         return m

@@ -10,11 +10,12 @@ from array import array
 
 from acclimate.svm import parameters as P
 from acclimate.svm.collect import imprecise
-from acclimate.svm.rows import F32_MAX, PIECE
-from acclimate.svm.single import CLASSES, SingleJob, changed, section, value_of
+from acclimate.svm.rows import PIECE
+from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of
 from acclimate.svm.train import start_pieces
 
 TAG = 2
+_MOST = 2.0**125  # of a target: their range, and a power of two above it, are float32
 _SAME = 0.01  # of the range of the targets
 _BEARABLE = 0.0025  # share of half the range of the targets
 
@@ -86,17 +87,21 @@ class Regression:
 
     @staticmethod
     def check(m):
-        if not (m.epsilon >= 0 and m.epsilon - m.epsilon == 0):
+        if isinstance(m.epsilon, str) or not (m.epsilon >= 0 and m.epsilon - m.epsilon == 0):
             raise ValueError("epsilon: expected a number >= 0, got %s" % (m.epsilon,))
 
     @staticmethod
     def start(m, X, y):
         """Train on rows `X` and numbers `y`, one a row."""
         low = high = None
-        for i in range(len(y or ())):
+        for i in range(0 if y is None else count_of("y", y)):
             v = y[i]
-            if isinstance(v, str) or not -F32_MAX <= v <= F32_MAX:
-                raise ValueError("y[%d]: expected a finite number, got %s" % (i, v))
+            try:
+                fits = -_MOST <= v <= _MOST
+            except TypeError:  # no number
+                fits = False
+            if not fits:
+                raise ValueError("y[%d]: expected a finite number below 4e37, got %s" % (i, v))
             low = v if low is None or v < low else low
             high = v if high is None or v > high else high
             if not (i + 1) % PIECE:

@@ -3,7 +3,7 @@
 
 from array import array
 
-from acclimate.svm.rows import rows_at_once
+from acclimate.svm.rows import F32_MAX, rows_at_once
 from acclimate.svm.scaled import SHIFT, Scaler
 
 WIDE = 100  # features whose ranges differ more than this get a warning
@@ -83,6 +83,8 @@ def fit_pieces(X, n, d, flat=False, whole=True, floats=True):
                 mean[j] += delta / count
                 square[j] += delta * (v - mean[j])
     yield
+    if not sum(square) < F32_MAX:
+        raise ValueError("X: expected numbers whose squares float32 holds, got larger ones")
     if not whole:
         std = [(s / n) ** 0.5 or 1.0 for s in square]
         return Scaler("f" if floats else "h", array("f", mean), array("f", std))

@@ -58,7 +58,7 @@ class SingleJob(Job):
     def _end(self, status):
         if status == P.NON_FINITE or status < 0:
             self._too_large()
-        self.pairs.append((yield from collect(self)))
+        self._take((yield from collect(self)), status)
         if status == P.CAPPED:
             self.notes.append(
                 "max_iter: stopped after %d steps: scale features, or raise max_iter"
@@ -72,14 +72,21 @@ class SingleJob(Job):
         for note in (self.trouble(), self.too_coarse(square)):
             if note:
                 self.notes.append(note)
-        self.good = status == P.CONVERGED
-        self.n_iter += int(self.word(P.N_ITER))
-        self.gap = self._gap()
-        self.open = False
 
     def bias(self):
         """Constant of the decision function, as a number."""
         return self.word(P.BIAS) / 65536 if self.fixed else self.word(P.BIAS)
+
+
+def count_of(name, items):
+    """How many items were given.
+
+    :raises ValueError: they cannot be counted, as those of a generator
+    """
+    try:
+        return len(items)
+    except TypeError:
+        raise ValueError("%s: expected a list or a buffer, got %r" % (name, items)) from None
 
 
 def value_of(m, model, row, out):

@@ -3,16 +3,15 @@
 point is a header, two labels and its weights.
 """
 
-import os
 import struct
 from array import array
 
 from acclimate import _crc as crc
+from acclimate import _replace
 
 _HEAD = "<4sBBBbHHIBBBBffffIHH"  # as in acclimate.svm.file
 _PAIR = "<iHH"
 _START = 44 + 4 + 8  # header, labels, pair
-_NEW = ".new"
 
 
 def save(m, path):
@@ -30,41 +29,45 @@ def save(m, path):
     struct.pack_into(_PAIR, data, 48, m.bias, 0, len(m.w))
     found = bytearray(4)
     crc.start(found)
-    with open(path + _NEW, "wb") as stream:
+    with _replace.write(path) as stream:
         for piece in (data, bytes(m.w)):
             stream.write(piece)
             crc._update(found, piece, 0, len(piece))
         crc.finish(found)
         stream.write(found)
-    try:
-        os.rename(path + _NEW, path)
-    except OSError:  # FAT does not rename onto an existing file
-        os.remove(path)
-        os.rename(path + _NEW, path)
+    _replace.done(path)
 
 
 def load(make, path):
     """A machine from a file that `save` or the large machine's ``SVM(small=True)`` wrote."""
-    with path if hasattr(path, "readinto") else open(path, "rb") as stream:
-        data = stream.read(_START)
-        if len(data) < _START or data[:4] != b"ACSV":
-            raise ValueError("%s: expected an SVM model file, got %s" % (path, data[:4]))
-        f = struct.unpack(_HEAD, data[:44])
-        bias, count, words = struct.unpack(_PAIR, data[48:])
-        want = 2 + (f[5] + 1) // 2
-        total = _START + 4 * want + 4
-        kind = (f[1], f[2], f[4], f[6], f[8], f[10] & ~1, f[11], count, words, f[7])
-        if kind != (1, 0, 0, 0, 2, 4, 0, 0, want, total) or chr(f[3]) not in "bB":
-            raise ValueError("%s: expected a machine that is small, got another" % path)
-        w = array("i", bytes(4 * want))
-        stream.readinto(w)
-        found = bytearray(4)
-        crc.start(found)
-        crc._update(found, data, 0, len(data))
-        crc._update(found, bytes(w), 0, 4 * want)
-        crc.finish(found)
-        if stream.read(5) != found:
-            raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
+    stream = path if hasattr(path, "readinto") else _replace.read(path)
+    try:
+        return _read(make, stream, path)
+    finally:
+        if stream is not path:
+            stream.close()
+
+
+def _read(make, stream, path):
+    data = stream.read(_START)
+    if len(data) < _START or data[:4] != b"ACSV":
+        raise ValueError("%s: expected an SVM model file, got %s" % (path, data[:4]))
+    f = struct.unpack(_HEAD, data[:44])
+    bias, count, words = struct.unpack(_PAIR, data[48:])
+    want = 2 + (f[5] + 1) // 2
+    total = _START + 4 * want + 4
+    kind = (f[1], f[2], f[4], f[6], f[8], f[10] & ~1, f[11], count, words, f[7])
+    if kind != (1, 0, 0, 0, 2, 4, 0, 0, want, total) or chr(f[3]) not in "bB":
+        raise ValueError("%s: expected a machine that is small, got another" % path)
+    w = array("i", bytes(4 * want))
+    stream.readinto(w)
+    found = bytearray(4)
+    crc.start(found)
+    crc._update(found, data, 0, len(data))
+    crc._update(found, bytes(w), 0, 4 * want)
+    crc.finish(found)
+    if stream.read(5) != found:
+        raise ValueError("%s: expected its CRC-32, got a damaged file" % path)
     if not -200 <= w[0] <= 200 or not data[44] < data[45] < 255:
         raise ValueError("%s: expected rising labels and a shift of 200, got others" % path)
     m = make(C=f[12], storage="uint8" if f[3] == ord("B") else "int8")

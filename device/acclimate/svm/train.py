@@ -18,12 +18,14 @@ from acclimate.svm.model import (
     CODES,
     KERNELS,
     LINEAR,
+    POLY,
     RBF,
     Model,
     core_for,
     has_floats,
     uses_fixed,
 )
+from acclimate.svm.rows import F32_MAX
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
@@ -63,7 +65,7 @@ def _costs(m, counts, classes, names):
             f = w.get(c, 1.0)
         elif w is not None:
             raise ValueError("class_weight: expected a dict, 'balanced' or None, got %r" % (w,))
-        if not (f > 0 and f - f == 0):
+        if isinstance(f, str) or f is None or not (f > 0 and f - f == 0):
             raise ValueError("class_weight[%s]: expected a number > 0, got %s" % (c, f))
         out.append(m.C * f)
     return out
@@ -97,6 +99,8 @@ class Job:
         self.in_place = False  # the store is the caller's buffer
         self.raw = False  # `work` is bytes, as boards cannot see a bytearray as words
         self.fixed = uses_fixed(m.state)
+        if self.fixed and code == "f":
+            raise ValueError("storage: expected uint8, int8, int16 or None for fixed point")
         self.core = core_for(self.fixed)
         self.n_iter = self.ticks = 0
         self.gap = 0.0
@@ -247,6 +251,8 @@ class Job:
         self.par = par = array(self.code, bytes(4 * P.PAR_COUNT))
         fill = P.fill_fixed if self.fixed else P.fill_float
         m = self.m
+        if self.fixed:
+            self._check_products(max(self.costs[i], self.costs[j]))
         fill(
             par,
             d,
@@ -271,6 +277,16 @@ class Job:
         if status != P.RUNNING:
             self._too_large()
         self.open = True
+
+    def _check_products(self, c):
+        """Refuse what float32 does not hold: a board would halve or double it for ever."""
+        m, gamma = self.m, self.gamma
+        fits = 1e-37 < gamma < F32_MAX
+        if fits and self.kind == POLY:
+            fits = gamma < F32_MAX ** (1 / m.degree) and abs(m.coef0 / gamma) < F32_MAX
+            c *= gamma**m.degree if fits else 1
+        if not (fits and c < F32_MAX):
+            raise ValueError("C, gamma, coef0: expected products in float32, got others")
 
     def _warm_start(self, a, b):
         """Put the signed alphas of the former model into the solver state."""
@@ -353,11 +369,14 @@ class Job:
         lost = self.word(P.N_SUPPORT) == 0
         if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1 and not self.fixed):
             self._too_large()
-        pair = yield from collect(self)
-        self.pairs.append(pair)
+        self._take((yield from collect(self)), status)
         note = yield from trouble(self, status)
         if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
             self.notes.append(note)  # one of each kind, for however many pairs
+
+    def _take(self, pair, status):
+        """Count the present pair as done, all at once: training may be stopped after it."""
+        self.pairs.append(pair)
         self.good = self.good and status == P.CONVERGED
         self.n_iter += int(self.word(P.N_ITER))
         self.gap = max(self.gap, self._gap())

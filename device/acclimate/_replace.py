@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Files that are written beside the old one, which they replace only once they are whole.
+
+FAT does not rename onto an existing file: the old one is removed first. Power that is lost then
+leaves the whole new one under its own name, where `read` and the next `write` find it.
+"""
+
+import os
+
+_NEW = ".new"
+_ENOENT = 2
+
+
+def read(path):
+    """The file, or the new one where power was lost between removing the old and renaming it."""
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        if error.args[0] != _ENOENT:
+            raise
+        try:
+            return open(path + _NEW, "rb")
+        except OSError:
+            raise error from None
+
+
+def write(path):
+    """A stream for the new file, to be closed before `done`."""
+    try:
+        os.stat(path)
+    except OSError:  # the new one may be all that there is: the next cut must not take it
+        try:
+            os.rename(path + _NEW, path)
+        except OSError:
+            pass
+    return open(path + _NEW, "wb")
+
+
+def written(path):
+    """What `write` has written so far, to be looked at before `done`."""
+    return open(path + _NEW, "rb")
+
+
+def done(path):
+    """Put the new file in the place of the old one."""
+    try:
+        os.rename(path + _NEW, path)
+    except OSError:  # FAT
+        os.remove(path)
+        os.rename(path + _NEW, path)

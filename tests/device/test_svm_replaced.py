@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+# NOT_ON = {"samd21": "all three kinds of machine need 40 KB of RAM"}
+"""Power that is lost while a machine is saved leaves one that loads, on FAT too."""
+
+import os
+from io import BytesIO
+
+from acclimate.svm import SVM, PassiveAggressive
+from acclimate.svm.small import SVM as Small
+
+PATH = "svm_replaced_test.bin"
+ROWS = [[0, 1], [1, 0], [8, 9], [9, 8]]
+
+
+def remove():
+    for name in (PATH, PATH + ".new"):
+        try:
+            os.remove(name)
+        except OSError:
+            pass
+
+
+def cannot_be_written(m):
+    """Make a machine's save fail once its file is open."""
+    if isinstance(m, PassiveAggressive):
+        m._mean = None
+    elif isinstance(m, Small):
+        m.w = ["a"]
+    else:
+        m._model.gap = None
+
+
+def machines():
+    online = PassiveAggressive(2)
+    for k in range(12):
+        online.add(ROWS[k % 4], k % 4 // 2)
+    flat = bytearray([v for row in ROWS for v in row])
+    yield online, PassiveAggressive.load
+    yield Small().fit(flat, bytes((0, 0, 1, 1))), Small.load
+    yield SVM().fit(ROWS, [0, 0, 1, 1]), SVM.load
+
+
+def test_a_cut_between_removing_and_renaming_loses_nothing_nor_does_the_next():
+    for m, load in machines():
+        remove()
+        m.save(PATH)
+        with open(PATH, "rb") as file:
+            whole = file.read()
+        os.rename(PATH, PATH + ".new")  # FAT: the old one was removed, then came the cut
+        assert repr(load(PATH)) == repr(m) or isinstance(m, Small)
+        cannot_be_written(m)
+        try:
+            m.save(PATH)  # the next cut: while the next file is written
+        except Exception as error:
+            assert not isinstance(error, OSError)
+        else:
+            raise AssertionError("it was written")
+        load(PATH)
+        with open(PATH, "rb") as file:
+            assert file.read() == whole
+    remove()
+
+
+def test_a_stream_stays_open():
+    for m, load in machines():
+        remove()
+        m.save(PATH)
+        with open(PATH, "rb") as file:
+            stream = BytesIO(file.read())
+        load(stream)
+        stream.seek(0)
+        load(stream)
+    remove()
+
+
+def test_a_file_that_is_nowhere_is_said_to_be():
+    remove()
+    for load in (PassiveAggressive.load, Small.load, SVM.load):
+        try:
+            load(PATH)
+        except OSError as error:
+            assert error.args[0] == 2  # ENOENT
+        else:
+            raise AssertionError("no file was loaded")
