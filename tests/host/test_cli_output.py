@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import socket
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -230,3 +231,15 @@ def test_a_board_without_a_partition_table_fits_nothing(name, tmp_path, capsys, 
     path.write_bytes(b"x")
     assert cli.main(["doctor", "--board", "desktop", f"--{name}", str(path)]) == 9
     assert f"problem --{name}: this board has no partition table" in capsys.readouterr().out
+
+
+@needs_desktop
+def test_a_pull_of_a_board_with_blank_flash_says_so_and_names_the_server(capsys):
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        port = line.getsockname()[1]  # nobody listens there once it is closed
+    url = f"http://127.0.0.1:{port}"
+    assert cli.main(["pull", url, "--board", "desktop", "--model", "1", "--unsigned"]) == 6
+    said = capsys.readouterr()
+    assert said.out == "desktop: no model yet\n"
+    assert f"desktop: 127.0.0.1:{port}: " in said.err

@@ -19,7 +19,7 @@ from acclimate_host.connect.install import install
 from acclimate_host.demo import deploy, protocol, summary, watch
 from acclimate_host.demo.__main__ import clock_of
 from acclimate_host.demo.runner import Runner
-from acclimate_host.errors import Missing
+from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built, device_package, repository
 from bench.loop import HOUSES
 from harness.clock import HANG_S
@@ -78,7 +78,7 @@ def test_the_board_answers_as_the_host_does_and_becomes_better(session):
 
 @pytest.mark.parametrize("name", ["stm32f103", "nano"])
 def test_a_board_that_the_demo_cannot_use_is_named_with_those_it_can(name):
-    with pytest.raises(Missing) as raised:
+    with pytest.raises(AcclimateError) as raised:
         deploy.open_for_demo(name, None)
     said = str(raised.value)
     assert name in said and all(board in said for board in deploy.BOARDS)

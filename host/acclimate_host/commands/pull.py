@@ -52,7 +52,7 @@ def run(args):
         state, version, note = region.open_store(
             board, place, model=args.model, device=args.device, unsigned=args.unsigned
         )
-        print(f"{board.name}: version {version}, {state}" + (f" ({note})" if note else ""))
+        print(f"{board.name}: {_found(state, version, note)}")
         reason = pull(
             board,
             args.url,
@@ -70,3 +70,10 @@ def run(args):
         state, version, _ = region.status(board)
         args.result.update(version=version, state=state)
         print(f"{board.name}: version {version}, {state}")
+
+
+def _found(state, version, note):
+    """Return what the board's store held, in words."""
+    if state == "empty" and "refused, magic" in note:  # blank flash: that no capsule begins there
+        return "no model yet"
+    return f"version {version}, {state}" + (f" ({note})" if note else "")

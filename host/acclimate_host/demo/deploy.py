@@ -47,7 +47,7 @@ def open_for_demo(name, port, needed=NEEDED):
     if name in (None, "", "desktop"):
         return _desktop(needed)
     if name not in BOARDS:
-        near = did_you_mean(name, BOARDS)
+        near = "" if name in RUNNABLE else did_you_mean(name, BOARDS)
         raise AcclimateError(f"--board: expected one of {', '.join(BOARDS)}, got {name}{near}")
     options = {"icount": emulator.EXACT_SHIFT} if name in emulator.COUNTED else {}
     if name == "samd21":
