@@ -31,6 +31,25 @@ def test_discounts_of_all_ranks():
     assert sum(every) == 820067
 
 
+def test_ranks_are_1_to_128():
+    for rank in (0, -1, 129):
+        try:
+            a._discount(rank)
+        except ValueError as error:
+            assert "rank" in str(error) and str(rank) in str(error)
+        else:
+            raise AssertionError(rank)
+
+
+def test_without_a_word_both_models_have_the_same_temperature():
+    """For users of most labels it counts: any difference would decide."""
+    rows, sure = b"\1\2", b"\x40\x40"
+    assert a.evidence(rows, rows, sure, sure, 2, classes=2) == 0
+    assert a.label_free(rows, rows, sure, sure, 2, margin=1, classes=2) == UNDECIDED
+    same = [(1, 64), (2, 64)]
+    assert tried(rows, sure, same, margin=1, classes=2)[0] == UNDECIDED
+
+
 def test_a_score_is_worked_out_by_hand():
     # confidence 9, 5, 5, 1: ranks 1, then 2 and 3 that share, then 4
     old, new, sure = b"\1\1\1\1", b"\1\1\2\1", bytes((9, 5, 5, 1))
@@ -384,6 +403,8 @@ def test_confidence_of_logits_by_hand():
     assert one(0, -356, temperature=512)[1] == 170
     assert one(0, -1, temperature=1)[1] == one(0, -256)[1]
     assert one(0, -32768, temperature=65535)[1] == 159  # 255 / (1 + 2 ** (-369 / 512))
+    assert one(0, -107)[1] == 154  # 255 / (1 + e ** (-107 / 256)) = 153.8
+    assert one(0, -773, -773, -773, -773)[1] == 213  # 255 / (1 + 4 e ** (-773 / 256)) = 213.3
     # only the first n count
     assert a.confidence((5, 9), 1, 256) == 255
     for n, temperature in ((0, 256), (3, 256), (2, 0), (2, 65536), (2, -1)):
