@@ -95,6 +95,29 @@ def test_all_that_a_model_has_comes_back():
             assert other.samples.seed == m.samples.seed == m._model.n_iter & 0xFFFF
 
 
+def test_what_did_not_converge_comes_back_as_that():
+    m = trained(max_iter=1)
+    assert m._model.converged is False and load(saved(m))._model.converged is False
+
+
+def test_both_go_on_with_the_same_draws():
+    m = trained(budget=7)
+    for row in ([1, 7], [2, 6], [3, 5]):  # one gives way for each
+        m.add(row, 9)
+    other = load(saved(m))
+    assert m.samples.seed == other.samples.seed == m._model.n_iter & 0xFFFF
+
+
+def test_a_fixed_linear_model_has_half_a_word_for_each_feature():
+    for d, count in ((1, 3), (2, 3), (3, 4), (4, 4), (5, 5)):
+        x = [[v[0]] * (d - 1) + [v[1]] for v in X]
+        m = trained("linear", x, state="fixed")
+        good = saved(m)
+        assert good[pair_at(good) + 6] == count, d
+        other = load(good)
+        assert [other.predict(row) for row in x] == [m.predict(row) for row in x]
+
+
 def test_a_stream_stays_open_and_a_file_is_closed():
     data = saved(trained())
     stream = io.BytesIO(bytes(data))
