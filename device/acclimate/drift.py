@@ -56,6 +56,10 @@ class PageHinkley:
         self._sum = self._above = 0
         self._early = self._least  # the count is halved now and then, and may never come so far
 
+    def __repr__(self):
+        settings = self._threshold / _UNIT, self._delta / _UNIT, self._least
+        return "PageHinkley(%g, %g, %d): %d values" % (settings + (self.count,))
+
     def recent(self) -> int:
         """Values since the change that was told last began, as far as one can tell."""
         return self._told
@@ -117,6 +121,10 @@ class Adwin:
         for row in range(len(self._used)):
             self._used[row] = 0
         self.count = self._total = self._since = 0
+
+    def __repr__(self):
+        settings = len(self._used), self._width, self._confidence / 16, self._every
+        return "Adwin(%d, %d, %g, %d): %d values" % (settings + (self.count,))
 
     def recent(self) -> int:
         """Values since the change that was told last began: the window is of those only."""

@@ -53,6 +53,9 @@ class EnergyBudget:
         self._today = None
         self._awake_ms, self._tick = 0, ticks_ms()
 
+    def __repr__(self):
+        return "EnergyBudget(%g, %g): %g J used" % (self.joules, self.watts, self.used)
+
     def may_train(self) -> bool:
         """True while today's rest is enough for the dearest training so far."""
         today = self._number()

@@ -98,6 +98,9 @@ class WindowFeatures:
         self._how = shift + sum(16 << i for i in range(len(KINDS)) if self._use[i])
         self._native = None if _SMALL else _native_window()
 
+    def __repr__(self):
+        return "WindowFeatures(%d, %d): %d features" % (self.channels, self.samples, self.width)
+
     def names(self) -> list[str]:
         """Name of each feature, ``"channel.kind"``, in the order of a row."""
         kinds = [KINDS[i] for i in range(len(KINDS)) if self._use[i]]

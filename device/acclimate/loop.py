@@ -73,6 +73,9 @@ class IO:
         self._action = action
         self.row = None if features is None else _zeros("b", features.width)
 
+    def __repr__(self):
+        return "IO(%r)" % (self.model,)
+
     def step(self, window: "Sequence[float] | ReadableBuffer") -> int:
         """Predict one window; the row that was used stays in `row`."""
         self.take(window)
@@ -131,6 +134,10 @@ class Feedback:
         self._next = 0
         self.answered = 0
         self._recent_right = 0
+
+    def __repr__(self):
+        now = self.width, self.pending, self.waiting, self.answered, self.recent()
+        return "Feedback(%d, %d): %d wait, %d answered, lately %d of 1000 right" % now
 
     def check(self, row: "Sequence[float] | ReadableBuffer") -> None:
         """Raise ValueError unless `row` has the width and only numbers that are kept exactly."""
@@ -296,6 +303,10 @@ class Stitcher:
         rows = classes * per_class
         return rows * (width * item_bytes + 1) + held * (width * item_bytes + 1) + classes * 8
 
+    def __repr__(self):
+        now = self.width, self.classes, sum(self._count), self.capacity(), self.held_count
+        return "Stitcher(%d, %d): %d of %d rows, %d held back" % now
+
     def capacity(self) -> int:
         """Most rows that can be trained on."""
         return self.classes * self.per_class
@@ -447,6 +458,10 @@ class TrainOnDemand:
         self.spent_ms = self.longest_us = self._rest_us = 0
         self.reason = None
 
+    def __repr__(self):
+        state = ("idle", "training", "testing")[self.state]
+        return "TrainOnDemand: %s, %d kept, %d discarded" % (state, self.kept, self.discarded)
+
     def wanted(self) -> bool:
         """True when enough new samples have come, some are held back to test with, and the
         budget allows a training."""
@@ -588,6 +603,10 @@ class Loop:
         self._left = 0  # trainings that are still due
         self._due = trainer.enough
         self.drifts = 0
+
+    def __repr__(self):
+        roles = self.io, self.feedback, self.stitcher, self.trainer
+        return "Loop(%r, %r, %r, %r): %d drifts" % (roles + (self.drifts,))
 
     def sense(self, window: "Sequence[float] | ReadableBuffer") -> int:
         """Predict a window, act, and remember it until the truth is known; its number is in

@@ -93,6 +93,10 @@ class Reservoir:
         self.confidences = bytearray(capacity)
         self._below = Draws(seed).below
 
+    def __repr__(self):
+        held = self.capacity, self.width, self.count, self.seen
+        return "Reservoir(%d, %d): holds %d rows of %d" % held
+
     @staticmethod
     def bytes_needed(capacity: int, width: int) -> int:
         """Return the bytes of the buffers, before anything is made."""

@@ -194,3 +194,13 @@ def test_an_esp32_loads_one_driver_and_has_them_all(room):
     assert merge.layout("rv32imc") is ROOMY and merge.layout("armv7emsp") is TOGETHER
     alone, _ = package.closure(["store"], arch="armv6m")  # 32 KB: who wants a driver names it
     assert "flash_esp32" not in alone
+
+
+def test_where_the_heap_is_small_no_code_only_prints():
+    for name in ("features", "reservoir", "drift", "loop"):
+        small, large = (merge.layout(arch).merged(name) for arch in ("armv6m", "armv7emsp"))
+        assert "__repr__" in large and "__repr__" not in small
+        kept = large.count("def ") - large.count("def __repr__")
+        assert small.count("def ") == kept and small.count("\n") == large.count("\n")
+        compile(small, name, "exec")
+    assert "__repr__" in merge.layout("armv6m").merged("svm_machine")

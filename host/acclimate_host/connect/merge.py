@@ -157,6 +157,8 @@ EXTRAS = {
 # Whole numbers of these modules, in capitals, are put in where they are used: a board has neither
 # their names nor a look-up of them.
 _CONSTANTS = ("svm.parameters", "svm.rows", "svm.model")
+# Where the heap is small the objects of these print as others do: it goes to what they compute.
+_SILENT = ("features", "reservoir", "drift", "loop")
 _FOR_CHECKERS = ("typing", "circuitpython_typing")
 # A compiler puts the numbers of `const` in: no board has to look for the name, nor to keep it.
 _CONST = """\
@@ -438,6 +440,8 @@ class _Module:
         self.module = module
         self.unit = None if module is None else layout.unit_of[module]
         self.text = modules()[module].read_text(encoding="utf-8") if text is None else text
+        if module in _SILENT and not layout.own:
+            self.text = _without_repr(self.text)
         self.edits = []
         self.starts = [0]
         for line in self.text.encode().split(b"\n"):
@@ -629,6 +633,16 @@ class _Module:
                 self._replace(node, "pass")
                 done.update(ast.walk(node))
         return done
+
+
+def _without_repr(text):
+    """Return a module's text without what prints its objects."""
+    lines = text.split("\n")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name == "__repr__":
+            span = slice(node.lineno - 1, node.end_lineno)
+            lines[span] = [""] * len(lines[span])
+    return "\n".join(lines)
 
 
 def _as(name, local):
