@@ -202,7 +202,11 @@ def _rows(n, *columns):
 
 def _whole(name, value, most):
     """Refuse what is no whole number of the range: buffers of boards cut it."""
-    if not isinstance(value, int) or not 0 <= value <= most:
+    try:
+        good = 0 <= value <= most and not isinstance(value, float)
+    except TypeError:  # no number
+        good = False
+    if not good:
         raise ValueError("%s: expected 0 to %d, got %s" % (name, most, value))
 
 

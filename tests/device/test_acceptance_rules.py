@@ -366,7 +366,7 @@ def test_an_answer_or_a_label_that_cannot_be_is_refused_and_keeps_no_verdict():
             return str(error)
         raise AssertionError("expected ValueError")
 
-    for wrong in (-1, 65536, 257.0):
+    for wrong in (-1, 65536, 257.0, "258", None):
         assert refused([258, wrong, 258, 258]).startswith("predict: expected 0 to 65535, got")
     for row in (-1, 4, 1.0):
         assert refused([258] * 4, labels={row: 1}).startswith("labels: row: expected 0 to 3, got")

@@ -4,6 +4,7 @@
 from array import array
 
 import capsule_cases as cases
+import numpy as np
 import pytest
 
 from acclimate import acceptance
@@ -58,6 +59,12 @@ def test_a_surer_model_is_accepted_and_the_verdict_is_kept(kept, sample):
     again.trial()
     again.confirm()
     assert again.head.version == 2
+
+
+def test_answers_may_be_whole_numbers_of_numpy(kept, sample):
+    bring(kept, capsule(2, 240))
+    numbers = lambda model, row: np.int64(predict(model, row))  # noqa: E731
+    assert acceptance.accept(kept, sample, numbers) == ACCEPT
 
 
 def test_a_model_that_went_blind_is_refused_and_not_pulled_again(kept, sample, tmp_path):
