@@ -44,6 +44,9 @@ class History:
         self.path = self.folder / "history" / f"{model}-{cohort}.jsonl"
         self._clock = clock
 
+    def __repr__(self) -> str:
+        return f"History({str(self.path)!r})"
+
     def add(self, manifest: Manifest) -> None:
         """Note a release that was published."""
         release = release_of(manifest) | {"at": int(self._clock())}

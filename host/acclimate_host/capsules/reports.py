@@ -104,6 +104,9 @@ class Reports:
         self._clock = clock
         self._count: int | None = None
 
+    def __repr__(self) -> str:
+        return f"Reports({str(self.folder)!r}, {'signed' if self.key else 'of anybody'})"
+
     def take(self, data: bytes) -> dict[str, Any]:
         """Keep a report; return it.
 

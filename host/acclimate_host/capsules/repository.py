@@ -84,6 +84,9 @@ class Repository:
         for name in _FOLDERS:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
+    def __repr__(self) -> str:
+        return f"Repository({str(self.folder)!r}, {'signs' if self.key else 'signs nothing'})"
+
     def manifest_path(self, model: int, cohort: str = "all") -> Path:
         if not _COHORT.fullmatch(cohort):
             raise Refused(f"cohort {cohort!r}: lower-case letters, digits, - and _, at most 32")

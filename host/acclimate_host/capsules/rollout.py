@@ -132,6 +132,9 @@ class Rollout:
         self._reports = reports or Reports(repository.folder / "reports")
         self._clock = clock
 
+    def __repr__(self) -> str:
+        return f"Rollout({str(self.path)!r})"
+
     def state(self) -> dict[str, Any] | None:
         """Return the state as a dictionary, or None before the first rollout.
 

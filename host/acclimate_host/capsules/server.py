@@ -97,6 +97,9 @@ class CapsuleServer:
         self.capsule: bytes | None = None
         self._options = options
 
+    def __repr__(self) -> str:
+        return f"CapsuleServer({self.repository!r}, model_id={self.model_id})"
+
     def save(self, version: int | None = None) -> bytes:
         """Build and sign a capsule; return its bytes.
 

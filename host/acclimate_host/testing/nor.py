@@ -52,6 +52,9 @@ class NorFlash(Flash):
         self._torn = ""
         self._random = 1
 
+    def __repr__(self):
+        return f"NorFlash({len(self.data)}): {self.steps} steps, {sum(self.erases)} erases"
+
     def cut_after(self, step, torn="none", seed=1):
         """Cut the power in the step-th step from now (1 is the next), which is torn."""
         self._cut = self.steps + step
