@@ -218,6 +218,15 @@ def test_a_save_keeps_whom_its_model_came_from_before_its_own_tag():
         assert reason_of(one.signed, head.bytes, SIGNATURE, wanted, 1) == "authenticity", at
 
 
+def test_a_save_under_an_hmac_key_asks_for_no_list_of_keys():
+    head, one = head_of(BASE), checker()
+    assert one.vouch is None
+    head.bytes[FLAGS] = 1
+    one.hasher.hmac(KEY, head.bytes, SIGNATURE + 32, one._out)
+    head.bytes[SIGNATURE + 32 : SIGNATURE + 64] = one._out
+    one.authentic(head, Wanted(key=KEY))
+
+
 def test_a_board_s_own_secret_takes_the_place_of_the_key_where_there_is_one():
     secret = bytes(range(32))
     assert Wanted(key=KEY).secret == KEY and Wanted(key=KEY, secret=secret).secret == secret

@@ -19,7 +19,7 @@ class Sink:
 
 
 def taken(text, piece=1, ends=False):
-    """Return (body, Reply) of a whole reply that comes in pieces."""
+    """Return (body, Reply) of a whole reply that comes in pieces; ends None: of its beginning."""
     sink, data = Sink(), text.encode()
     reply, done = Reply(sink), False
     for at in range(0, len(data), piece):
@@ -28,7 +28,7 @@ def taken(text, piece=1, ends=False):
         done = reply.feed(memoryview(part), len(part))
     if ends:
         reply.end()
-    else:
+    elif ends is False:
         assert done
     assert sink.begun == 1
     return sink.data, reply
@@ -111,3 +111,76 @@ def test_where_a_redirect_leads():
     assert join(at, "//cdn.example/y") == "https://cdn.example/y"
     assert split(at) == (True, "host", 81, "/a/b?c")
     assert split("http://host") == (False, "host", 80, "/")
+
+
+def no_address(url):
+    try:
+        split(url)
+    except ValueError as error:
+        return "url" in str(error)
+    return False
+
+
+def test_an_address_has_a_host_a_port_and_printable_letters():
+    for port in ("1", "80", "65535"):
+        assert split("http://h:" + port + "/a") == (False, "h", int(port), "/a")
+    for port in ("", "0", "65536", "-1", "+1", "x", "8 0"):
+        assert no_address("http://h:" + port + "/a"), port
+    for url in ("http:///a", "https://:80/a", "ftp://h/a", "h/a", ""):
+        assert no_address(url), url
+    assert split("https://h/!~") == (True, "h", 443, "/!~")
+    for letter in (" ", "\t", "\x7f", "\xe9"):
+        assert no_address("http://h/a" + letter + "b")
+
+
+def test_numbers_have_30_bits():
+    most = 0x3FFFFFFF
+    assert taken(OK + "Content-Length: %d\r\n\r\n" % most, ends=None)[1].length == most
+    assert "content-length" in refused(OK + "Content-Length: %d\r\n\r\n" % (most + 1))
+    assert "content-length" in refused(OK + "Content-Length: 00000000001\r\n\r\n")
+
+
+def test_a_tilde_stays_and_what_is_no_ascii_does_not():
+    _, reply = taken("HTTP/1.1 302 X\r\nLocation: /~a\xe9\r\nContent-Length: 0\r\n\r\n")
+    assert reply.location == "/~a??"
+
+
+def test_lines_have_256_bytes_with_their_end():
+    for n, counts in ((255, True), (256, False)):
+        line = "Location: /" + "a" * (n - 11)
+        _, reply = taken(OK + line + "\r\nContent-Length: 0\r\n\r\n")
+        assert bool(reply.location) is counts, n
+        long = "HTTP/1.1 200 " + "x" * (n - 13) + "\r\nContent-Length: 0\r\n\r\n"
+        if counts:
+            taken(long)
+        else:
+            refused(long)
+
+
+def test_the_size_of_a_chunk_has_up_to_seven_digits():
+    head = OK + "Transfer-Encoding: chunked\r\n\r\n"
+    assert taken(head + "0000001\r\nx\r\n0000000\r\n\r\n")[0] == b"x"
+    refused(head + "00000001\r\nx\r\n0\r\n\r\n")
+
+
+def test_interim_replies_are_counted_for_each_reply():
+    interim = "HTTP/1.1 199 X\r\n\r\n"
+    last = OK + "Content-Length: 0\r\n\r\n"
+    most = 0
+    while True:
+        try:
+            taken(interim * (most + 1) + last)
+        except HttpError:
+            break
+        most += 1
+    assert 1 <= most <= 16
+    reply = Reply(Sink())
+    for _ in range(3):  # of one connection after the other
+        data = (interim * most + last).encode()
+        assert reply.feed(memoryview(data), len(data)) is True
+        reply.restart()
+
+
+def test_a_part_without_a_range_begins_at_0():
+    _, reply = taken("HTTP/1.1 206 X\r\nContent-Length: 0\r\n\r\n")
+    assert reply.start == 0

@@ -762,4 +762,5 @@ def test_a_new_epoch_begins_versions_and_manifests_anew():
         assert found.state == CONFIRMED
         journal.keep(7, 2, 1)
     journal.append(TRIAL, 1, True, 0, 5)
-    assert again(journal).floor == 5
+    journal.keep(7, 3, 1)  # the next list of this epoch leaves it
+    assert journal.floor == again(journal).floor == 5 and again(journal).keys == 0x10003

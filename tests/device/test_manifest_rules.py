@@ -162,6 +162,18 @@ def test_an_update_is_for_all_16_bytes_of_its_base():
             raise AssertionError(at)
 
 
+def test_a_base_of_which_one_byte_is_not_zero_is_no_whole_capsule():
+    for at in (0, 7, 15):
+        base = bytearray(16)
+        base[at] = 1
+        try:
+            of_one(len(TARGET), base).choose()
+        except CapsuleError as error:
+            assert error.reason == "base"
+        else:
+            raise AssertionError(at)
+
+
 def test_of_an_update_any_size_is_taken_and_of_a_whole_capsule_its_own():
     store = store_with()
     for size in (0, 1, len(TARGET) + 1, 0x3FFFFFFF):
