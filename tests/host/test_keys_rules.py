@@ -169,6 +169,19 @@ def test_fields_that_no_list_has_are_refused_though_they_are_signed(at, value):
         unpack(bytes(body) + ROOT.sign(bytes(body)) * max(1, body[10]))
 
 
+@pytest.mark.parametrize(
+    "keys, word",
+    [((), "0 keys"), (PAIR * 4 + PAIR[:1], "9 keys"), (((1, bytes(32)),), "no key that boards")],
+)
+def test_a_list_that_boards_refuse_is_refused_though_it_is_signed(keys, word):
+    body = bytearray(listed().pack(ROOT)[:44])
+    body[5] = len(keys)
+    for role, public in keys:
+        body += bytes((role, 0, 0, 0)) + public
+    with pytest.raises(Refused, match=word):
+        unpack(bytes(body) + ROOT.sign(bytes(body)))
+
+
 def test_the_name_of_a_list_is_that_of_its_root():
     assert key_list.list_name(bytes(range(32))) == "000102030405060708090a0b0c0d0e0f.keys"
 

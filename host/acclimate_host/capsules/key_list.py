@@ -2,6 +2,7 @@
 """Key lists: which release and rollout keys count, signed by the root. See docs/security.md."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acclimate import _signature
@@ -44,23 +45,28 @@ class KeyList:
         signers = [root] if new_root is None else [root, new_root]
         if self.root != signers[-1].public:
             raise Refused("key list: expected the root that it names among the signers")
-        if not 1 <= len(self.keys) <= KEYS_MAX:
-            raise Refused(f"key list: {len(self.keys)} keys: 1 to {KEYS_MAX}")
+        _check_keys(self.keys)
         for name, number, most in (
             ("epoch", self.epoch, EPOCH_MAX),
             ("sequence", self.sequence, 0xFFFF),
         ):
             if not 0 <= number <= most:
                 raise Refused(f"key list: {name} {number}: 0 to {most}")
-        for _, public in self.keys:
-            if not _signature.is_key(public, 0):
-                raise Refused(f"key list: {public.hex()}: no key that boards take")
         data = _HEAD.pack(
             b"AKYL", 1, len(self.keys), self.epoch, self.sequence, len(signers), 0, self.root
         )
         for role, public in self.keys:
             data += _KEY.pack(role, bytes(3), public)
         return data + b"".join(signer.sign(data) for signer in signers)
+
+
+def _check_keys(keys: Sequence[tuple[int, bytes]]) -> None:
+    """Refuse what boards refuse."""
+    if not 1 <= len(keys) <= KEYS_MAX:
+        raise Refused(f"key list: {len(keys)} keys: 1 to {KEYS_MAX}")
+    for _, public in keys:
+        if not _signature.is_key(public, 0):
+            raise Refused(f"key list: {public.hex()}: no key that boards take")
 
 
 def unpack(data: bytes, root: bytes | None = None) -> KeyList:
@@ -81,6 +87,7 @@ def unpack(data: bytes, root: bytes | None = None) -> KeyList:
         if any(gap) or role not in ROLES.values():
             raise Refused(f"key list: role {role}")
         keys.append((role, public))
+    _check_keys(keys)
     first, last = data[end : end + SIGNATURE_BYTES], data[-SIGNATURE_BYTES:]
     if not is_signed(data[:end], last, (named,)):
         raise Refused("key list: the root that it names did not sign it")
