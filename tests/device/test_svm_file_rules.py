@@ -224,3 +224,21 @@ def test_a_section_that_is_cut_is_refused():
         cut = bytearray(good[:n]) + bytes(4)
         cut[12:16] = bytes(words(len(cut), "<I"))
         assert refusal(changed(cut, 0, *b"ACSV")), n
+
+
+def test_how_a_machine_learns_is_checked():
+    data = saved(trained(budget=20, tol=0.5, max_iter=99))
+    at = bytes(data).find(b"[0.5, 99, null]")
+    assert at > 0 and load(data).max_iter == 99
+    for wrong in (
+        b"[0.5, 99, nul!]",
+        b"{0.5, 99, null]",
+        b"[0.5, 99]      ",
+        b"[-.5, 99, null]",
+        b"[0.5, -9, null]",
+        b"[0.5, 99, [1]] ",
+        b"[0.5, 99, 1234]",
+        b'["0", 99, null]',
+        b"\xff0.5, 99, null]",
+    ):
+        assert "how it learns" in refusal(changed(data, at, *wrong)), wrong

@@ -144,6 +144,45 @@ def test_a_saved_and_a_loaded_machine_suspect_the_same_samples():
         assert bytes(m.samples.x) == bytes(other.samples.x), k
 
 
+def learning(**options):
+    return SVM("rbf", gamma=0.1, budget=30, **options).fit(X, Y)
+
+
+def size_of(m):
+    m.save(PATH)
+    size = os.stat(PATH)[6]
+    os.remove(PATH)
+    return size
+
+
+def test_a_loaded_machine_learns_on_with_what_the_saved_one_had():
+    usual = values(learning())
+    for name, value in (
+        ("class_weight", {1: 9.0, 7: 2.0}),
+        ("class_weight", {0: 0.125}),
+        ("class_weight", "balanced"),
+        ("tol", 0.5),
+        ("max_iter", 3),
+    ):
+        m = learning(**{name: value})
+        other = again(m)
+        assert getattr(other, name) == value
+        for machine in (m, other):
+            machine.add([1, 2, 3], 1)
+            machine.add([2, 9, 1], 2)
+        assert values(m) == values(other) != usual
+
+
+def test_what_is_usual_and_what_learns_no_more_takes_no_room_in_a_file():
+    usual = size_of(learning())
+    assert usual == size_of(learning(tol=1e-3, max_iter=10000, class_weight=None))
+    assert usual < size_of(learning(max_iter=9999))
+    m = learning(class_weight={1: 1.0})
+    m.budget = 0
+    one, m.class_weight = size_of(m), None
+    assert one == size_of(m) < usual
+
+
 def test_a_first_sample_may_be_whole_floats_and_is_refused_by_name():
     m = SVM(budget=9)
     m.add([100.0, 2.0], 0)

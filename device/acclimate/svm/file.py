@@ -19,6 +19,7 @@ FILE_HEAD = "<4sBBBbHHIBBBBffffIHH"
 HEAD_BYTES = 44
 PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear weights
 CONVERGED_FLAG, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
+_LEARNS = 6  # tag of the part with what `add` goes on with
 # Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
 _LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
 
@@ -86,6 +87,11 @@ def _sections(m, model, samples):
         yield from model.answer.sections(m)
     if model.sigmoids is not None:
         yield from model.sigmoids.sections()
+    if samples is not None and (m.class_weight or m.tol != 1e-3 or m.max_iter != 10000):
+        from acclimate.svm.train import learning
+
+        data = learning(m)
+        yield struct.pack("<HH", _LEARNS, len(data)) + data
 
 
 def _write(m, model, samples, stream):
@@ -285,6 +291,10 @@ def _part(m, model, reader):
     """One part behind the pairs: what the model has beside its decision functions."""
     tag, more, low, high = reader.get("B", 4)
     data = reader.get("B", low | high << 8)
+    if tag == _LEARNS:
+        from acclimate.svm.train import learn
+
+        return learn(m, data)
     if tag < 4:
         if len(data) & 3:
             raise ValueError("model file: expected words of 4 bytes, got %d" % len(data))

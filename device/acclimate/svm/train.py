@@ -71,6 +71,29 @@ def _costs(m, counts, classes, names):
     return out
 
 
+def learning(m):
+    """How a machine trains, for a file: JSON of `tol`, `max_iter` and `class_weight`."""
+    import json
+
+    w = m.class_weight
+    if isinstance(w, dict):
+        w = [(k if isinstance(k, str) else int(k), float(w[k])) for k in w]
+    return json.dumps((float(m.tol), m.max_iter, w)).encode()
+
+
+def learn(m, data):
+    """Train as a file says."""
+    import json
+
+    try:
+        tol, steps, w = json.loads(bytes(data).decode())
+        new = type(m)(tol=tol, max_iter=steps)
+        m.class_weight = w if w is None or isinstance(w, str) else dict(w)
+    except (ValueError, TypeError):
+        raise ValueError("model file: expected how it learns, got %s" % bytes(data)) from None
+    m.tol, m.max_iter = new.tol, new.max_iter
+
+
 def _spare_bytes():
     """Bytes that a kernel cache may take when the caller did not say."""
     try:
