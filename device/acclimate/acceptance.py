@@ -347,7 +347,7 @@ def confidence(logits: "Sequence[int] | ReadableBuffer", n: int, temperature: in
 
 def _check_temperature(temperature):
     if not isinstance(temperature, int) or not 1 <= temperature <= 65535:
-        raise ValueError("temperature: expected 1 to 65535, got %s" % temperature)
+        raise ValueError("temperature: expected 1 to 65535, got %s" % (temperature,))
 
 
 def _power(x):
