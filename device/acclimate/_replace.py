@@ -19,7 +19,7 @@ def read(path):
         if error.args[0] != _ENOENT:
             raise
         try:
-            return open(path + _NEW, "rb")
+            return open(str(path) + _NEW, "rb")
         except OSError:
             raise error from None
 

@@ -82,3 +82,21 @@ def test_a_file_that_is_nowhere_is_said_to_be():
             assert error.args[0] == 2  # ENOENT
         else:
             raise AssertionError("no file was loaded")
+
+
+def test_a_path_of_pathlib_is_found_or_not_as_text_is():
+    try:
+        from pathlib import Path
+    except ImportError:  # a board
+        return
+    for m, load in machines():
+        remove()
+        try:
+            load(Path(PATH))
+            raise AssertionError("loaded what is not there")
+        except OSError:
+            pass
+        m.save(PATH)
+        os.rename(PATH, PATH + ".new")
+        assert load(Path(PATH)).predict(ROWS[3]) == 1
+    remove()
