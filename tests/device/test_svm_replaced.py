@@ -61,6 +61,25 @@ def test_a_cut_between_removing_and_renaming_loses_nothing_nor_does_the_next():
     remove()
 
 
+def test_a_first_save_that_was_cut_counts_for_none():
+    for m, load in machines():
+        remove()
+        m.save(PATH)
+        with open(PATH, "rb") as file:
+            whole = file.read()
+        os.remove(PATH)
+        for length in (0, 9, len(whole) - 1):
+            with open(PATH + ".new", "wb") as file:
+                file.write(whole[:length])
+            try:
+                load(PATH)
+            except OSError as error:
+                assert error.args[0] == 2  # ENOENT
+            else:
+                raise AssertionError("half a file was loaded")
+    remove()
+
+
 def test_a_stream_stays_open():
     for m, load in machines():
         remove()

@@ -310,12 +310,7 @@ def _part(m, model, reader):
 
 def load(cls, path):
     """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
-    stream = path if hasattr(path, "seek") else _replace.read(path)
-    try:
-        return _load(cls, stream, path)
-    finally:
-        if stream is not path:
-            stream.close()
+    return _replace.load(path, lambda stream: _load(cls, stream, path))
 
 
 def _load(cls, stream, path):
