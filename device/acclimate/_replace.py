@@ -2,7 +2,7 @@
 """Files that are written beside the old one, which they replace only once they are whole.
 
 FAT does not rename onto an existing file: the old one is removed first. Power that is lost then
-leaves the whole new one under its own name, where `read` and the next `write` find it.
+leaves the whole new one under its own name, where `load` and the next `write` find it.
 """
 
 import os
@@ -11,17 +11,28 @@ _NEW = ".new"
 _ENOENT = 2
 
 
-def read(path):
-    """The file, or the new one where power was lost between removing the old and renaming it."""
+def load(path, parse):
+    """What `parse` makes of a stream, or of the file of a path: of the new one where power was
+    lost between removing the old and renaming it.
+
+    One that was cut before there was any other counts for none.
+    """
+    if hasattr(path, "readinto"):
+        return parse(path)
     try:
-        return open(path, "rb")
+        return _parsed(path, parse)
     except OSError as error:
         if error.args[0] != _ENOENT:
             raise
         try:
-            return open(path + _NEW, "rb")
-        except OSError:
+            return _parsed(str(path) + _NEW, parse)
+        except (OSError, ValueError):
             raise error from None
+
+
+def _parsed(path, parse):
+    with open(path, "rb") as stream:
+        return parse(stream)
 
 
 def write(path):

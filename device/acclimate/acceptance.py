@@ -184,7 +184,7 @@ def _weights(old, new, n, classes):
 
 def _octaves(temperature):
     """Return 256 x log2 of a temperature."""
-    _check_temperature(temperature)
+    _whole("temperature", temperature, 65535, 1)
     whole = 0
     while temperature > 128:
         temperature >>= 1
@@ -200,14 +200,14 @@ def _rows(n, *columns):
         raise ValueError("rows: expected 0 to %d, got %d" % (most, n))
 
 
-def _whole(name, value, most):
+def _whole(name, value, most, least=0):
     """Refuse what is no whole number of the range: buffers of boards cut it."""
     try:
-        good = 0 <= value <= most and not isinstance(value, float)
+        good = least <= value <= most and not isinstance(value, float)
     except TypeError:  # no number
         good = False
     if not good:
-        raise ValueError("%s: expected 0 to %d, got %s" % (name, most, value))
+        raise ValueError("%s: expected %d to %d, got %s" % (name, least, most, value))
 
 
 def _mean(total, n):
@@ -334,7 +334,7 @@ def confidence(logits: "Sequence[int] | ReadableBuffer", n: int, temperature: in
     """
     if not 0 < n <= len(logits):
         raise ValueError("logits: expected 1 to %d, got %d" % (len(logits), n))
-    _check_temperature(temperature)
+    _whole("temperature", temperature, 65535, 1)
     best = 0
     for i in range(1, n):
         if logits[i] > logits[best]:
@@ -343,11 +343,6 @@ def confidence(logits: "Sequence[int] | ReadableBuffer", n: int, temperature: in
     for i in range(n):
         total += _power((logits[best] - logits[i]) * 369 // temperature)
     return best << 8 | (255 * ONE + total // 2) // total
-
-
-def _check_temperature(temperature):
-    if not isinstance(temperature, int) or not 1 <= temperature <= 65535:
-        raise ValueError("temperature: expected 1 to 65535, got %s" % temperature)
 
 
 def _power(x):

@@ -150,7 +150,7 @@ class Feedback:
         :raises ValueError: a number that the rows' type does not hold, or a label outside 0..255
         """
         self.check(row)
-        _check_label("label", label, 255)
+        _check_size("label", label, 0, 255)
         slot = self._slot_of(-1)
         if slot < 0:
             slot = self._oldest()
@@ -187,10 +187,9 @@ class Feedback:
                     "truth: expected a waiting prediction, got none: call expect first"
                 )
             ticket = self._due
-            self._due = (ticket + 1) & _WRAP
-        elif ticket == self._due != self._issued:
-            self._due = (ticket + 1) & _WRAP
         _check_size("ticket", ticket, -_WRAP, _WRAP)
+        if ticket == self._due != self._issued:
+            self._due = (ticket + 1) & _WRAP
         slot = self._slot_of(ticket) if ticket >= 0 else -1
         if slot < 0:
             self.dropped += 1
@@ -337,8 +336,8 @@ class Stitcher:
         return True
 
     def _check(self, row, output, truth):
-        _check_label("truth", truth, self.classes - 1)
-        _check_label("output", output, 255)
+        _check_size("truth", truth, 0, self.classes - 1)
+        _check_size("output", output, 0, 255)
         _check_row(row, self.width, self.typecode)
 
     def _draw(self, truth):
@@ -364,25 +363,30 @@ class Stitcher:
     def forget(self, keep: int = 0) -> None:
         """Forget all samples but about the `keep` newest: they are of a world that is gone."""
         _check_size("keep", keep, 0, _WRAP)
-        self.new = 0
+        self.new, places = 0, self.per_class
         for truth in range(self.classes):
-            newest = self._next[truth]
             count = min(keep // self.classes, self._count[truth])
-            start = truth * self.per_class
-            for i in range(count):  # to the front; those before the end of the ring come behind
-                source = newest - count + i if count <= newest else i
-                if source >= newest:
-                    source += self.per_class - count
-                self._move(start + source, start + i)
+            start = truth * places
+            oldest = source = start + (self._next[truth] - count) % places
+            for to in range(start, start + count):  # turn the ring until they are in front
+                self._swap(to, source)
+                source += 1
+                if source == start + places:
+                    source = oldest
+                if to + 1 == oldest:
+                    oldest = source
             self._count[truth] = count
-            self._next[truth] = count % self.per_class
+            self._next[truth] = count % places
             self._seen[truth] = 0
             self.new += count
         self.held_count = self._held_next = 0
 
-    def _move(self, source, to):
-        _copy(self.X, to * self.width, self.X, source * self.width, self.width)
-        self.outputs[to] = self.outputs[source]
+    def _swap(self, to, source):
+        X, outputs, width = self.X, self.outputs, self.width
+        outputs[to], outputs[source] = outputs[source], outputs[to]
+        for i in range(width):
+            a, b = to * width + i, source * width + i
+            X[a], X[b] = X[b], X[a]
 
     def copy_into(self, X: "WriteableBuffer", y: "WriteableBuffer") -> int:
         """Copy the filled rows and their truths to the front of `X`, `y`; returns how many."""
@@ -626,7 +630,7 @@ class Loop:
         :param ticket: what `ticket` was after its `sense`; None: in the order of the predictions
         :raises ValueError: a truth that is no class; the prediction goes on waiting
         """
-        _check_label("truth", truth, self.stitcher.classes - 1)
+        _check_size("truth", truth, 0, self.stitcher.classes - 1)
         right = self.feedback.truth(truth, ticket)
         if right is None:
             return None
@@ -737,10 +741,6 @@ def _check_size(name, value, least, most):
     """Refuse what is no whole number of the range: arrays of boards cut it, or it comes late."""
     if not _fits(value, least, most, True):
         raise ValueError("%s: expected %d..%d, got %r" % (name, least, most, value))
-
-
-def _check_label(name, label, most):
-    _check_size(name, label, 0, most)
 
 
 def _check_row(row, width, typecode):

@@ -63,6 +63,7 @@ _WITHOUT_RESULT = (
     *("run", "repl", "emulate", "serve", "completion", "demo", "bench"),
     *("teach", "record", "playground"),
 )
+_BEFORE_A_VERB = ("-h", "--help", "--version")
 EXIT_INTERRUPTED = 130
 
 
@@ -160,9 +161,12 @@ def _own_output() -> Iterator[None]:
 
 def _is_known(verb: str | None, argv: list[str]) -> bool:
     """Tell whether there is a verb to run, or an option in its place; else say what is missing."""
-    if verb in COMMANDS or verb is None and argv:
+    first = argv[0] if argv else ""
+    if first.startswith("-") and not any(own.startswith(first) for own in _BEFORE_A_VERB):
+        text = f"no option {first} before a verb{did_you_mean(first, _BEFORE_A_VERB)}"
+    elif verb in COMMANDS or verb is None and argv:
         return True
-    if verb is None:
+    elif verb is None:
         parser().print_help(sys.stderr)
         text = "name a verb"
     else:

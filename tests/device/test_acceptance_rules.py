@@ -227,7 +227,7 @@ def test_what_cannot_be_is_refused():
     for classes in (1, -1, 257):
         assert message(classes=classes) == "classes: expected 2 to 256, or 0, got %d" % classes
     assert message(classes=256) is None and message(classes=2) is None
-    for wrong in ((0, 256), (256, 0), (256, 65536), (-1, 256)):
+    for wrong in ((0, 256), (256, 0), (256, 65536), (-1, 256), (256, (256, 256))):
         assert "temperature: expected 1 to 65535, got" in message(temperatures=wrong)
     assert message(temperatures=(1, 65535)) is None
     assert message(weights=(1, 2, 3, 4)) == "weights: expected 5 numbers, got 4"

@@ -13,7 +13,7 @@ def test_what_is_no_number_is_refused_by_name():
         refused(("row",), loop.sense, [bad])
     refused(("row", "numbers", "a"), loop.feedback.check, "a")
     loop.sense(rows(9))
-    for bad in ("a", [], 2.5):
+    for bad in ("a", [], 2.5, 0.0):
         refused(("ticket",), loop.observe, 1, bad)
     assert loop.feedback.waiting == 1 and loop.observe(1)
     refused(("width", "a"), Feedback, "a")

@@ -56,6 +56,27 @@ def test_each_class_has_its_newest_samples_also_after_some_were_forgotten():
                         assert tuple(sample(new)) in found, (first, keep, i)
 
 
+def test_after_a_forgetting_the_oldest_kept_samples_still_give_way_first():
+    for per_class in (1, 2, 3, 5, 6):
+        for first in range(2 * per_class + 1):
+            for keep in range(per_class + 2):
+                store = Stitcher(2, classes=1, per_class=per_class, typecode="B")
+                known = [(i, 0) for i in range(first)]
+                for i, _ in known:
+                    store.fill(sample(i), 0)
+                for again in (20, 30):  # the second time the ring stands elsewhere
+                    store.forget(keep)
+                    known = known[-min(keep, per_class) :] if keep else []
+                    for i in range(again, again + per_class):
+                        store.fill(sample(i), 0)
+                        known.append((i, 0))
+                        found = trained_on(store)
+                        assert found == newest(known, per_class), (per_class, first, keep, i)
+                    store.fill(sample(again + 9), 0)
+                    known = known[-per_class:] + [(again + 9, 0)]
+                    known = known[-per_class:]
+
+
 def test_held_samples_come_back_in_a_ring_and_are_forgotten_with_the_rest():
     store = Stitcher(2, classes=1, per_class=2, held=3, hold_every=2, typecode="B", seed=5)
     held, row = [], bytearray(2)

@@ -125,6 +125,42 @@ def test_steps_that_are_stopped_anywhere_change_nothing():
         assert stop > 4
 
 
+def test_a_save_between_the_steps_takes_nothing_from_the_model():
+    import os
+
+    m = SVM("rbf", budget=6, gamma=0.25)
+    m.fit([[1.0], [2.0], [7.0], [8.0]], [0, 0, 1, 1])
+    steps = m.add_steps([3.0], 0, 1)
+    while len(m.samples.labels) == 4:
+        next(steps)
+    m.save("svm_budget_test.bin")
+    os.remove("svm_budget_test.bin")
+    steps.close()
+    assert bytes(m.samples.labels) == b"\0\0\1\1"
+    m.add([3.0], 0)
+    assert bytes(m.samples.labels) == b"\0\0\1\1\0" and m.predict([3.0]) == 0
+
+
+def test_a_save_that_fails_changes_no_draws():
+    import os
+
+    m = SVM(kernel="linear", C=0.1, budget=10)
+    for row, label in stream(20):
+        m.add(row, label)
+    m.samples.seed = 77
+    os.mkdir("svm_budget_test.dir")
+    open("svm_budget_test.dir/full", "w").close()  # no file takes the place of such a folder
+    try:
+        m.save("svm_budget_test.dir")
+        saved = True
+    except OSError:
+        saved = False
+    os.remove("svm_budget_test.dir/full")
+    os.rmdir("svm_budget_test.dir")
+    os.remove("svm_budget_test.dir.new")
+    assert not saved and m.samples.seed == 77
+
+
 def test_steps_learn_what_add_learns():
     one, other = (SVM(kernel="rbf", gamma=0.002, C=1.0, budget=10) for _ in range(2))
     for row, label in stream(30):

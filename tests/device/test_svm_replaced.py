@@ -61,6 +61,25 @@ def test_a_cut_between_removing_and_renaming_loses_nothing_nor_does_the_next():
     remove()
 
 
+def test_a_first_save_that_was_cut_counts_for_none():
+    for m, load in machines():
+        remove()
+        m.save(PATH)
+        with open(PATH, "rb") as file:
+            whole = file.read()
+        os.remove(PATH)
+        for length in (0, 9, len(whole) - 1):
+            with open(PATH + ".new", "wb") as file:
+                file.write(whole[:length])
+            try:
+                load(PATH)
+            except OSError as error:
+                assert error.args[0] == 2  # ENOENT
+            else:
+                raise AssertionError("half a file was loaded")
+    remove()
+
+
 def test_a_stream_stays_open():
     for m, load in machines():
         remove()
@@ -82,3 +101,21 @@ def test_a_file_that_is_nowhere_is_said_to_be():
             assert error.args[0] == 2  # ENOENT
         else:
             raise AssertionError("no file was loaded")
+
+
+def test_a_path_of_pathlib_is_found_or_not_as_text_is():
+    try:
+        from pathlib import Path
+    except ImportError:  # a board
+        return
+    for m, load in machines():
+        remove()
+        try:
+            load(Path(PATH))
+            raise AssertionError("loaded what is not there")
+        except OSError:
+            pass
+        m.save(PATH)
+        os.rename(PATH, PATH + ".new")
+        assert load(Path(PATH)).predict(ROWS[3]) == 1
+    remove()

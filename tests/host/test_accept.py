@@ -61,10 +61,12 @@ def test_a_surer_model_is_accepted_and_the_verdict_is_kept(kept, sample):
     assert again.head.version == 2
 
 
-def test_answers_may_be_whole_numbers_of_numpy(kept, sample):
+def test_answers_and_temperatures_may_be_whole_numbers_of_numpy(kept, sample):
     bring(kept, capsule(2, 240))
     numbers = lambda model, row: np.int64(predict(model, row))  # noqa: E731
-    assert acceptance.accept(kept, sample, numbers) == ACCEPT
+    warm = np.array([256, 256])
+    assert acceptance.accept(kept, sample, numbers, temperatures=warm) == ACCEPT
+    assert acceptance.confidence([0, 256], 2, warm[0]) == acceptance.confidence([0, 256], 2, 256)
 
 
 def test_a_model_that_went_blind_is_refused_and_not_pulled_again(kept, sample, tmp_path):

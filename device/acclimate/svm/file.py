@@ -139,7 +139,7 @@ def save(m, path):
     model = m._ready()
     samples = None
     if m.budget:
-        from acclimate.svm.incremental import samples_in_use, samples_of
+        from acclimate.svm.incremental import samples_in_use
 
         samples = samples_in_use(m)
     if samples is None:
@@ -148,11 +148,12 @@ def save(m, path):
         model = compact(model)
     with _replace.write(path) as stream:
         _write(m, model, samples, stream)
-    if samples is not None:  # both go on with the same draws, this one and what is loaded
-        m.samples = samples_of(model, samples.labels)
     with _replace.written(path) as stream:
         check(stream, path)
     _replace.done(path)
+    if samples is not None:  # both go on with the same draws, this one and what is loaded
+        samples.seed = model.n_iter & 0xFFFF
+        samples.wrong = None
 
 
 def check(stream, path):
@@ -319,12 +320,7 @@ def _part(m, model, reader):
 
 def load(cls, path):
     """A fitted SVM from a file, or from a stream such as io.BytesIO over a capsule's section."""
-    stream = path if hasattr(path, "seek") else _replace.read(path)
-    try:
-        return _load(cls, stream, path)
-    finally:
-        if stream is not path:
-            stream.close()
+    return _replace.load(path, lambda stream: _load(cls, stream, path))
 
 
 def _load(cls, stream, path):

@@ -248,12 +248,7 @@ class PassiveAggressive:
 
         :raises ValueError: the file is damaged, cut, of another kind or newer
         """
-        stream = path if hasattr(path, "readinto") else _replace.read(path)
-        try:
-            return PassiveAggressive._read(stream, path)
-        finally:
-            if stream is not path:
-                stream.close()
+        return _replace.load(path, lambda stream: PassiveAggressive._read(stream, path))
 
     @staticmethod
     def _read(stream, path):

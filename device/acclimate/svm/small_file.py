@@ -40,12 +40,7 @@ def save(m, path):
 
 def load(make, path):
     """A machine from a file that `save` or the large machine's ``SVM(small=True)`` wrote."""
-    stream = path if hasattr(path, "readinto") else _replace.read(path)
-    try:
-        return _read(make, stream, path)
-    finally:
-        if stream is not path:
-            stream.close()
+    return _replace.load(path, lambda stream: _read(make, stream, path))
 
 
 def _read(make, stream, path):

@@ -185,7 +185,7 @@ def _short(error):
 def _why_closed(device, error):
     """Return why a port could not be opened, in words of the person who named it."""
     text = _short(error)
-    if "lock" in text:
+    if "lock" in text.replace(device, ""):
         return "another program uses it"
     if text.startswith("Could not configure port"):
         return "it is no serial port; acclimate doctor lists those that are there"
