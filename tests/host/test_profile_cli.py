@@ -129,7 +129,7 @@ def test_a_power_meters_csv_is_averaged_over_time():
         (["--board", "desktop"], "energy: give"),
         (["--board", "nrf52840", "--power", "/nope"], "No such file"),
         (["--board", "nrf52840", "--out", "x.txt"], ".toml"),
-        (["--board", "nrf52840", "--rounds", "0"], "1 or more"),
+        (["--board", "nrf52840", "--rounds", "0"], "1 to 1000"),
         (["--board", "nrf52840", "--like", "zz"], "no board"),
     ],
 )
