@@ -72,7 +72,7 @@ def test_without_highs_the_heuristic_plans_and_says_so(monkeypatch, capsys):
 
     monkeypatch.setattr(solver_check, "_highs", missing)
     cli.main(["doctor"])
-    line = "solver highs: not installed (highspy): plans come from the heuristic, without proof"
+    line = "solver highs: not installed (highspy); plans come from the heuristic, without proof"
     assert line in capsys.readouterr().out
 
 
