@@ -65,7 +65,7 @@ def test_the_small_machine_trains_with_its_native_solver_and_keeps_its_file(boar
     assert board.exec(SMALL).split() == ["loaded", "True", "1.0", "True"]
 
 
-@pytest.mark.parametrize("name", ["test_svm_online", "test_reservoir"])
+@pytest.mark.parametrize("name", ["test_svm_online", "test_svm_online_refused", "test_reservoir"])
 def test_device_tests_that_fit(board, name):
     board.soft_reset()
     files = [DEVICE_TESTS / f"{part}.py" for part in (name, "raised")]
