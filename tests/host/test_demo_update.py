@@ -70,7 +70,6 @@ def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(why_not("samd21") is not None, reason="no emulated SAMD21")
 @pytest.mark.skipif(not VERDICT.exists(), reason="no firmware samd21-verdict")
-@pytest.mark.xfail(strict=False, reason="known fault: 512 bytes of its heap are missing")
 def test_a_board_of_32_kb_accepts_and_refuses_by_itself():
     pytest.importorskip("uvicorn")
     found = protocol.windows(watch.load(built("data", "watch.npz")), update_small.SETTINGS)

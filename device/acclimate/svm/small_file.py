@@ -7,7 +7,6 @@ import struct
 from array import array
 
 from acclimate import _crc as crc
-from acclimate import _replace
 
 _HEAD = "<4sBBBbHHIBBBBffffIHH"  # as in acclimate.svm.file
 _PAIR = "<iHH"
@@ -29,6 +28,8 @@ def save(m, path):
     struct.pack_into(_PAIR, data, 48, m.bias, 0, len(m.w))
     found = bytearray(4)
     crc.start(found)
+    from acclimate import _replace
+
     with _replace.write(path) as stream:
         for piece in (data, bytes(m.w)):
             stream.write(piece)
@@ -40,6 +41,10 @@ def save(m, path):
 
 def load(make, path):
     """A machine from a file that `save` or the large machine's ``SVM(small=True)`` wrote."""
+    if hasattr(path, "readinto"):  # of a capsule: a small heap has no room for more
+        return _read(make, path, path)
+    from acclimate import _replace
+
     return _replace.load(path, lambda stream: _read(make, stream, path))
 
 
