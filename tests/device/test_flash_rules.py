@@ -5,6 +5,8 @@
 
 import sys
 
+from refusal import raised
+
 from acclimate.flash import BlockFlash, FlashError
 from acclimate.flash.base import Flash
 
@@ -54,14 +56,6 @@ class Chip(Flash):
 
     def count(self, name):
         return len([call for call in self.calls if call[0] == name])
-
-
-def raised(kind, call, *arguments):
-    try:
-        call(*arguments)
-    except kind as error:
-        return str(error)
-    raise AssertionError("nothing raised")
 
 
 def chips(**options):

@@ -4,6 +4,7 @@
 # RUNTIMES = ("cpython", "desktop")
 
 from nor import NorFlash
+from refusal import raised
 
 from acclimate import _crc as crc
 from acclimate.flash import FlashError
@@ -516,7 +517,7 @@ def test_a_journal_that_could_not_be_read_is_there_once_the_driver_works():
     journal = unreadable(place(1))
     found = again(journal)
     journal.flash.lost = ()
-    raised(found.append, TRIAL, 1, True, 0, 9)  # it was made for what was not known
+    raised(FlashError, found.append, TRIAL, 1, True, 0, 9)  # it was made for what was not known
     assert (found.state, found.version) == (CONFIRMED, 6)
     found.append(TRIAL, 1, True, 0, 9)
     assert again(journal).version == 9
@@ -706,18 +707,10 @@ def test_a_spare_place_that_was_tried_in_part_is_tried_again():
         spare = place(PLACES)[0]
         journal.flash.data[spare : spare + len(left)] = left
         journal.flash.dead = "program"
-        raised(journal.keep, 8, 100, 0)
+        raised(FlashError, journal.keep, 8, 100, 0)
         journal.flash.dead = ""
         found = again(journal)
         assert (found.state, found.version, found.manifest) == (CONFIRMED, 5, 8 + PLACES)
-
-
-def raised(call, *arguments):
-    try:
-        call(*arguments)
-    except FlashError as error:
-        return str(error)
-    raise AssertionError("expected FlashError")
 
 
 # ---- floors of manifests and of key lists ------------------------------------------------------

@@ -5,6 +5,8 @@
 
 from array import array
 
+from refusal import raised
+
 from acclimate.svm import SVM
 from acclimate.svm import incremental as inc
 from acclimate.svm.parameters import run
@@ -38,14 +40,6 @@ def samples(rows, labels, wrong=None):
 
 def least_useful(model, kept):
     return run(inc._least_useful(model, kept, run(inc._coefficients(model))))
-
-
-def raised(call, *arguments):
-    try:
-        call(*arguments)
-    except ValueError as error:
-        return str(error)
-    raise AssertionError("expected ValueError")
 
 
 # ---- coefficients ------------------------------------------------------------------------------
@@ -323,7 +317,7 @@ def test_the_first_sample_chooses_the_store():
 
 
 def test_a_fixed_state_takes_no_fractions_as_the_first_sample():
-    message = raised(lambda: first([0.5, 1], state="fixed"))
+    message = raised(ValueError, lambda: first([0.5, 1], state="fixed"))
     assert "storage" in message and "fractions" in message
     assert first([1, 2], state="fixed")[0] == "h"
 
@@ -360,7 +354,7 @@ def test_rows_that_were_not_moved_are_multiplied_as_the_store_is():
 
 def test_samples_of_another_shape_or_label_are_refused_and_nothing_is_kept():
     m = SVM(budget=1)
-    assert "budget" in raised(m.add, [1, 2], 0)
+    assert "budget" in raised(ValueError, m.add, [1, 2], 0)
     m = SVM(budget=3)
     m.add([1, 2], 0)
     for row, label, word in (
@@ -369,11 +363,11 @@ def test_samples_of_another_shape_or_label_are_refused_and_nothing_is_kept():
         ([1, 2], 255, "label"),
         ([1, 2], 1.5, "label"),
     ):
-        assert word in raised(m.add, row, label)
+        assert word in raised(ValueError, m.add, row, label)
         assert len(m.samples.labels) == 1
     m.add([1, 3], 1)
     m.add([2, 3], 2)  # one of each label: none may go
-    assert "budget" in raised(m.add, [1, 4], 0)
+    assert "budget" in raised(ValueError, m.add, [1, 4], 0)
     assert list(m.samples.labels) == [0, 1, 2]
 
 

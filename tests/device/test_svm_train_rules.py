@@ -6,6 +6,8 @@
 import struct
 from array import array
 
+from refusal import raised
+
 from acclimate.svm import SVM
 from acclimate.svm import parameters as P
 from acclimate.svm import train as t
@@ -31,14 +33,6 @@ def ended(steps):
         except StopIteration as stop:
             return stop.value, pauses
         pauses += 1
-
-
-def raised(kind, call, *arguments, **options):
-    try:
-        call(*arguments, **options)
-    except kind as error:
-        return str(error)
-    raise AssertionError("expected " + kind.__name__)
 
 
 # ---- memory ------------------------------------------------------------------------------------
