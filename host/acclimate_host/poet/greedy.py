@@ -22,6 +22,8 @@ _FRESH = 0.2  # share of the walks that begin anew
 _SMALL = 1e-30
 _ALIKE = 0.3  # share of the changes that all tensors of a kind get
 _LEANS = (1e-6, 0.5, 0.8, 1.25, 2.0, 1e6)  # of a round trip, where it is weighed
+_SWAPS = 0.15  # share of the walks that page other tensors than the best one
+_PUSHES = (0.5, 1.0, 2.0, 4.0)  # on a tensor's factor, so that it stays or goes
 _NEVER = float("inf")
 LATE = 1e30  # scores from here on are those of plans that miss the deadline
 _DEARER, _FIRST_DEARER = 5e-3, 0.1  # share by which a walk may pass the best, and at first more
@@ -321,6 +323,7 @@ class _Chain:
 
     def __init__(self):
         self.best = self.spent = None
+        self.stored = []  # what the best draw's walk wrote
         self.score, self.tries = _NEVER, 0
 
 
@@ -387,12 +390,15 @@ class Search:
         if score <= chain.score * worse:
             chain.best, chain.score = self.draw, score
             chain.spent = self.walk.profile if score < LATE else None
+            chain.stored = sorted(self.walk.stored)
 
     def _drawn(self):
         count, rng = len(self.facts.size), self.rng
         if not self.tries:
             return Draw((1.0, 1.0, 1.0), [0.0] * count, 1e6 if self.timed else 0.0)
         best = self.chain.best
+        if best is not None and rng.random() < _SWAPS:
+            return self._swapped(best)
         if best is None or rng.random() < _FRESH:
             exponents = (rng.uniform(0.2, 1.6), rng.uniform(0.2, 1.8), rng.uniform(0.0, 2.5))
             share = 10 ** rng.uniform(-2, 4) if self.timed else 0.0
@@ -412,8 +418,25 @@ class Search:
                 for i in self._some():
                     factors[i] += more
             exponents = exponents if rng.random() < 0.3 else best.exponents
-        share = best.share * math.exp(rng.gauss(0.0, 0.3)) if self.timed else 0.0
-        return Draw(exponents, factors, share, self._leans(best.leans))
+        return Draw(exponents, factors, self._share(best), self._leans(best.leans))
+
+    def _swapped(self, best):
+        """The best draw, but a tensor that it wrote stays, or another one is written, or both."""
+        rng, factors, leans = self.rng, list(best.factors), dict(best.leans)
+        stored, which = self.chain.stored, rng.random()
+        if stored and which < 0.7:
+            i = rng.choice(stored)
+            factors[i] += rng.choice(_PUSHES)
+            leans[i] = max(_LEANS)
+        others = [i for i, paged in enumerate(self.facts.paged) if paged and i not in stored]
+        if others and which > 0.35:
+            i = rng.choice(others)
+            factors[i] -= rng.choice(_PUSHES)
+            leans[i] = min(_LEANS)
+        return Draw(best.exponents, factors, self._share(best), leans)
+
+    def _share(self, best):
+        return best.share * math.exp(self.rng.gauss(0.0, 0.3)) if self.timed else 0.0
 
     def _leans(self, best):
         """The leans of the best draw, some other ones among them."""
