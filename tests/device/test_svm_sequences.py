@@ -101,7 +101,7 @@ def test_a_first_training_that_is_stopped_anywhere_answers_and_is_saved():
                 other, saved = again(m), saved + 1
                 assert len(m._model.pairs) == 3 and values(other) == values(m), (options, stop)
                 assert [other.predict(row) for row in X] == [m.predict(row) for row in X]
-            stop += 1 if stop < 40 else 5
+            stop += 1 if stop < 10 else 3 if stop < 40 else 11
         assert saved > 10
 
 

@@ -77,6 +77,7 @@ def learned():
     return [round(share * tool.ASKED) for share in (before, net.evaluate(asked))]
 
 
+@pytest.mark.slow
 def test_the_network_learns_on_the_board_what_it_learns_on_the_twin(built, learned):
     elf, size = built.sketch("LearnNetwork")
     before, after = learned

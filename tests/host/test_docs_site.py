@@ -102,6 +102,7 @@ def test_no_link_of_the_site_is_dead(site, built):
     assert not dead, "\n".join(dead[:20])
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_another_address(site, built):
     outside = re.compile(r"^([a-z]+:)?//")
     for name, page in built.items():

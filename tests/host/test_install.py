@@ -221,6 +221,7 @@ def test_no_flipped_byte_and_no_cut_of_a_shipped_module_is_imported(desktop):
     ]
 
 
+@pytest.mark.slow
 def test_doctor_names_a_damaged_module_and_a_mixed_release(desktop, monkeypatch, capsys):
     name = shipped()
     install(desktop, extras=["small"])

@@ -155,6 +155,7 @@ def test_learning_through_attention_beats_the_classifier_alone(small):
     assert found["whole"] > 0.85 and found["whole"] > found["classifier"] + 0.1, found
 
 
+@pytest.mark.slow
 def test_the_board_learns_to_the_twin_s_bytes(small):
     """The whole network in training on the emulated nRF52840, in an arena below 12 KB."""
     reason = why_not("nrf52840")

@@ -193,6 +193,7 @@ def test_processes_give_the_same_rows_as_none():
     assert seen[-1] == (4, 4)
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_of_two_workers_gives_the_same_rows(capsys):
     distributed = pytest.importorskip("distributed")
     options = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)

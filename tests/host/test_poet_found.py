@@ -201,7 +201,8 @@ def unet(depth=4, channels=16, side=128):
     return layers_graph(net.all, "m4", "autodiff")
 
 
-@pytest.mark.parametrize("solver", [pytest.param("highs", marks=pytest.mark.slow), "greedy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["highs", "greedy"])
 def test_a_network_of_long_skips_has_a_plan_in_its_least_ram(solver):
     graph = unet()
     budget = Budget(operator_need(graph)[0])

@@ -86,6 +86,7 @@ def test_paging_only_computes_each_node_once(vgg, paging_only):
     assert paging_only.proven and paging_only.verdict.written_bytes > 0
 
 
+@pytest.mark.slow
 def test_a_deadline_between_the_fastest_and_the_free_plan_is_kept(vgg, budget, free, paging_only):
     slow = paging_only
     assert slow.energy > free.energy

@@ -48,6 +48,7 @@ def outcome(board, code):
     return board.exec(code).strip()
 
 
+@pytest.mark.slow
 @pytest.mark.case("B1")
 def test_a_heap_in_pieces_is_an_error_with_needed_free_and_largest(board):
     install(board, ["_buffers", "svm"])

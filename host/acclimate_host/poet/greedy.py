@@ -18,7 +18,7 @@ import time
 from .positions import Space, pageable
 
 _DEEP = 40  # recomputations within each other
-_FRESH = 0.2  # share of the walks that begin anew
+_FRESH = 0.05  # share of the walks that begin anew
 _SMALL = 1e-30
 _ALIKE = 0.3  # share of the changes that all tensors of a kind get
 _LEANS = (1e-6, 0.5, 0.8, 1.25, 2.0, 1e6)  # of a round trip, where it is weighed
