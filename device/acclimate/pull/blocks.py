@@ -87,6 +87,10 @@ class Receiver:
         self._first = bytearray(_HEAD_MAX)
         self._crc = bytearray(_CRC)
 
+    def __repr__(self):
+        state = ("idle", "wants", "ready", "refused")[self.state]
+        return "Receiver(%d, %d): %s %s" % (self.window, self.block_max, state, self.reason)
+
     def take(self, packet: "ReadableBuffer", n: int) -> "ReadableBuffer | None":
         """Take one packet; return the bytes to answer with, or None.
 

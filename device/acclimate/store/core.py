@@ -109,6 +109,13 @@ class Store:
         self._first = self.journal.day + 1
         self._start_s = _now()
 
+    def __repr__(self):
+        model = "no model"
+        if self.active is not None:
+            model = "model %d, version %d" % (self.head.model, self.head.version)
+        now = model, self.state, self.slots.bytes, self.trouble or self.note
+        return "Store(%s, %s): slots of %d bytes, %s" % now
+
     # ---- what is there -------------------------------------------------------------------
 
     @property
