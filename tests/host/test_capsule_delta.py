@@ -312,3 +312,19 @@ def test_what_has_nothing_in_common_with_the_base_costs_no_more_than_itself():
     store.swap_capsule(first)
     apply(store, update(first, second))
     assert cases.active(store) == second
+
+
+def test_a_base_that_ends_with_the_flash_is_read_to_its_last_byte():
+    medium = cases.flash()
+    content = cases.weights(1024 - len(cases.capsule(1, b"")), 3)
+    base = cases.capsule(2, content)
+    assert len(base) == 1024 == (medium.size - 2 * 256) // 2
+    store = cases.store(medium)
+    for data in (BASE, base):
+        store.swap_capsule(data)
+    assert store.slots.start(store.active) + len(base) == medium.size
+    target = cases.capsule(3, content[:-40] + bytes(b ^ 1 for b in content[-40:]))
+    container = update(base, target)
+    assert len(container) < len(target)
+    apply(store, container)
+    assert cases.active(store) == target
