@@ -12,6 +12,7 @@ from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.layout import ENTRIES_MAX, NUMBER_MAX
 from acclimate_host.capsules.manifest import WHOLE, is_signed, object_name
+from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.repository import Repository, nothing_left
 from acclimate_host.errors import Refused
 
@@ -181,6 +182,32 @@ def test_an_object_that_is_there_is_not_written_again_unless_it_is_damaged(shop)
         shop.capsule(7)
     made = shop.publish(cases.capsule(2))  # what is not there is no base
     assert [entry.base for entry in made.entries] == [WHOLE]
+
+
+def test_what_somebody_else_put_there_is_none_of_it(shop):
+    before = list(shop.models())
+    for name in ("backup", ".7", "7 (copy)", "\xb2", "-7", "77777777777"):
+        folder = shop.folder / "models" / name
+        folder.mkdir()
+        (folder / "all.man").write_bytes(shop.manifest_path(7).read_bytes())
+    (shop.folder / "objects" / "folder").mkdir()
+    assert list(shop.models()) == before
+    assert shop.publish(cases.capsule(2)).version == 2
+    count, _ = prune(shop.folder, 0)  # what a copy of a manifest names is kept
+    assert count == 0 and (shop.folder / "objects" / "folder").is_dir()
+    for name in ("notes.jsonl", "\xb2-all.jsonl"):
+        path = shop.folder / "history" / name
+        path.write_text("{}")
+        refused(shop.folder, lambda: prune(shop.folder), f"{name}: expected MODEL-COHORT")
+        path.unlink()
+
+
+def test_a_manifest_without_a_whole_capsule_is_none(shop):
+    made = shop.manifest(7)
+    entry = dataclasses.replace(made.entries[0], base=bytes(range(16)))
+    shop.manifest_path(7).write_bytes(dataclasses.replace(made, entries=(entry,)).pack(KEY))
+    with pytest.raises(Refused, match="all.man: manifest without a whole capsule"):
+        shop.manifest(7)
 
 
 # ---- sequences ---------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from acclimate_host.capsules.signing import Key, SigningKey
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
+_MODEL = re.compile(r"[0-9]{1,10}")
 _COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 _FOLDERS = ("objects", "models", "keys")
@@ -420,8 +421,10 @@ class Repository:
         return is_signed(data, self.key)
 
     def models(self) -> Iterator[tuple[int, str, Manifest]]:
-        """Yield (model, cohort, Manifest) of all that is published."""
+        """Yield (model, cohort, Manifest) of all that is published, in folders of numbers."""
         for path in sorted(self.folder.glob("models/*/*.man")):
+            if not _MODEL.fullmatch(path.parent.name):
+                continue
             yield int(path.parent.name), path.stem, read_manifest(path)
 
     def _entry(self, base: bytes, data: bytes) -> Entry:
