@@ -62,6 +62,7 @@ def test_a_head_that_is_wrong_is_refused_before_anything_is_erased():
         assert (sum(store.flash.erases), store.flash.programmed_bytes) == before
         assert store.state == "confirmed" and model(store) == BASE
     assert reason(apply, new(), UPDATE) == "base"
+    assert reason(apply, store, changed(6, 144)) == "truncated"  # a header as long as they are
 
 
 def test_a_base_that_rotted_is_none():

@@ -328,3 +328,16 @@ def test_a_base_that_ends_with_the_flash_is_read_to_its_last_byte():
     assert len(container) < len(target)
     apply(store, container)
     assert cases.active(store) == target
+
+
+@pytest.mark.parametrize("parts", [[0, 3, 2], [0, 3, 2, 1, 0], [1, 1, 2, 0, 3], [3, 1, 3]])
+def test_parts_from_elsewhere_and_back(parts):
+    content = [cases.weights(300, i) for i in range(4)]
+    base = cases.capsule(1, b"".join(content))
+    target = cases.capsule(2, b"".join(content[i] for i in parts))
+    store = cases.store(cases.flash(slot_pages=16))
+    store.swap_capsule(base)
+    container = update(base, target)
+    assert len(container) < 260  # all of it is in the base
+    apply(store, container)
+    assert cases.active(store) == target
