@@ -125,6 +125,20 @@ def test_a_clock_that_is_set_back_makes_one_wait_at_the_most():
     assert saver.save(changed(store, 0)) == "saved"
 
 
+def test_the_clock_is_that_of_the_board_where_none_is_given():
+    store = new(day_pages=0)
+    saver = SavePolicy(store, 100000000)
+    assert saver.save(changed(store, 0)) == "saved"
+    assert saver.save(changed(store, 0)) == "too soon"
+
+
+def test_a_policy_says_from_its_start_how_little_is_left():
+    store = new(day_pages=12)
+    while store.budget_left() >= 2 * store.slots.pages_of(store.head.total):
+        store.save(changed(store, 0))
+    assert SavePolicy(store, 0).warning == "1 more saves today"
+
+
 def test_the_budget_of_a_day_is_told_before_it_ends():
     store, clock = new(day_pages=12), Clock()
     pages = store.slots.pages_of(store.head.total)
