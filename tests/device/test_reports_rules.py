@@ -62,6 +62,19 @@ def test_a_report_of_nothing_and_without_a_key():
     assert number(make_report(store), 12) == 7
 
 
+def test_the_epoch_and_whether_the_model_is_of_one_before():
+    store = new()
+    store.journal.keys = 0x12C4 << 16 | 7
+    assert make_report(store)[94:96] == b"\xc4\x92"
+    store.head.bytes[16], store.head.bytes[17] = 0xC4, 0x12
+    assert make_report(store)[94:96] == b"\xc4\x12"
+    store = empty()
+    store.journal.keys = 0x12C4 << 16
+    store.head.bytes[12] = 9  # of something that was looked at
+    data = make_report(store)
+    assert data[94:96] == b"\xc4\x12" and number(data, 16) == 0
+
+
 def test_the_key_for_reports_is_that_of_the_device_where_it_has_one():
     store = new()
 
@@ -98,7 +111,7 @@ def test_numbers_that_a_report_cannot_hold_are_refused():
     for device in (-1, most + 1):
         assert "2**30 - 1" in str(raised(ValueError, make_report, store, device))
     assert number(make_report(store, 1, most + 2), 32) == 1  # a count goes round
-    for resets, battery_mv in ((-1, 0), (256, 0), (0, -1), (0, 65536)):
+    for resets, battery_mv in ((-1, 0), (256, 0), (0, -1), (0, 65536), (256, 65536)):
         raised(
             ValueError, lambda r=resets, b=battery_mv: make_report(store, resets=r, battery_mv=b)
         )
