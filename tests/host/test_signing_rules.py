@@ -3,12 +3,16 @@
 
 import hashlib
 import hmac
+from pathlib import Path
 
 import pytest
 
+from acclimate_host import commands
 from acclimate_host.capsules import signing
+from acclimate_host.capsules.encryption import read_object_key
 from acclimate_host.capsules.server import fleet_key, read_key
 from acclimate_host.capsules.signing import SigningKey, is_signed, read_private, read_public, sign
+from acclimate_host.cli import main
 from acclimate_host.errors import AcclimateError, Missing, Refused
 
 PAIR, OTHER = SigningKey(bytes(range(32))), SigningKey(bytes(32))
@@ -119,6 +123,30 @@ def test_what_cannot_be_read_is_named(tmp_path):
             call(tmp_path)
         with pytest.raises(AcclimateError, match="none: No such file"):
             call(tmp_path / "none")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="it needs a file without an end")
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "capsule inspect {}",
+        "capsule verify {}",
+        "capsule build -o made --model 7 --version 1 --weights {}",
+        "publish shop {}",
+        "publish shop {} --key {}",
+        "rollout shop start {}",
+        "send {} --mqtt 127.0.0.1:1 --topic t",
+    ],
+)
+def test_a_file_without_an_end_is_given_up(verb, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(commands, "_FILE_BYTES", 1 << 20)
+    assert main(verb.format("/dev/zero", "/dev/zero").split()) == 2
+    assert "/dev/zero: more than 1,048,576 bytes" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists() and not (tmp_path / "shop").exists()
+    for call in (read_key, read_private, read_public, read_object_key):
+        with pytest.raises(AcclimateError, match="more than 65,536 bytes"):
+            call("/dev/zero")
 
 
 def test_without_cryptography_the_package_is_named(tmp_path, monkeypatch):
