@@ -81,7 +81,19 @@ class _Parser(argparse.ArgumentParser):
             options_here = re.findall(r"--[a-z][a-z0-9-]*", self.format_usage())
             near = did_you_mean(unknown[0].partition("=")[0], options_here)
             self.error(f"no such argument: {' '.join(unknown)}{near}")
+        self._check_names(found)
         return found, unknown
+
+    def _check_names(self, found: argparse.Namespace) -> None:
+        """Refuse a name that is empty, such as a variable that is not set: --key '' would sign
+        nothing, and --object-key '' encrypt nothing."""
+        for action in self._actions:
+            if action.metavar != "FILE" and action.dest != "folder":
+                continue
+            value = getattr(found, action.dest, None)
+            if value == "" or isinstance(value, list) and "" in value:
+                name = action.option_strings[-1] if action.option_strings else action.dest
+                raise AcclimateError(f"{name} '': expected a path")
 
 
 def parser(verb: str | None = None, every: bool = False) -> argparse.ArgumentParser:
