@@ -33,12 +33,14 @@ def connect(host, port, timeout_s):
     except ImportError:
         raise OSError("this firmware has no socket module") from None
     try:
-        places = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+        places = socket.getaddrinfo(host, port)  # some firmware takes no more
     except ValueError:  # so CPython refuses the letters of a name, which a redirect may have given
         raise OSError("no host is called %r" % host[:60]) from None
     error = OSError("no address of %r" % host[:60])
-    for family, kind, protocol, _, place in places:  # of IPv6 and IPv4 one may lead nowhere
-        sock = socket.socket(family, kind, protocol)
+    for family, kind, _, _, place in places:  # of IPv6 and IPv4 one may lead nowhere
+        if kind not in (0, socket.SOCK_STREAM):
+            continue
+        sock = socket.socket(family, socket.SOCK_STREAM)
         try:
             sock.settimeout(timeout_s)
             sock.connect(place)
