@@ -22,6 +22,7 @@ class Line:
     def __init__(self, world, replies):
         self.world, self.replies, self.sent = world, list(replies), b""
         self.is_open = True
+        self.drained = self.waited = False
 
     def write(self, data):
         self.world.into("write")
@@ -134,6 +135,26 @@ def test_what_is_asked_for_anyway_or_was_given_up_is_asked_for_without_a_tag():
         store.confirm()
         assert one.pull(any_version=True)
     assert [told(line, "If-None-Match") for line in world.lines] == [None] * 6
+
+
+def test_what_was_known_before_is_asked_for_unless_it_was_given_up():
+    with World([b"HTTP/1.1 304 No\r\n\r\n"]) as world:
+        one = Client(new(base=None), HERE)
+        assert repr(one).endswith(": no pull yet")
+        one.etag = '"kept"'
+        assert one.pull() is False and repr(one).endswith(": unchanged")
+        assert told(world.lines[0], "If-None-Match") == b'"kept"'
+    nobody = [reply(manifest(percent=0), "200 OK", 'ETag: "e"')]
+    with World(nobody, [b"HTTP/1.1 304 No\r\n\r\n"]) as world:
+        one = Client(new(), HERE)
+        assert one.pull() is False and one.reason == "not in this rollout"
+        assert one.pull() is False and one.reason == "unchanged"
+        assert told(world.lines[1], "If-None-Match") == b'"e"'
+
+
+def test_a_line_that_has_nothing_is_at_its_end():
+    with World([b"HTTP/1.1 200", None]):
+        assert "connection lost" in raised(HttpError, Client(new(), HERE, attempts=1).pull)
 
 
 def test_nothing_changed_is_no_answer_to_who_knows_nothing():
@@ -318,7 +339,6 @@ class Stream:
 
     def __init__(self, line):
         self.line, self.s = line, line
-        self.waited = 0
 
     async def read(self, size):
         buffer = bytearray(size)
@@ -329,13 +349,13 @@ class Stream:
         self.line.write(data)
 
     async def drain(self):
-        pass
+        self.line.drained = True
 
     def close(self):
         self.line.is_open = False
 
     async def wait_closed(self):
-        self.waited = 1
+        self.line.waited = True
 
 
 def beside(world, one, **options):
@@ -383,6 +403,7 @@ def test_a_task_pulls_as_the_plain_call_does():
         assert beside(world, one) is True and world.waits == [52.0, 1 + 19 / 256]
         assert len(one._buffer) == 256 and world.extra == {}
         assert world.lines[0].sent.startswith(b"GET /models/7/all.man HTTP/1.1\r\n")
+        assert all(line.drained and line.waited for line in world.lines)
         store.confirm()
         assert beside(world, one) is False and one.reason == "unchanged"
     with World(*whole()) as world:
