@@ -27,8 +27,17 @@ flash = BlockFlash(qboard.Flash(qboard.RAW_START, {size}))
 store = Store(flash, Wanted(model=7, kind=1, key={key!r}), max_boots=60, chunk_bytes=64)
 """
 _SWAP = """
-from acclimate.store.install import feed
-feed(store, open('/{name}.bin', 'rb'), True)
+from acclimate.store import Updater
+with open('/{name}.bin', 'rb') as file:
+    data = file.read()
+if data[:4] == b'AUPD':
+    updater = Updater(store, True)
+    updater.feed(data, len(data))
+    updater.finish()
+else:
+    start = store.stage(data, len(data), True)
+    store.write(memoryview(data)[start:], len(data) - start)
+    store.finish()
 store.trial()
 store.confirm()
 """

@@ -52,6 +52,9 @@ class Frontend:
             from acclimate import _bands_plain as native
         self._run = native.run
 
+    def __repr__(self):
+        return "Frontend: %d samples, %d levels" % (self.samples, self.width)
+
     def reset(self) -> None:
         """Forget the noise that earlier windows had."""
         for i in range(4 * self.width):

@@ -64,6 +64,7 @@ _WITHOUT_RESULT = (
     *("teach", "record", "playground"),
 )
 _BEFORE_A_VERB = ("-h", "--help", "--version")
+_VERBOSE = ("-v", "--verbose")
 EXIT_INTERRUPTED = 130
 
 
@@ -80,7 +81,19 @@ class _Parser(argparse.ArgumentParser):
             options_here = re.findall(r"--[a-z][a-z0-9-]*", self.format_usage())
             near = did_you_mean(unknown[0].partition("=")[0], options_here)
             self.error(f"no such argument: {' '.join(unknown)}{near}")
+        self._check_names(found)
         return found, unknown
+
+    def _check_names(self, found: argparse.Namespace) -> None:
+        """Refuse a name that is empty, such as a variable that is not set: --key '' would sign
+        nothing, and --object-key '' encrypt nothing."""
+        for action in self._actions:
+            if action.metavar != "FILE" and action.dest != "folder":
+                continue
+            value = getattr(found, action.dest, None)
+            if value == "" or isinstance(value, list) and "" in value:
+                name = action.option_strings[-1] if action.option_strings else action.dest
+                raise AcclimateError(f"{name} '': expected a path")
 
 
 def parser(verb: str | None = None, every: bool = False) -> argparse.ArgumentParser:
@@ -94,12 +107,13 @@ def parser(verb: str | None = None, every: bool = False) -> argparse.ArgumentPar
         epilog="Begin with: acclimate doctor; then acclimate install --port DEV, or without a "
         "board acclimate run FILE --board desktop.",
     )
+    top.add_argument(*_VERBOSE, action="store_true", help="that of the verb; also taken here")
     top.add_argument("--version", action="version", version=f"acclimate {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, text in COMMANDS.items():
         sub = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         sub.add_argument(
-            "-v", "--verbose", action="store_true", help="show the whole traceback of an error"
+            *_VERBOSE, action="store_true", help="show the whole traceback of an error"
         )
         if name == verb or every:
             path = "acclimate_host.commands." + name.replace("-", "_")
@@ -159,10 +173,18 @@ def _own_output() -> Iterator[None]:
         os.close(kept)
 
 
+def _verb_first(argv: list[str]) -> list[str]:
+    """Return the words with a -v that stands before the verb behind it, as all verbs have it."""
+    at = next((i for i, word in enumerate(argv) if word not in _VERBOSE), 0)
+    return [*argv[at : at + 1], *argv[:at], *argv[at + 1 :]]
+
+
 def _is_known(verb: str | None, argv: list[str]) -> bool:
     """Tell whether there is a verb to run, or an option in its place; else say what is missing."""
     first = argv[0] if argv else ""
-    if first.startswith("-") and not any(own.startswith(first) for own in _BEFORE_A_VERB):
+    if first in _VERBOSE:
+        text = f"{first} belongs to a verb: name one"
+    elif first.startswith("-") and not any(own.startswith(first) for own in _BEFORE_A_VERB):
         text = f"no option {first} before a verb{did_you_mean(first, _BEFORE_A_VERB)}"
     elif verb in COMMANDS or verb is None and argv:
         return True
@@ -177,7 +199,7 @@ def _is_known(verb: str | None, argv: list[str]) -> bool:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code. Errors are one line on standard error."""
-    argv = sys.argv[1:] if argv is None else list(argv)
+    argv = _verb_first(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in argv if not word.startswith("-")), None)
     if not _is_known(verb, argv):
         return AcclimateError.exit_code

@@ -86,6 +86,24 @@ def firmware(name: str) -> Path:
     return path
 
 
+def read_at_most(path: str | os.PathLike[str], most: int) -> bytes:
+    """Return the content of a file that was named: a device such as /dev/zero has no end.
+
+    :raises AcclimateError: it cannot be read, or has more bytes than that.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise AcclimateError(f"{path}: {error.strerror}") from None
+    if len(data) > most:
+        raise AcclimateError(f"{path}: more than {most:,} bytes, which nothing here has")
+    return data
+
+
+KEY_FILE_BYTES = 65536  # a key has a hundred or so
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is there in full or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -344,3 +344,9 @@ def test_with_a_key_for_objects_nothing_else_is_taken():
         assert (state, reason) == (REFUSED, b"size"), size
     assert said(take(Receiver(store, object_key=OBJECT_KEY), offer(72 + 16 + 73, 32)))[0] == WANTS
     assert store.flash.steps == steps
+
+
+def test_before_an_offer_a_status_says_that_nothing_is_wanted():
+    receiver = Receiver(new(), 8, 64)
+    assert said(receiver.status(), 0xFFFF) == (IDLE, 0, b"\0")
+    assert take(receiver, packet(ASK)) is None  # and nobody is answered

@@ -67,6 +67,9 @@ def test_headers_that_count():
     lines = "Retry-After: Fri, 31 Dec 1999\r\nContent-Range: bytes 5-8/*\r\n\r\n"
     _, reply = taken(OK + lines, ends=True)
     assert reply.wait_s == 0 and reply.total == -1
+    for letter in "\r\0\x0b\x1f\x7f\xe9":  # a tag is sent back as it came, in a line of its own
+        _, reply = taken(OK + "ETag: a" + letter + "X: b\r\nContent-Length: 0\r\n\r\n")
+        assert reply.etag.replace("?", "") == "aX: b"
     _, reply = taken(OK + "X: " + "y" * 5000 + "\r\nContent-Length: 1\r\n\r\nx")
     assert reply.length == 1
 

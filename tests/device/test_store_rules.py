@@ -851,3 +851,13 @@ def test_what_is_left_over_of_a_chunk_is_given_up_when_a_slot_is_opened_again():
     steps = slots.flash.steps
     slots.close()  # a second time programs nothing more
     assert slots.flash.steps == steps
+
+
+def test_a_chunk_divides_a_page_and_holds_a_table_of_sections():
+    for n in (0, 1, 4, 8, 16, 24, 33, 96, 256):
+        told = str(raised(ValueError, lambda n=n: Store(NorFlash(8 * PAGE, PAGE), chunk_bytes=n)))
+        assert "chunk of %d bytes: 32 or more" % n in told
+    for n in (32, 64, 128):
+        store = Store(NorFlash(8 * PAGE, PAGE), Wanted(model=7, kind=1, key=KEY), chunk_bytes=n)
+        store.swap_capsule(BASE)
+        assert model(store) == BASE

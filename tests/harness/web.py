@@ -44,7 +44,8 @@ def part(body, start):
 
 
 class Server:
-    """``answer(request)`` returns the bytes to send before the connection is closed."""
+    """``answer(request)`` returns the bytes to send before the connection is closed; or yields
+    them in pieces, which may have no end."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -83,7 +84,9 @@ class Server:
             data += more
         request = Request(data.decode("latin-1"))
         self.requests.append(request)
-        connection.sendall(self.answer(request))
+        answer = self.answer(request)
+        for piece in (answer,) if isinstance(answer, bytes) else answer:
+            connection.sendall(piece)
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(4096):  # until the device has seen all
             pass

@@ -312,3 +312,32 @@ def test_what_has_nothing_in_common_with_the_base_costs_no_more_than_itself():
     store.swap_capsule(first)
     apply(store, update(first, second))
     assert cases.active(store) == second
+
+
+def test_a_base_that_ends_with_the_flash_is_read_to_its_last_byte():
+    medium = cases.flash()
+    content = cases.weights(1024 - len(cases.capsule(1, b"")), 3)
+    base = cases.capsule(2, content)
+    assert len(base) == 1024 == (medium.size - 2 * 256) // 2
+    store = cases.store(medium)
+    for data in (BASE, base):
+        store.swap_capsule(data)
+    assert store.slots.start(store.active) + len(base) == medium.size
+    target = cases.capsule(3, content[:-40] + bytes(b ^ 1 for b in content[-40:]))
+    container = update(base, target)
+    assert len(container) < len(target)
+    apply(store, container)
+    assert cases.active(store) == target
+
+
+@pytest.mark.parametrize("parts", [[0, 3, 2], [1, 0, 3], [0, 3, 2, 1, 0], [1, 1, 2, 0], [3, 1, 3]])
+def test_parts_from_elsewhere_and_back(parts):
+    content = [cases.weights(300, i) for i in range(4)]
+    base = cases.capsule(1, b"".join(content))
+    target = cases.capsule(2, b"".join(content[i] for i in parts))
+    store = cases.store(cases.flash(slot_pages=16))
+    store.swap_capsule(base)
+    container = update(base, target)
+    assert len(container) < 260  # all of it is in the base
+    apply(store, container)
+    assert cases.active(store) == target

@@ -289,8 +289,9 @@ def test_errors_are_one_line_with_their_exit_code(arguments, code, text, capsys)
     assert len(err.splitlines()) == 1 and text in err
 
 
-def test_verbose_adds_the_traceback(capsys):
-    assert cli.main(["boards", "teapot", "-v"]) == 2
+@pytest.mark.parametrize("words", ["boards teapot -v", "-v boards teapot", "--verbose boards t"])
+def test_verbose_adds_the_traceback(words, capsys):
+    assert cli.main(words.split()) == 2
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -125,7 +125,7 @@ def test_each_listed_file_is_there_and_each_equivalent_change_is_one():
     text = (mutants.ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8")
     for name, entry in tomllib.loads(text)["files"].items():
         keys = {mutation.key for mutation in mutate.of_file(mutants.ROOT / entry["path"])}
-        assert len(keys) >= 60, name
+        assert len(keys) >= 20, name  # of a small file each is tried
         for path in entry["tests"]:
             assert (mutants.ROOT / path).exists(), path
         for one in entry.get("equivalent", []):

@@ -12,6 +12,7 @@ from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.layout import ENTRIES_MAX, NUMBER_MAX
 from acclimate_host.capsules.manifest import WHOLE, is_signed, object_name
+from acclimate_host.capsules.prune import prune
 from acclimate_host.capsules.repository import Repository, nothing_left
 from acclimate_host.errors import Refused
 
@@ -37,6 +38,10 @@ def shop(tmp_path):
 
 def other(shop, key=KEY, **options):
     return Repository(shop.folder, key, **options)
+
+
+def bases_of(made):
+    return [entry.base for entry in made.entries[1:]]
 
 
 def refused(folder, call, word):
@@ -140,9 +145,6 @@ def test_a_base_is_whole_and_of_the_key(shop):
 
 
 def test_updates_are_offered_where_they_are_smaller_and_from_each_base_once(shop, monkeypatch):
-    def bases_of(made):
-        return [entry.base for entry in made.entries[1:]]
-
     one, content = cases.capsule(1), cases.weights(301, 1)
     two = cases.capsule(2, cases.tuned(content, 2))
     made = shop.publish(two, bases=[one, one])
@@ -180,6 +182,32 @@ def test_an_object_that_is_there_is_not_written_again_unless_it_is_damaged(shop)
         shop.capsule(7)
     made = shop.publish(cases.capsule(2))  # what is not there is no base
     assert [entry.base for entry in made.entries] == [WHOLE]
+
+
+def test_what_somebody_else_put_there_is_none_of_it(shop):
+    before = list(shop.models())
+    for name in ("backup", ".7", "7 (copy)", "\xb2", "-7", "77777777777"):
+        folder = shop.folder / "models" / name
+        folder.mkdir()
+        (folder / "all.man").write_bytes(shop.manifest_path(7).read_bytes())
+    (shop.folder / "objects" / "folder").mkdir()
+    assert list(shop.models()) == before
+    assert shop.publish(cases.capsule(2)).version == 2
+    count, _ = prune(shop.folder, 0)  # what a copy of a manifest names is kept
+    assert count == 0 and (shop.folder / "objects" / "folder").is_dir()
+    for name in ("notes.jsonl", "\xb2-all.jsonl"):
+        path = shop.folder / "history" / name
+        path.write_text("{}")
+        refused(shop.folder, lambda: prune(shop.folder), f"{name}: expected MODEL-COHORT")
+        path.unlink()
+
+
+def test_a_manifest_without_a_whole_capsule_is_none(shop):
+    made = shop.manifest(7)
+    entry = dataclasses.replace(made.entries[0], base=bytes(range(16)))
+    shop.manifest_path(7).write_bytes(dataclasses.replace(made, entries=(entry,)).pack(KEY))
+    with pytest.raises(Refused, match="all.man: manifest without a whole capsule"):
+        shop.manifest(7)
 
 
 # ---- sequences ---------------------------------------------------------------------------------
@@ -228,9 +256,33 @@ def test_what_was_never_signed_goes_on_so(tmp_path):
     assert not any(plain.manifest_path(7).read_bytes()[-64:])
     refused(plain.folder, lambda: other(plain).set_percent(7, 60), "not signed with this key")
     assert plain.publish(cases.capsule(2, key=None)).version == 2
-    refused(plain.folder, lambda: other(plain).publish(cases.capsule(3)), "base: authenticity")
+    refused(plain.folder, lambda: other(plain).publish(cases.capsule(3)), "publish --new-key")
     other(plain).publish(cases.capsule(3), "signed")
     assert is_signed(plain.manifest_path(7, "signed").read_bytes(), KEY)
+    # The manifest is signed along with the other's, its capsule is not.
+    refused(plain.folder, lambda: other(plain).publish(cases.capsule(3)), "publish --new-key")
+
+
+@pytest.mark.parametrize("before", [None, OTHER])
+def test_devices_that_were_given_a_new_key_are_published_to_when_it_is_said(tmp_path, before):
+    content = cases.weights(3000, 1)
+    shop = Repository(tmp_path / "shop", before)
+    shop.publish(cases.capsule(1, content, key=before))
+    content = cases.tuned(content, 2)
+    new, old = cases.capsule(2, content), cases.capsule(1, content, key=before)
+    refused(shop.folder, lambda: other(shop).publish(new), "publish --new-key")
+    refused(shop.folder, lambda: other(shop).publish(new, bases=[old], new_key=True), "base: auth")
+    # An update would be from a model that no device with the new key has in use.
+    assert bases_of(other(shop).publish(new, new_key=True)) == []
+    assert is_signed(shop.manifest_path(7).read_bytes(), KEY)
+    third = other(shop).publish(cases.capsule(3, cases.tuned(content, 3)))
+    assert bases_of(third) == [new[20:36]]
+    assert other(shop).of_this_key([old, None, new]) == [new]
+    assert other(shop, RELEASE).of_this_key([old, None, new]) == [old, new]
+    other(shop).set_percent(7, 50)
+    fourth = cases.capsule(4, cases.tuned(content, 4))
+    again = other(shop).publish(fourth, new_key=True)  # said once more it changes nothing
+    assert len(bases_of(again)) == 1
 
 
 def test_the_key_of_objects_is_none_that_signs(tmp_path):

@@ -38,15 +38,19 @@ class Flash:
     _tries = True  # whether program and erase are tried again here
 
     def __init__(self, size: int, erase_bytes: int, unit: int = 4) -> None:
+        if unit < 1 or erase_bytes < 1 or erase_bytes % _CHECK_BYTES or _CHECK_BYTES % unit:
+            raise ValueError("page %d, unit %d: not parts of 64" % (erase_bytes, unit))
         if size < erase_bytes or size % erase_bytes:
             raise ValueError("flash of %d bytes: not whole pages of %d" % (size, erase_bytes))
-        if erase_bytes % _CHECK_BYTES or _CHECK_BYTES % unit:
-            raise ValueError("page %d, unit %d: not parts of 64" % (erase_bytes, unit))
         self.size = size
         self.erase_bytes = erase_bytes
         self.unit = unit
         self._back = bytearray(_CHECK_BYTES)
         self.view = None  # all of it in place, where the flash is mapped
+
+    def __repr__(self):
+        now = type(self).__name__, self.size, self.erase_bytes, self.unit
+        return "%s: %d bytes, pages of %d, units of %d" % now
 
     def readinto(self, at: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer with the bytes from at on."""
@@ -55,16 +59,15 @@ class Flash:
 
     def _get(self, at, buffer):
         """Read; once more where the driver fails."""
-        try:
-            self._read(at, buffer)
-            return
-        except OSError as error:
-            if not self._tries:
-                _failed(at, error)
-        try:
-            self._read(at, buffer)
-        except OSError as error:
-            _failed(at, error)
+        again = self._tries
+        while True:
+            try:
+                self._read(at, buffer)
+                return
+            except OSError as error:
+                if not again:
+                    _failed(at, error)
+            again = False
 
     def program(self, at: int, buffer: "ReadableBuffer") -> None:
         """Clear the bits that are 0 in the buffer; it must then read back as the buffer.
@@ -130,20 +133,17 @@ class Flash:
         self._bounds(at, self.erase_bytes)
         if at % self.erase_bytes:
             raise ValueError("erase at %d: not the start of a page" % at)
-        try:
-            self._erase(at)
-        except OSError as error:
-            if not self._tries:
-                _failed(at, error)
-            self._erase_again(at)
+        again = self._tries
+        while True:
+            try:
+                self._erase(at)
+                break
+            except OSError as error:
+                if not again:
+                    _failed(at, error)
+            again = False
         if not self.is_blank(at, self.erase_bytes):
             raise FlashError("flash: page %d is not blank after erase" % at)
-
-    def _erase_again(self, at):
-        try:
-            self._erase(at)
-        except OSError as error:
-            _failed(at, error)
 
     def is_blank(self, at: int, n: int) -> bool:
         """Tell whether n bytes from at on, a multiple of 64, are all 255."""
@@ -183,6 +183,14 @@ def _failed(at, error):
     raise FlashError("flash: the driver fails at %d: %s" % (at, error)) from None
 
 
+def geometry(device, block=0):
+    """Return (blocks, bytes of each) of a block device; block: where it does not say that."""
+    try:
+        return int(device.ioctl(4, 0)), int(device.ioctl(5, 0) or block)
+    except (OSError, TypeError, ValueError) as error:
+        raise FlashError("flash: the device has no size: %s" % error) from None
+
+
 class BlockFlash(Flash):
     """A block device with the offset form: esp32.Partition, nrf.Flash, samd.Flash and others.
 
@@ -193,10 +201,7 @@ class BlockFlash(Flash):
     """
 
     def __init__(self, device: "Any", unit: int = 4, first: int = 0, blocks: int = 0) -> None:
-        try:
-            count, block = device.ioctl(4, 0), device.ioctl(5, 0)
-        except OSError as error:
-            raise FlashError("flash: the device has no size: %s" % error) from None
+        count, block = geometry(device)
         blocks = blocks or count - first
         if first < 0 or first + blocks > count:
             raise ValueError("blocks %d to %d: the device has %d" % (first, first + blocks, count))

@@ -15,7 +15,7 @@ except ImportError:
     pass
 
 from acclimate import _buffers as octets
-from acclimate.flash.base import Flash
+from acclimate.flash.base import Flash, geometry
 from acclimate.flash.retry import RetryingDevice
 
 
@@ -35,8 +35,7 @@ class CardFlash(Flash):
         erase_bytes: int = 4096,
         unit: int = 4,
     ) -> None:
-        count = device.ioctl(4, 0)
-        size = device.ioctl(5, 0) or 512
+        count, size = geometry(device, 512)
         blocks = blocks or count - first
         if first < 0 or first + blocks > count:
             raise ValueError("blocks %d to %d: the card has %d" % (first, first + blocks, count))

@@ -12,25 +12,21 @@ from acclimate.flash.base import Flash, FlashError
 from acclimate.flash.file import FileFlash
 
 
-def _esp32():
-    from acclimate.flash.esp32 import open_esp32
+def _opened(name, path, size):
+    if name == "file":
+        return FileFlash(path, size)
+    if name == "esp32":
+        from acclimate.flash.esp32 import open_esp32
 
-    return open_esp32()
+        return open_esp32()
+    if name == "nrf":
+        from acclimate.flash.nrf import open_nrf
 
+        return open_nrf()
+    if name == "romfs":
+        from acclimate.flash.romfs import open_romfs
 
-def _nrf():
-    from acclimate.flash.nrf import open_nrf
-
-    return open_nrf()
-
-
-def _romfs():
-    from acclimate.flash.romfs import open_romfs
-
-    return open_romfs()
-
-
-def _nvm():
+        return open_romfs()
     from acclimate.flash.nvm import NvmFlash
 
     return NvmFlash()
@@ -43,19 +39,9 @@ def open_flash(path: str = "capsule.bin", size: int = 0) -> Flash:
     :raises FlashError: nothing here can hold capsules.
     """
     reasons = []
-
-    def file():
-        return FileFlash(path, size)
-
-    for name, make in (
-        ("esp32", _esp32),
-        ("nrf", _nrf),
-        ("romfs", _romfs),
-        ("file", file),
-        ("nvm", _nvm),
-    ):
+    for name in ("esp32", "nrf", "romfs", "file", "nvm"):
         try:
-            return make()
+            return _opened(name, path, size)
         except (ImportError, OSError, ValueError) as error:
             reasons.append("%s: %s" % (name, error))
     raise FlashError("no flash for capsules; " + "; ".join(reasons))

@@ -69,7 +69,7 @@ def _fill(path, size):
             for _ in range(0, size, _PIECE_BYTES):
                 file.write(_BLANK)
         os.rename(made, path)
-    except OSError:
+    except BaseException:
         try:
             os.remove(made)
         except OSError:

@@ -13,7 +13,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.flash.base import Flash
+from acclimate.flash.base import Flash, FlashError
 
 _FILL = b"\xff" * 64
 
@@ -50,9 +50,14 @@ class NvmFlash(Flash):
         buffer[:] = self._nvm[at : at + len(buffer)]
 
     def _program(self, at, buffer):
-        at += self._start
-        self._nvm[at : at + len(buffer)] = bytes(buffer)
+        self._put(self._start + at, bytes(buffer))
 
     def _erase(self, at):
         for place in range(self._start + at, self._start + at + self.erase_bytes, len(_FILL)):
-            self._nvm[place : place + len(_FILL)] = _FILL
+            self._put(place, _FILL)
+
+    def _put(self, place, data):
+        try:
+            self._nvm[place : place + len(data)] = data
+        except RuntimeError as error:  # so CircuitPython says that it could not be written
+            raise FlashError("nvm: %s" % error) from None

@@ -48,7 +48,7 @@ class RetryingDevice:
                 error = FlashError("card: driver answers %s at block %d" % (status, block))
             except OSError as raised:
                 error = raised
-            if not left:
+            if left <= 0:
                 raise error
             self.retries += 1
             self._pause()

@@ -82,10 +82,15 @@ class Receiver:
         self.state = IDLE
         self.reason = ""
         self.session = -1
+        self.block = self._next = self._count = 0  # of an offer, once there was one
         self._blocks = bytearray(window * block_bytes)
         self._have = bytearray(window)  # 1 for a block that waits
         self._first = bytearray(_HEAD_MAX)
         self._crc = bytearray(_CRC)
+
+    def __repr__(self):
+        state = ("idle", "wants", "ready", "refused")[self.state]
+        return "Receiver(%d, %d): %s %s" % (self.window, self.block_max, state, self.reason)
 
     def take(self, packet: "ReadableBuffer", n: int) -> "ReadableBuffer | None":
         """Take one packet; return the bytes to answer with, or None.
@@ -114,7 +119,7 @@ class Receiver:
         room = max(_LEAST, self.block) + _DATA_BYTES - _STATUS_HEAD - _CRC
         out = bytearray(_STATUS_HEAD)
         out[0] = STATUS
-        out[1], out[2] = self.session & 255, self.session >> 8
+        out[1], out[2] = self.session & 255, self.session >> 8 & 255
         out[3] = self.state
         out[4], out[5] = self._next & 255, self._next >> 8
         if self.state == REFUSED:

@@ -86,6 +86,9 @@ class Client:
         self._buffer = None
         self._fill_buffer()
 
+    def __repr__(self):
+        return "Client(%r, device=%d): %s" % (self.url, self.device, self.reason or "no pull yet")
+
     def pull(self, any_version: bool = False) -> bool:
         """Return whether a newer model is verified and waits; False: see ``reason``.
 

@@ -200,7 +200,7 @@ class Pull:
             if reply.status not in (200, 206):
                 raise self._refusal
             self._take_more(reply.etag)
-        elif reply.status == 304 and not self._part:
+        elif reply.status == 304 and self.etag and not self._part:
             self._nothing("unchanged")
         elif reply.status not in (200, 206):
             raise Refused("server answers %d for %s" % (reply.status, self._url[-60:]))

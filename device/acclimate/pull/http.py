@@ -149,8 +149,10 @@ class Reply:
         if fill and self._line[fill - 1] == 13:
             fill -= 1
         for i in range(fill):
-            if self._line[i] > 126:
-                self._line[i] = 63  # names and numbers are ASCII; a text may be anything
+            # Names and numbers are ASCII, a text may be anything: no line that is sent back
+            # may hold the end of one.
+            if not 32 <= self._line[i] <= 126 and self._line[i] != 9:
+                self._line[i] = 63
         self._take(bytes(self._line[:fill]).decode())
 
     def _take(self, line):

@@ -24,6 +24,8 @@ from acclimate.pull import sockets
 _CONNECT, _CONNACK, _PUBLISH, _PUBACK = b"\x10", 0x20, 0x30, 0x40
 _SUBSCRIBE, _SUBACK, _PINGREQ = b"\x82", 0x90, b"\xc0\x00"
 _PACKET_MAX = 4096
+# MQTT 3.1.1, 3.2.2.3: what a broker has against a connection, from 1 on.
+_WHY = ("its protocol", "client_id", "not available now", "user or password", "no right to it")
 
 
 class MqttError(OSError):
@@ -61,6 +63,10 @@ class Mqtt:
         self._socket: "Any" = None
         self._awaited = None
 
+    def __repr__(self):
+        state = "connected" if self._socket else "not connected"
+        return "Mqtt(%r, %r, %d): %s" % ((self._id,) + self._address + (state,))
+
     def set_callback(self, callback: "Callable[[bytes, bytes], Any]") -> None:
         """callback(topic, message), both bytes."""
         self._callback = callback
@@ -73,18 +79,28 @@ class Mqtt:
             if text is not None:
                 body += _text(text)
         self._socket = sockets.connect(*self._address, self._timeout_s)
-        if self._context:
-            self._socket = self._wrapped(self._socket)
-        self._send(_CONNECT, body)
-        kind, answer = self._read()
-        if kind != _CONNACK or len(answer) != 2 or answer[1]:
-            raise MqttError("broker refuses the connection: %s" % (answer,))
+        try:
+            if self._context:
+                self._socket = self._wrapped(self._socket)
+            self._send(_CONNECT, body)
+            kind, answer = self._read()
+            if kind != _CONNACK or len(answer) != 2:
+                raise MqttError("broker: no answer to a connection: %r" % answer[:20])
+            if answer[1]:
+                why = _WHY[answer[1] - 1] if answer[1] <= len(_WHY) else "code %d" % answer[1]
+                raise MqttError("broker refuses the connection: " + why)
+        except BaseException:
+            self._closed()
+            raise
+
+    def _closed(self):
+        sock, self._socket = self._socket, None
+        sock.close()
 
     def _wrapped(self, sock):
         try:
             return self._context.wrap_socket(sock, server_hostname=self._address[0])
         except (OSError, ValueError) as error:  # so MicroPython says that a certificate is wrong
-            sock.close()
             raise MqttError("TLS: %s" % error) from None
 
     def subscribe(self, topic: str | bytes, qos: int = 1) -> None:
@@ -103,6 +119,8 @@ class Mqtt:
     ) -> None:
         """Send a message; with qos 1 wait until the broker has it."""
         head = _text(topic)
+        if isinstance(message, str):
+            message = message.encode()
         if qos:
             self._packet_id = self._packet_id % 65535 + 1
             head += _two(self._packet_id)
@@ -115,12 +133,14 @@ class Mqtt:
 
     def wait_msg(self) -> None:
         """Wait for one packet and handle it."""
+        self._is_there()
         self._handle(*self._read())
 
     def check_msg(self) -> None:
         """Handle a packet if one is there; return at once otherwise."""
         import select
 
+        self._is_there()
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         # TLS of CPython may hold what it has read already.
@@ -128,10 +148,12 @@ class Mqtt:
             self.wait_msg()
 
     def disconnect(self) -> None:
+        if self._socket is None:
+            return
         try:
             self._socket_write(b"\xe0\x00")
         finally:
-            self._socket.close()
+            self._closed()
 
     def _await(self, kind):
         start_s = sockets.seconds()
@@ -172,7 +194,12 @@ class Mqtt:
                 break
         self._socket_write(head + length + body)
 
+    def _is_there(self):
+        if self._socket is None:
+            raise MqttError("broker: not connected")
+
     def _socket_write(self, data):
+        self._is_there()
         (getattr(self._socket, "sendall", None) or self._socket.write)(data)
 
     def _read(self):

@@ -33,6 +33,9 @@ class SerialPull:
         url = "%s/models/%d/%s.man" % (url.rstrip("/"), model, cohort)
         self._pull = Pull(store, url, "", device, whole_only=whole_only, object_key=object_key)
 
+    def __repr__(self):
+        return "SerialPull: " + ("ready" if self._pull.is_ready else self._pull.reason or "open")
+
     def ask(self) -> None:
         """Print what to send next, or how the pull ended."""
         request = self._pull.request()

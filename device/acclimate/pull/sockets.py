@@ -32,14 +32,23 @@ def connect(host, port, timeout_s):
         import socket
     except ImportError:
         raise OSError("this firmware has no socket module") from None
-    sock = socket.socket()
     try:
-        sock.settimeout(timeout_s)
-        sock.connect(socket.getaddrinfo(host, port)[0][-1])
-    except OSError:
-        sock.close()
-        raise
-    return sock
+        places = socket.getaddrinfo(host, port)  # some firmware takes no more
+    except ValueError:  # so CPython refuses the letters of a name, which a redirect may have given
+        raise OSError("no host is called %r" % host[:60]) from None
+    error = OSError("no address of %r" % host[:60])
+    for family, kind, _, _, place in places:  # of IPv6 and IPv4 one may lead nowhere
+        if kind not in (0, socket.SOCK_STREAM):
+            continue
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(timeout_s)
+            sock.connect(place)
+            return sock
+        except OSError as raised:
+            sock.close()
+            error = raised
+    raise error
 
 
 def send(sock, data):

@@ -94,6 +94,10 @@ class Wanted:
         self.key = key
         self.unsigned = unsigned
 
+    def __repr__(self):
+        signed = "unsigned" if self.key is None else "signed"  # keys are never printed
+        return "Wanted(model=%d, kind=%d): %s" % (self.model, self.kind, signed)
+
 
 def number(head, at):
     """Return the 4-byte number at at; one above 2**30 - 1 gives -1, as no field has such."""

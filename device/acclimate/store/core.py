@@ -72,7 +72,7 @@ class Store:
     :param flash: a Flash of four pages or more.
     :param wanted: what this device takes and its key.
     :param max_boots: boots that a model on trial may take without ``confirm``, 1 to 60.
-    :param chunk_bytes: buffer for reading and writing; divides a page.
+    :param chunk_bytes: buffer for reading and writing, 32 or more; divides a page.
     :param day_pages: erase budget: slot pages per day; None: of 32 whole slots; 0: no limit.
     :param day: callable that returns the number of the day since 1970, for the budget and for
         manifests that expire. Without it each boot begins a day, since a board without a clock
@@ -108,6 +108,13 @@ class Store:
         self._boot()
         self._first = self.journal.day + 1
         self._start_s = _now()
+
+    def __repr__(self):
+        model = "no model"
+        if self.active is not None:
+            model = "model %d, version %d" % (self.head.model, self.head.version)
+        now = model, self.state, self.slots.bytes, self.trouble or self.note
+        return "Store(%s, %s): slots of %d bytes, %s" % now
 
     # ---- what is there -------------------------------------------------------------------
 

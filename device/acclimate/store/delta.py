@@ -73,6 +73,11 @@ class Updater:
         self._stream = 0  # bytes of instructions that have not come
         self._skip = 0  # bytes of the result that a reset left in the flash
 
+    def __repr__(self):
+        if self._need:
+            return "Updater: waits for its head"
+        return "Updater: %d of %d bytes" % (self._have, self._store.slots.limit)
+
     def feed(self, data: "ReadableBuffer", n: int) -> None:
         """Take the next n bytes of the container."""
         i = 0

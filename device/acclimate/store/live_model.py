@@ -62,6 +62,9 @@ class LiveModel:
             self.model = load(store)
             self.version = store.head.version
 
+    def __repr__(self):
+        return "LiveModel(%r): version %d, held by %d" % (self.model, self.version, self._holders)
+
     def predict(self, *args: "Any") -> "Any":
         """Predict with the model in use. :raises LiveModelError: there is none."""
         if self._wants:  # a thread that predicts without a pause lets the switch go first

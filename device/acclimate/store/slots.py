@@ -31,8 +31,9 @@ class Slots:
         self.pages = (pages - JOURNAL_PAGES) // 2
         if self.pages * flash.erase_bytes < _HEAD_MAX:
             raise ValueError("region of %d pages: 4 or more, a slot has 144 bytes" % pages)
-        if flash.erase_bytes % len(chunk) or len(chunk) % flash.unit:
-            raise ValueError("chunk of %d bytes does not divide a page" % len(chunk))
+        n = len(chunk)  # the section table, which it holds as well, has at most 28
+        if n < 32 or flash.erase_bytes % n or n % flash.unit:
+            raise ValueError("chunk of %d bytes: 32 or more that divide a page" % n)
         self.bytes = self.pages * flash.erase_bytes
         self._chunk = chunk
         self._unit = bytearray(flash.unit)

@@ -10,11 +10,11 @@ import hmac
 import os
 import secrets
 import struct
-from pathlib import Path
 
 from acclimate.pull.encrypted import subkey
 from acclimate_host.capsules.layout import ENCRYPTED, MAC_BYTES, SEALED_PAGE, UPDATE
-from acclimate_host.errors import AcclimateError, Missing, Refused
+from acclimate_host.errors import Missing, Refused
+from acclimate_host.paths import KEY_FILE_BYTES, read_at_most
 
 KEY_BYTES = 32
 MAGIC = b"AENC"
@@ -27,10 +27,7 @@ def read_object_key(path: str | os.PathLike[str]) -> bytes:
 
     :raises Refused: it has other than 32 bytes. AcclimateError: it cannot be read.
     """
-    try:
-        key = Path(path).read_bytes()
-    except OSError as error:
-        raise AcclimateError(f"{path}: {error.strerror}") from None
+    key = read_at_most(path, KEY_FILE_BYTES)
     _check(key, path)
     return key
 

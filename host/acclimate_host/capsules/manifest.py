@@ -131,6 +131,8 @@ def unpack(data: bytes) -> Manifest:
     for i in range(count):
         base, size, name = _ENTRY.unpack_from(data, MANIFEST.bytes + i * ENTRY.bytes)
         entries.append(Entry(base, size, name.hex()))
+    if not any(entry.base == WHOLE for entry in entries):
+        raise Refused("manifest without a whole capsule: publish one")
     return Manifest(
         model,
         version,

@@ -2,11 +2,13 @@
 """Removes from a repository the objects that nobody needs any more."""
 
 import os
+import re
 from pathlib import Path
 
 from acclimate_host.capsules.history import KEPT, History
 from acclimate_host.capsules.manifest import read_manifest
 from acclimate_host.capsules.repository import Repository
+from acclimate_host.errors import Refused
 
 
 def prune(folder: str | os.PathLike[str], kept: int = KEPT) -> tuple[int, int]:
@@ -29,11 +31,13 @@ def _prune(folder: Path, kept: int) -> tuple[int, int]:
         needed |= {entry.name for entry in read_manifest(path).entries}
     for path in folder.glob("history/*.jsonl"):
         model, _, cohort = path.stem.partition("-")
+        if not re.fullmatch("[0-9]{1,10}", model):
+            raise Refused(f"{path}: expected MODEL-COHORT.jsonl: move it elsewhere")
         releases = History(folder, int(model), cohort).releases()
         needed |= {release["object"] for release in releases[-kept - 1 :]}
     count = size = 0
     for path in (folder / "objects").iterdir():
-        if path.name not in needed:
+        if path.name not in needed and path.is_file():
             size += path.stat().st_size
             count += 1
             path.unlink()

@@ -38,9 +38,11 @@ from acclimate_host.capsules.signing import Key, SigningKey
 from acclimate_host.errors import Refused
 from acclimate_host.paths import write_whole
 
+_MODEL = re.compile(r"[0-9]{1,10}")
 _COHORT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 _FOLDERS = ("objects", "models", "keys")
+_NEW_KEY = "give the key that signed it, or publish --new-key where the devices have a new one"
 
 
 @contextlib.contextmanager
@@ -135,6 +137,7 @@ class Repository:
         percent: int = 100,
         bases: Iterable[bytes] = (),
         expires: int = 0,
+        new_key: bool = False,
     ) -> Manifest:
         """Make a signed capsule the newest of its model for a cohort; return the Manifest.
 
@@ -144,16 +147,24 @@ class Repository:
             are smaller. The cohort's present capsule is always one of them.
         :param expires: last day since 1970 on which the manifest counts, for devices that have a
             clock; 0: no end. It stays through later changes; ``set_expires`` renews it.
+        :param new_key: the devices have this HMAC key from now on, and had another one, or none,
+            when the cohort's present capsule was signed: there is no update from what was.
         :raises Refused: the version is not above that of the present one, or the capsule or a
             base is damaged, or not signed with the repository's key.
         """
         with self.alone():
-            made = self._publish(capsule, cohort, percent, bases, expires)
+            made = self._publish(capsule, cohort, percent, bases, expires, new_key)
             History(self.folder, made.model, cohort).add(made)
             return made
 
     def _publish(
-        self, capsule: bytes, cohort: str, percent: int, bases: Iterable[bytes], expires: int
+        self,
+        capsule: bytes,
+        cohort: str,
+        percent: int,
+        bases: Iterable[bytes],
+        expires: int,
+        new_key: bool,
     ) -> Manifest:
         _check_day(expires)
         if not 0 <= percent <= 100:
@@ -176,6 +187,13 @@ class Repository:
         epoch = read(whole).epoch if whole else present.epoch if present else 0
         if present and new.epoch == epoch and new.version <= present.version:
             raise Refused(f"version {new.version}: expected above {present.version}")
+        if present and isinstance(self.key, bytes):
+            if not new_key and not self._is_of_this_key(new.model, cohort, whole):
+                raise Refused(
+                    f"model {new.model}, cohort {cohort}: not signed with this key until now: "
+                    f"{_NEW_KEY}"
+                )
+            whole = next(iter(self.of_this_key([whole])), None)
         known: dict[bytes, bytes] = {}
         for base in (whole, *bases):
             if base is not None:
@@ -338,6 +356,16 @@ class Repository:
         releases = History(self.folder, manifest.model, cohort).releases()
         return next((r.get("epoch", 0) for r in releases if r["object"] == name), None)
 
+    def of_this_key(self, capsules: Iterable[bytes | None]) -> list[bytes]:
+        """Return those that devices may have: with an HMAC key they have none of another key."""
+        found = [data for data in capsules if data is not None]
+        if not isinstance(self.key, bytes):
+            return found
+        return [data for data in found if read(data).authentic(self.key, data)]
+
+    def _is_of_this_key(self, model: int, cohort: str, whole: bytes | None) -> bool:
+        return self._is_signed(model, cohort) and (not whole or bool(self.of_this_key([whole])))
+
     def _base(self, data: bytes) -> Capsule:
         """Return what a base says of itself: devices would never get beyond a damaged one."""
         base = read(data)
@@ -379,7 +407,8 @@ class Repository:
         if signed and self.key is None:
             raise Refused(f"model {model}, cohort {cohort}: signed until now: give the key")
         if self.key is not None and not signed:
-            raise Refused(f"model {model}, cohort {cohort}: not signed with this key until now")
+            text = f"not signed with this key until now: {_NEW_KEY}"
+            raise Refused(f"model {model}, cohort {cohort}: {text}")
         self._put_manifest(cohort, dataclasses.replace(old, **changes))
 
     def _is_signed(self, model: int, cohort: str) -> bool:
@@ -392,8 +421,10 @@ class Repository:
         return is_signed(data, self.key)
 
     def models(self) -> Iterator[tuple[int, str, Manifest]]:
-        """Yield (model, cohort, Manifest) of all that is published."""
+        """Yield (model, cohort, Manifest) of all that is published, in folders of numbers."""
         for path in sorted(self.folder.glob("models/*/*.man")):
+            if not _MODEL.fullmatch(path.parent.name):
+                continue
             yield int(path.parent.name), path.stem, read_manifest(path)
 
     def _entry(self, base: bytes, data: bytes) -> Entry:

@@ -179,7 +179,7 @@ class Rollout:
             before = history.before(manifest)
         else:
             before = release_of(manifest) if manifest else {}
-            bases = history.capsules(kept)
+            bases = self.repository.of_this_key(history.capsules(kept))
             self.repository.publish(capsule, self.cohort, shares[0], bases, expires)
         state = {
             "model": self.model,
@@ -258,7 +258,8 @@ class Rollout:
         known = [r["version"] for r in releases if r.get("epoch", 0) == epoch]
         version = max(known, default=0) + 1
         capsule = self._signed_again(data, version, key)
-        self.repository.publish(capsule, self.cohort, 100, history.capsules(), expires)
+        bases = self.repository.of_this_key(history.capsules())
+        self.repository.publish(capsule, self.cohort, 100, bases, expires)
         told = f"back: content of version {state['before']} as version {version}"
         state.update(version=version, epoch=epoch, state="back", stages=[100], stage=0)
         return self._note(state, told)

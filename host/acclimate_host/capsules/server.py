@@ -19,15 +19,13 @@ from acclimate_host.capsules.operators import fields_of, operators
 from acclimate_host.capsules.push import push
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.capsules.signing import Key, read_private
-from acclimate_host.errors import AcclimateError, Refused
+from acclimate_host.errors import Refused
+from acclimate_host.paths import KEY_FILE_BYTES, read_at_most
 
 
 def read_key(path: str | os.PathLike[str]) -> Key:
     """Return the key in a file (see ``acclimate capsule key``): HMAC bytes, or a private key."""
-    try:
-        key = Path(path).read_bytes()
-    except OSError as error:
-        raise AcclimateError(f"{path}: {error.strerror}") from None
+    key = read_at_most(path, KEY_FILE_BYTES)
     if key[:5] == b"-----":
         return read_private(path)
     if not 16 <= len(key) <= 64:

@@ -7,12 +7,12 @@ Verification is the device's own, so host and boards take and refuse the same.
 import hmac
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Union
 
 from acclimate import _signature
 from acclimate_host.capsules.layout import SIGNATURE_BYTES
-from acclimate_host.errors import AcclimateError, Missing, Refused
+from acclimate_host.errors import Missing, Refused
+from acclimate_host.paths import KEY_FILE_BYTES, read_at_most
 
 UNSIGNED = bytes(SIGNATURE_BYTES)
 
@@ -114,7 +114,4 @@ def read_public(path: str | os.PathLike[str]) -> bytes:
 
 
 def _bytes(path: str | os.PathLike[str]) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise AcclimateError(f"{path}: {error.strerror}") from None
+    return read_at_most(path, KEY_FILE_BYTES)

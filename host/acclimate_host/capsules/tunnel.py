@@ -78,8 +78,8 @@ class _Carrier:
             _, tls, host, port, data = answer
             try:
                 answer = self._exchange(tls == "1", host, int(port), bytes.fromhex(data))
-            except OSError as error:
-                why = f"{host}:{port}: {error.strerror or error}"[:60]
+            except (OSError, UnicodeError) as error:  # the latter of a name that is no host's
+                why = f"{host}:{port}: {getattr(error, 'strerror', None) or error}"[:60]
                 answer = self._call(f"_pull.lost({why!r})")
         return " ".join(answer[1:])
 

@@ -9,7 +9,7 @@ from acclimate_host.capsules.build import read
 from acclimate_host.commands.showing import progress
 from acclimate_host.connect import RUNNABLE, emulator, firmware, is_port, merge, open_board
 from acclimate_host.errors import AcclimateError, Refused
-from acclimate_host.paths import write_whole
+from acclimate_host.paths import read_at_most, write_whole
 
 __all__ = ["progress"]  # and what is defined here
 
@@ -138,15 +138,15 @@ def table(rows, heads):
         print(line.rstrip())
 
 
+_FILE_BYTES = 1 << 27  # seven sections of a capsule, or the flash of a board
+
+
 def read_bytes(path):
     """Return the content of a file that the command line names.
 
-    :raises AcclimateError: it cannot be read
+    :raises AcclimateError: it cannot be read, or is too large for all that is read here
     """
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise AcclimateError(f"{path}: {error.strerror}") from None
+    return read_at_most(path, _FILE_BYTES)
 
 
 def read_capsule(path):

@@ -17,6 +17,11 @@ def add_arguments(parser):
     parser.add_argument(
         "--key", metavar="FILE", help="of the devices; signs the manifest. Without: unsigned"
     )
+    parser.add_argument(
+        "--new-key",
+        action="store_true",
+        help="the devices have this HMAC key from now on, and had another one, or none, before",
+    )
     parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
     parser.add_argument(
         "--percent", type=int, default=100, help="share of the devices (%(default)s)"
@@ -56,14 +61,17 @@ def run(args):
     capsule, said = read_capsule(args.capsule)
     others = [read_capsule(path)[0] for path in args.base]
     key = read_key(args.key) if args.key else None
+    if args.new_key and not isinstance(key, bytes):
+        raise AcclimateError("--new-key: give the HMAC key of the devices with --key")
     if not 0 <= args.deltas <= ENTRIES_MAX - 1:
         raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
     object_key = read_object_key(args.object_key) if args.object_key else None
     history = History(args.folder, said.model, args.cohort, object_key=object_key)
-    bases = [*others, *history.capsules(args.deltas)]
     with nothing_left(args.folder):
-        made = Repository(args.folder, key, fleet_key(args.fleet_key), object_key).publish(
-            capsule, args.cohort, args.percent, bases, day_in(args.expires_days)
+        repository = Repository(args.folder, key, fleet_key(args.fleet_key), object_key)
+        bases = [*others, *repository.of_this_key(history.capsules(args.deltas))]
+        made = repository.publish(
+            capsule, args.cohort, args.percent, bases, day_in(args.expires_days), args.new_key
         )
     args.result = {
         "model": made.model,

@@ -158,7 +158,11 @@ EXTRAS = {
 # their names nor a look-up of them.
 _CONSTANTS = ("svm.parameters", "svm.rows", "svm.model")
 # Where the heap is small the objects of these print as others do: it goes to what they compute.
-_SILENT = ("features", "reservoir", "drift", "loop")
+_SILENT = (
+    *("features", "reservoir", "drift", "loop", "_bands", "flash.base"),
+    *("store.core", "store.capsule", "store.delta", "store.live_model", "pull.client"),
+    *("pull.blocks", "pull.serial", "pull.mqtt"),
+)
 _FOR_CHECKERS = ("typing", "circuitpython_typing")
 # A compiler puts the numbers of `const` in: no board has to look for the name, nor to keep it.
 _CONST = """\

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""Connections: each address of a name is tried, what fails is closed, and clocks begin anew."""
+
+# RUNTIMES = ("cpython", "desktop", "circuitpython")
+
+import sys
+
+from refusal import raised
+
+from acclimate.pull import sockets
+
+PLACES = [(10, 1, 6, "", ("::1", 80, 0, 0)), (2, 1, 6, "", ("1.2.3.4", 80))]
+
+
+class Net:
+    """Stands for the module socket.
+
+    :param places: what a name leads to, or the error that it raises.
+    :param bad: {place: error of its connection}.
+    """
+
+    SOCK_STREAM = 1
+
+    def __init__(self, places, bad=()):
+        self.places, self.bad, self.made = places, dict(bad), []
+
+    def getaddrinfo(self, host, port):  # some firmware takes no more
+        self.asked = host, port
+        if isinstance(self.places, BaseException):
+            raise self.places
+        return self.places
+
+    def socket(self, *how):
+        self.made.append(Socket(self, how))
+        return self.made[-1]
+
+
+class Socket:
+    def __init__(self, net, how):
+        self.net, self.how, self.is_open, self.timeout_s = net, how, True, None
+
+    def settimeout(self, timeout_s):
+        self.timeout_s = timeout_s
+
+    def connect(self, place):
+        self.place = place
+        assert self.timeout_s is not None
+        if place in self.net.bad:
+            raise self.net.bad[place]
+
+    def close(self):
+        self.is_open = False
+
+
+def connect(net, host="host"):
+    kept = sys.modules.get("socket")
+    sys.modules["socket"] = net
+    try:
+        return sockets.connect(host, 80, 9)
+    finally:
+        if kept is None:
+            del sys.modules["socket"]
+        else:
+            sys.modules["socket"] = kept
+
+
+def test_the_first_address_that_answers_is_taken():
+    net = Net(PLACES)
+    sock = connect(net)
+    assert net.asked == ("host", 80) and sock.how == (10, 1) and sock.timeout_s == 9
+    assert sock.place == PLACES[0][4] and sock.is_open and len(net.made) == 1
+    net = Net(PLACES, {PLACES[0][4]: OSError(111)})
+    sock = connect(net)
+    assert sock.how == (2, 1) and sock.place == PLACES[1][4] and sock.timeout_s == 9
+    assert [one.is_open for one in net.made] == [False, True]
+
+
+def test_where_no_address_answers_the_last_error_is_told_and_all_are_closed():
+    net = Net(PLACES, {PLACES[0][4]: OSError(1), PLACES[1][4]: OSError(111)})
+    assert "111" in raised(OSError, connect, net)
+    assert [one.is_open for one in net.made] == [False, False]
+    assert "no address of 'host'" in raised(OSError, connect, Net([]))
+
+
+def test_only_addresses_for_streams_are_tried_or_such_as_say_nothing():
+    datagrams = (10, 2, 17, "", ("::1", 80, 0, 0))
+    for kind in (0, 1):
+        sock = connect(Net([datagrams, (2, kind, 0, "", ("1.2.3.4", 80))]))
+        assert sock.how == (2, 1) and sock.place == ("1.2.3.4", 80)
+    net = Net([datagrams])
+    assert "no address" in raised(OSError, connect, net) and net.made == []
+
+
+def test_a_name_that_is_none_is_an_error_of_the_network():
+    assert "-2" in raised(OSError, connect, Net(OSError(-2)))
+    told = raised(OSError, connect, Net(ValueError("label too long")), "x" * 99)
+    assert told == "no host is called %r" % ("x" * 60)
+
+
+def test_seconds_of_a_board_that_begin_anew():
+    kept, now = sockets.seconds, [100]
+    sockets.seconds = lambda: now[0]
+    try:
+        for start, then, passed in ((40, 100, 60), (9, 9, 0), (1073700, 8, 50), (10, 9, 1073741)):
+            now[0] = then
+            assert sockets.since(start) == passed
+    finally:
+        sockets.seconds = kept
+
+
+def test_seconds_are_those_of_a_clock_that_nobody_sets():
+    class Board:
+        def __init__(self):
+            self.ticks_ms = lambda: 12999
+
+    class Computer(Board):
+        def __init__(self):
+            super().__init__()
+            self.monotonic = lambda: 4.5
+
+    kept = sys.modules.get("time")
+    try:
+        for clock, seconds in ((Board(), 12), (Computer(), 4.5)):
+            sys.modules["time"] = clock
+            assert sockets.seconds() == seconds
+    finally:
+        if kept is None:
+            del sys.modules["time"]
+        else:
+            sys.modules["time"] = kept
+
+
+def test_sockets_and_streams_are_written_and_read_by_what_they_have():
+    class Plain:
+        def sendall(self, data):
+            self.sent = data
+
+        def recv_into(self, buffer):
+            return "recv_into"
+
+    class Stream:
+        def write(self, data):
+            self.sent = data
+            return 2
+
+        def readinto(self, buffer):
+            return "readinto"
+
+    plain, stream = Plain(), Stream()
+    assert sockets.send(plain, b"abc") == 3 and plain.sent == b"abc"
+    assert sockets.send(stream, b"abc") == 2 and stream.sent == b"abc"
+    assert sockets.reader(plain)(b"") == "recv_into" and sockets.reader(stream)(b"") == "readinto"
+
+
+def test_certificates_are_checked_where_the_firmware_knows_any():
+    class Small:
+        PROTOCOL_TLS_CLIENT = 16
+
+        def SSLContext(self, protocol):
+            return "plain", protocol
+
+    class Large(Small):
+        def create_default_context(self):
+            return "checks"
+
+    kept = sys.modules.get("ssl")
+    try:
+        for module, made in ((Small(), ("plain", 16)), (Large(), "checks")):
+            sys.modules["ssl"] = module
+            assert sockets.default_context() == made
+    finally:
+        if kept is None:
+            del sys.modules["ssl"]
+        else:
+            sys.modules["ssl"] = kept
+
+
+def test_what_a_stream_says_that_has_nothing_yet():
+    assert sockets.EARLY == (2, 3, 11)
+    if sys.implementation.name == "cpython":
+        import errno
+        import ssl
+
+        assert (ssl.SSL_ERROR_WANT_READ, ssl.SSL_ERROR_WANT_WRITE, errno.EAGAIN) == sockets.EARLY
+        kept = sys.modules["ssl"], sys.modules.get("socket")
+        sys.modules["ssl"] = sys.modules["socket"] = None  # an import of these fails
+        try:
+            assert "no ssl module" in raised(OSError, sockets.default_context)
+            assert "no socket module" in raised(OSError, sockets.connect, "host", 80, 9)
+        finally:
+            sys.modules["ssl"] = kept[0]
+            del sys.modules["socket"]
+            if kept[1]:
+                sys.modules["socket"] = kept[1]
