@@ -392,16 +392,17 @@ static mp_obj_t end_pair(fit_data *o, int32_t status) {
     bool is_linear = o->par[P_KERNEL] == SVM_LINEAR;
     mp_obj_list_append(o->pairs, is_linear ? linear_pair(o) : kernel_pair(o, (int32_t)work[W_COUNT]));
     svm_look(&o->p, status, &note);
-    if (note.kind) {
+    if (note.kind || note.only) {
         if (o->notes == mp_const_none) {
             o->notes = mp_obj_new_list(0, NULL);
         }
-        mp_obj_t parts[5] = {
+        mp_obj_t parts[6] = {
             MP_OBJ_NEW_SMALL_INT(note.kind), MP_OBJ_NEW_SMALL_INT(o->p.n),
             mp_obj_new_float_from_f(note.square), mp_obj_new_float_from_f(work[W_TOP]),
             mp_obj_new_float_from_f(note.top),
+            MP_OBJ_NEW_SMALL_INT(note.only == 0 ? -1 : note.only == 1 ? o->i : o->j),
         };
-        mp_obj_list_append(o->notes, mp_obj_new_tuple(5, parts));
+        mp_obj_list_append(o->notes, mp_obj_new_tuple(6, parts));
     }
     o->converged &= status == SVM_CONVERGED;
     o->iterations += (int32_t)work[W_ITER];

@@ -8,7 +8,6 @@ The decision value is the score: above 0 inside what training saw. A row whose s
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.collect import imprecise
 from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of
 from acclimate.svm.train import start_pieces
 
@@ -47,7 +46,7 @@ class OneClassJob(SingleJob):
 
     def too_coarse(self, square):
         top = abs(self.bias())
-        note = imprecise(self, square, top, _BEARABLE * top)
+        note = self.imprecise(square, top, _BEARABLE * top)
         return note and note.replace("C: ", "X: ").replace("lower C, ", "")
 
     def _end(self, status):

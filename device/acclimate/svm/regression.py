@@ -9,7 +9,6 @@ numbers of the solver tell them apart wherever they lie.
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.collect import imprecise
 from acclimate.svm.rows import PIECE
 from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of
 from acclimate.svm.train import start_pieces
@@ -54,7 +53,7 @@ class RegressionJob(SingleJob):
 
     def too_coarse(self, square):
         slope = self.answer.slope
-        return imprecise(self, square * slope * slope, slope, _BEARABLE * slope)
+        return self.imprecise(square * slope * slope, slope, _BEARABLE * slope)
 
     def _gap(self):
         return SingleJob._gap(self) * self.answer.slope
