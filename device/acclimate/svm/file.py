@@ -146,7 +146,7 @@ def save(m, path):
         from acclimate.svm.collect import compact
 
         model = compact(model)
-    with _replace.write(path) as stream:
+    with _replace.write(path, lambda stream: check(stream, path)) as stream:
         _write(m, model, samples, stream)
     with _replace.written(path) as stream:
         check(stream, path)

@@ -144,7 +144,7 @@ class SVM:
         self._scale = scale
         self._model = None
         self._job = None
-        self._native = self._call = self._said = None
+        self._native = self._call = self._said = self._open = None
         self.warning = None
         self.n_iter = self.n_support = 0
         self.gap = 0.0
@@ -203,6 +203,9 @@ class SVM:
         yield 0
         core_for(uses_fixed(self.state))  # loads the solver in Python where none is native
         yield 0
+        yield from self._alone(self._train(X, y, steps, start_pieces))
+
+    def _train(self, X, y, steps, start_pieces):
         start = start_pieces if self._kind is None else self._kind.start
         for found in start(self, X, y):
             job = found
@@ -216,6 +219,19 @@ class SVM:
         except Exception:
             self._job = None  # what has failed is no model
             raise
+
+    def _alone(self, pieces):
+        """Train in pieces. A training that is still open is closed, and learns nothing."""
+        old, self._open = self._open, pieces
+        try:
+            if old is not None:
+                old.close()
+            yield from pieces  # passes a close() on
+            if self._open is not pieces:
+                raise ValueError("steps: expected one training at a time, got another since")
+        finally:
+            if self._open is pieces:
+                self._open = None
 
     def _publish(self, job):
         """Make the state of a training job the model, in pieces."""
@@ -426,15 +442,15 @@ class SVM:
         """Generator that learns one more sample in short pieces of work, as `fit_steps` trains.
 
         Close it before its end, and the sample and the model are as before. Between the steps a
-        model predicts without the sample that gives way. One sample at a time: end or close it
-        before the next begins.
+        model predicts without the sample that gives way. One training at a time: the next `add`
+        or `fit` closes this one, which then raises `ValueError` when it is asked to go on.
 
         :param int steps: as in `fit_steps`
         """
         from acclimate.svm.incremental import add_pieces
 
         yield 0
-        yield from add_pieces(self, row, label, steps)  # passes a close() on
+        yield from self._alone(add_pieces(self, row, label, steps))
 
     def save(self, path: str) -> None:
         """Write the fitted model to a file; the old file stays until the new one is whole."""

@@ -62,7 +62,11 @@ class SVM:
 
     def __init__(self, C=1.0, tol=1e-3, max_iter=10000, storage="uint8", arena=None, small=True):
         for name, value in (("C", C), ("tol", tol), ("max_iter", max_iter)):
-            if not value > 0:
+            try:
+                good = value > 0 and value - value == 0  # of infinity there is no half
+            except TypeError:
+                good = False
+            if not good:
                 raise ValueError("%s: expected a number > 0, got %s" % (name, value))
         if storage not in ("uint8", "int8") or not small:
             raise ValueError(
