@@ -11,7 +11,8 @@ The advice that spans of features differ is
 no warning here: it is about accuracy, and libsvm's is the same.
 
 Which rows are trained on is drawn by a seed. The limits of the warnings were chosen on draws 0 to
-2; the figures are those of 3 to 5, which nobody had looked at (`--draw N`: of that one alone).
+2, and mended after 3 to 5; the figures are those of 6 to 8, which nobody had looked at then
+(`--draw N`: of that one alone).
 """
 
 import argparse
@@ -30,7 +31,7 @@ from acclimate_host.paths import repository
 from bench import common, svm_budget
 
 TRAIN, TEST = 120, 200
-DRAWS = (3, 4, 5)
+DRAWS = (6, 7, 8)
 COSTS = (0.1, 1.0, 10.0, 1000.0)
 KERNELS = (
     ("linear", {}),

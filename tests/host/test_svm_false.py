@@ -70,6 +70,12 @@ def test_a_machine_that_is_right_has_no_warning(state, name, kernel, options, co
     assert not run_of(state, name, kernel, options, cost)["warning"]
 
 
+def test_what_many_steps_round_is_looked_at(run_of):
+    # whole numbers, whose kernel is exact: 16,699 steps cut the gradient, and the gap is 0.032
+    run = run_of("fixed", "duplicates", "linear", {}, 10.0, draw=5)
+    assert run["true_gap"] > svm_right.WIDE and run["warning"]
+
+
 def test_a_gap_that_no_estimate_tells_is_looked_at(run_of):
     # 120 rows of counts: errors are below the limit, and the gap is 0.021
     run = run_of("fixed", "counts", "rbf", {"gamma": None}, 1000.0, draw=2)

@@ -33,6 +33,7 @@ _RESTARTS = 3  # most times that the gradient of a pair is computed anew
 _DOUBT = (0.4, 3.0)
 _TOLD = 0.018
 _MOST_WORK = 1 << 19
+_MANY_STEPS = 1024  # of which each rounds the gradient: its sum is looked at, too
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
@@ -413,7 +414,8 @@ class Job:
         :param int count: support vectors
         """
         least, most = _DOUBT
-        if self.fixed and least * bearable < error < most * bearable:
+        near = error > least * bearable or self.word(P.N_ITER) > _MANY_STEPS
+        if self.fixed and near and error < most * bearable:
             if len(self.rows) * count * self.shape[1] <= _MOST_WORK:
                 gap = yield from true_gap(self)
                 return max(gap, error, bearable * 1.01) if gap > _TOLD else 0.0
