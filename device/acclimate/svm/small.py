@@ -177,8 +177,13 @@ class SVM:
             raise ValueError("SVM: expected a fitted model, got none: call fit first")
         if len(row) != self.d:
             raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
-        self._fits("row", row)
-        return _call(self.w, row, self.xtype)
+        if not native:
+            self._fits("row", row)
+        try:
+            return _call(self.w, row, self.xtype)
+        except ValueError:  # numbers that the type does not hold: native code names none
+            self._fits("row", row)
+            raise
 
     def save(self, path):
         """Write the fitted machine to a file; the old one stays until the new one is whole."""
