@@ -71,11 +71,11 @@ static bool take_labels(fit_data *o, mp_obj_t *items, const uint8_t *bytes) {
         counts[label] = 0;
     }
     for (int32_t k = 0; k < o->n; k++) {
-        uint32_t label = 255;
+        size_t label = 255; /* as wide as a small int: none is cut to one that fits */
         if (!items) {
             label = bytes[k];
         } else if (mp_obj_is_small_int(items[k])) {
-            label = (uint32_t)MP_OBJ_SMALL_INT_VALUE(items[k]);
+            label = (size_t)MP_OBJ_SMALL_INT_VALUE(items[k]);
         }
         if (label > 254) {
             return false;

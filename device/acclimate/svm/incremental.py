@@ -13,7 +13,7 @@ from array import array
 
 from acclimate.svm.data import check_row, plain_labels, storage_code
 from acclimate.svm.model import missing, uses_fixed
-from acclimate.svm.rows import store_into
+from acclimate.svm.rows import no_numbers, store_into
 
 _FAR = 64
 _WRONG_SHARE = 64  # more than 1 in 64 of the kept rows answered wrong: such rows go first
@@ -218,6 +218,10 @@ def first_sample(m, row):
 
 def _checked(m, row, label):
     """(samples, row in the units of the scaler, label) of a sample to be learned."""
+    try:
+        d = len(row)
+    except TypeError:
+        raise no_numbers(row) from None
     if not 2 <= m.budget < 65536:
         raise ValueError("budget: expected 2..65535 for add(), got %s" % (m.budget,))
     samples = samples_in_use(m)
@@ -231,8 +235,8 @@ def _checked(m, row, label):
             except ImportError:
                 raise missing("labels") from None
             samples.answer = Labels([label])
-    if len(row) != samples.d:
-        raise ValueError("row: expected %d features, got %d" % (samples.d, len(row)))
+    if d != samples.d:
+        raise ValueError("row: expected %d features, got %d" % (samples.d, d))
     row = m._scaled(row)
     if samples.answer is not None:
         return samples, row, label  # numbered when it is learned

@@ -23,14 +23,14 @@ except ImportError:
 from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
 
 
-def _positive(name, value, least=0.0):
-    """`value` when it is finite and above `least`, otherwise `ValueError`."""
+def _number(name, value, least=0.0, most=1e999):
+    """`value` when it is finite, above `least` and not above `most`, otherwise `ValueError`."""
     try:
-        if value - value == 0 and value > least:
+        if value - value == 0 and least < value <= most:
             return value
     except TypeError:
         pass
-    raise ValueError("%s: expected a number > %s, got %s" % (name, least, value))
+    raise ValueError("%s: expected a number > %s, <= %s, got %s" % (name, least, most, value))
 
 
 def _small(kernel, state, storage, scale, budget, kind):
@@ -109,12 +109,9 @@ class SVM:
         if state not in (None, "float", "fixed"):
             raise ValueError("state: expected float, fixed or None, got " + repr(state))
         if gamma is not None:
-            _positive("gamma", gamma)
+            _number("gamma", gamma)
         if degree not in range(1, 10):
             raise ValueError("degree: expected 1..9, got %s" % (degree,))
-        if isinstance(coef0, str) or coef0 - coef0 != 0:
-            raise ValueError("coef0: expected a finite number, got %s" % (coef0,))
-        _positive("max_iter", max_iter)
         if not isinstance(budget, int) or not 0 <= budget < 65536:
             raise ValueError("budget: expected 0..65535, got %r" % (budget,))
         if storage is not None:
@@ -122,12 +119,12 @@ class SVM:
 
             storage_code(storage)
         self.kernel_name = kernel
-        self.C = _positive("C", C)
+        self.C = _number("C", C)
         self.gamma = gamma
         self.degree = int(degree)
-        self.coef0 = coef0
-        self.tol = _positive("tol", tol)
-        self.max_iter = int(max_iter)
+        self.coef0 = _number("coef0", coef0, -1e999)
+        self.tol = _number("tol", tol)
+        self.max_iter = int(_number("max_iter", max_iter, 0.0, 1 << 30)) or 1
         self.storage = storage
         self.class_weight = class_weight
         self.gram = gram

@@ -10,7 +10,7 @@ from array import array
 
 from acclimate.svm import parameters as P
 from acclimate.svm.rows import PIECE
-from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of
+from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of, within
 from acclimate.svm.train import start_pieces
 
 TAG = 2
@@ -86,7 +86,7 @@ class Regression:
 
     @staticmethod
     def check(m):
-        if isinstance(m.epsilon, str) or not (m.epsilon >= 0 and m.epsilon - m.epsilon == 0):
+        if not within(m.epsilon, 0):
             raise ValueError("epsilon: expected a number >= 0, got %s" % (m.epsilon,))
 
     @staticmethod

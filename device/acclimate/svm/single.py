@@ -102,6 +102,14 @@ def count_of(name, items):
         raise ValueError("%s: expected a list or a buffer, got %r" % (name, items)) from None
 
 
+def within(value, least):
+    """True for a finite number, `least` or more."""
+    try:
+        return value >= least and value - value == 0
+    except TypeError:
+        return False
+
+
 def value_of(m, model, row, out):
     """Value of the decision function for a row; `out` is ``array("f")`` of 1."""
     row = row if m.scaler is None else m.scaler.row(row)
