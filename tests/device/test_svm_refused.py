@@ -69,10 +69,8 @@ def test_settings_that_are_no_numbers_are_named():
         assert raised(ValueError, SVM, **{name: value}).startswith(name), (name, value)
     for nu in (None, "a", 0, 2, NAN):
         assert "nu" in raised(ValueError, lambda nu: SVM(kind="one-class", nu=nu), nu)
-    for e in (None, "a", -1, NAN, float("inf")):
-        assert "epsilon" in raised(
-            ValueError, lambda v: SVM(kind="regression", epsilon=v), epsilon
-        )
+    for eps in (None, "a", -1, NAN, float("inf")):
+        assert "epsilon" in raised(ValueError, lambda v: SVM(kind="regression", epsilon=v), eps)
     assert SVM(max_iter=1 << 30, coef0=-2).max_iter == 1 << 30
 
 
