@@ -9,8 +9,13 @@ when it is not false otherwise. Rows are rounded to float32 first; libsvm gets t
 their means where the kernel does not see that, because its own kernel values are float32.
 The advice that spans of features differ is
 no warning here: it is about accuracy, and libsvm's is the same.
+
+Which rows are trained on is drawn by a seed. The limits of the warnings were chosen on draws 0 to
+2, and mended after 3 to 5; the figures are those of 6 to 8, which nobody had looked at then
+(`--draw N`: of that one alone).
 """
 
+import argparse
 import sys
 import warnings
 from array import array
@@ -26,6 +31,7 @@ from acclimate_host.paths import repository
 from bench import common, svm_budget
 
 TRAIN, TEST = 120, 200
+DRAWS = (6, 7, 8)
 COSTS = (0.1, 1.0, 10.0, 1000.0)
 KERNELS = (
     ("linear", {}),
@@ -116,9 +122,9 @@ def _bytes(random):
     return x, (x[:, :8].sum(1) > x[:, 8:].sum(1)).astype(int)
 
 
-def split(x, y):
-    """Float32 rows for training and test, the same for every run."""
-    order = np.random.default_rng(0).permutation(len(x))
+def split(x, y, draw=0):
+    """Float32 rows for training and test, the same for every run of a draw."""
+    order = np.random.default_rng(draw).permutation(len(x))
     x, y = np.asarray(x, np.float32)[order], np.asarray(y)[order]
     for label in set(y.tolist()) - set(y[:TRAIN].tolist()):
         at = int(np.argmax(y == label))
@@ -267,23 +273,34 @@ def summary(runs):
     }
 
 
-def main():
-    warnings.simplefilter("ignore")  # libsvm stopped at its own limit: its labels are taken
+def of_draw(draw):
+    """{state: what became of each training} with one draw of training rows."""
     runs = {"float": [], "fixed": []}
     for name, (x, y) in problems().items():
-        data = split(x, y)
+        data = split(x, y, draw)
         for kernel, options in KERNELS:
             for cost in COSTS:
                 reference = libsvm(kernel, options, cost, data)
                 for state, found in runs.items():
                     run = one_run(state, kernel, options, cost, data, reference)
-                    run["name"] = f"{name} {kernel} {options.get('gamma')} C={cost:g}"
+                    run["name"] = f"{name} {kernel} {options.get('gamma')} C={cost:g}, draw {draw}"
                     found.append(run)
-        print(name, file=sys.stderr, flush=True)
-    result = {state: summary(found) for state, found in runs.items()}
-    result["budget"] = svm_budget.measure()
+        print(draw, name, file=sys.stderr, flush=True)
+    return runs
+
+
+def main():
+    warnings.simplefilter("ignore")  # libsvm stopped at its own limit: its labels are taken
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--draw", type=int, help="training rows of this draw alone")
+    draw = parser.parse_args().draw
+    found = [of_draw(k) for k in (DRAWS if draw is None else (draw,))]
+    runs = {state: [run for part in found for run in part[state]] for state in found[0]}
+    result = {state: summary(of_state) for state, of_state in runs.items()}
+    if draw is None:
+        result["budget"] = svm_budget.measure()
     result["runs"] = runs
-    path = common.write("svm_right", result)
+    path = common.write("svm_right" if draw is None else f"svm_right_{draw}", result)
     missed = common.table("SVM against libsvm, and with a budget", result, TARGETS)
     print(f"written to {path.relative_to(repository())}")
     return 1 if missed else 0

@@ -35,14 +35,15 @@ def _parsed(path, parse):
         return parse(stream)
 
 
-def write(path):
-    """A stream for the new file, to be closed before `done`."""
+def write(path, parse):
+    """A stream for the new file, to be closed before `done`; `parse` as for `load`."""
     try:
         os.stat(path)
     except OSError:  # the new one may be all that there is: the next cut must not take it
         try:
+            _parsed(path + _NEW, parse)
             os.rename(path + _NEW, path)
-        except OSError:
+        except (OSError, ValueError):  # none, or one that was cut
             pass
     return open(path + _NEW, "wb")
 

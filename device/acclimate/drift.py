@@ -29,6 +29,16 @@ _COUNT_MOST = const(1 << 16)  # then count and sum are halved: the mean goes on,
 _TOP = const(1 << 29)
 
 
+def _in_thousandths(value, least):
+    """`value`, at least `least` and at most -least or 1, as a whole number of thousandths."""
+    try:
+        if least <= value <= (-least or 1):
+            return int(value * _UNIT)
+    except TypeError:  # no number
+        pass
+    raise ValueError("value: expected %d..%d, got %r" % (least, -least or 1, value))
+
+
 class PageHinkley:
     """Tells when values rise above their mean so far; the least that a detector can be.
 
@@ -39,7 +49,11 @@ class PageHinkley:
     """
 
     def __init__(self, threshold: float = 10.0, delta: float = 0.05, least: int = 30) -> None:
-        if not 0 < threshold < _TOP or not 0 <= delta <= _UNIT or not 1 <= least < _TOP:
+        try:
+            good = 0 < threshold < _TOP and 0 <= delta <= _UNIT and 1 <= least < _TOP
+        except TypeError:  # no numbers
+            good = False
+        if not good:
             raise ValueError(
                 "threshold, delta, least: expected > 0, 0..1000, >= 1, got %s, %s, %s"
                 % (threshold, delta, least)
@@ -69,9 +83,7 @@ class PageHinkley:
 
         :raises ValueError: another one; nothing has changed then
         """
-        if not -_UNIT <= value <= _UNIT:
-            raise ValueError("value: expected -1000..1000, got %s" % value)
-        v = int(value * _UNIT)
+        v = _in_thousandths(value, -_UNIT)
         self.count += 1
         self._early -= self._early > 0
         self._sum += v
@@ -103,8 +115,12 @@ class Adwin:
     def __init__(
         self, rows: int = 10, width: int = 4, confidence: float = 9.0, every: int = 8
     ) -> None:
-        good = 2 <= rows <= 16 and 2 <= width <= 16 and not isinstance(rows + width, float)
-        if not (good and 0 < confidence < _TOP and every >= 1):
+        try:
+            good = 2 <= rows <= 16 and 2 <= width <= 16 and not isinstance(rows + width, float)
+            good = good and 0 < confidence < _TOP and every >= 1
+        except TypeError:  # no numbers
+            good = False
+        if not good:
             raise ValueError(
                 "rows, width, confidence, every: expected 2..16, 2..16, > 0, >= 1, got %s"
                 % ((rows, width, confidence, every),)
@@ -136,9 +152,7 @@ class Adwin:
 
     def add(self, value: float) -> bool:
         """Take a value, 0..1; True when the mean has changed, and the older part is gone."""
-        if not 0 <= value <= 1:
-            raise ValueError("value: expected 0..1, got %s" % value)
-        v = int(value * _UNIT)
+        v = _in_thousandths(value, 0)
         self._push(v)
         self._since += 1
         if self._since < self._every:

@@ -745,8 +745,12 @@ def _check_size(name, value, least, most):
 
 def _check_row(row, width, typecode):
     """Refuse what an array of `typecode` would cut, on runtimes whose arrays do not."""
-    if len(row) != width:
-        raise ValueError("row: expected %d numbers, got %d" % (width, len(row)))
+    try:
+        count = len(row)
+    except TypeError:
+        raise ValueError("row: expected %d numbers, got %r" % (width, row)) from None
+    if count != width:
+        raise ValueError("row: expected %d numbers, got %d" % (width, count))
     if getattr(row, "typecode", None) == typecode != "f":
         return
     whole = typecode != "f"

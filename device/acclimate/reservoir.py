@@ -172,13 +172,20 @@ class Reservoir:
         return place
 
     def refresh(self, predict: "Callable[[Any], int]", out: "WriteableBuffer") -> None:
-        """Answer all rows anew: predict(out) returns prediction x 256 + confidence."""
-        for i in range(self.count):
+        """Answer all rows anew: predict(out) returns prediction x 256 + confidence.
+
+        Where that raises nothing has changed.
+        """
+        count = self.count
+        fresh = bytearray(2 * count)
+        for i in range(count):
             self.row(i, out)
             answer = predict(out)
             _size("predict", answer, 0, 65535)
-            self.predictions[i] = answer >> 8
-            self.confidences[i] = answer & 255
+            fresh[i] = answer >> 8
+            fresh[count + i] = answer & 255
+        self.predictions[:count] = fresh[:count]
+        self.confidences[:count] = fresh[count:]
 
     def drop(self) -> None:
         """Forget all rows."""

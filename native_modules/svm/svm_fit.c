@@ -8,8 +8,8 @@
 #define RESTARTS 3
 #define WIDE 100.0f
 #define FAR 15.9f /* a little below the limit in Python, which decides */
-#define ALONE 0.1f
-#define BEARABLE 0.00309f /* of a margin; a little below the limits in Python, which decides */
+#define ALONE 0.01f
+#define BEARABLE 0.00259f /* of a margin; a little below the limits in Python, which decides */
 #define HUGE 3.0e38f
 #define SPREAD 256.0f /* answers that differ by less than this many errors are noise */
 
@@ -164,17 +164,20 @@ void svm_look(const svm_problem *p, int32_t status, svm_note *note) {
     note->square = square;
     note->top = top;
     note->kind = NOTE_NONE;
+    note->only = 0;
     if (status == SVM_CAPPED) {
         note->kind = NOTE_CAPPED;
     } else if (par[P_KERNEL] == SVM_RBF && n >= 8 && count == n && is_alone(p)) {
         note->kind = NOTE_ALONE;
-    } else if (positive == 0 || positive == n) {
-        note->kind = NOTE_ONE_CLASS;
-    } else if (par[P_KERNEL] == SVM_RBF && error * (SPREAD * SPREAD) > (high - low) * (high - low)) {
-        note->kind = NOTE_SAME;
-        note->top = high - low;
-    } else if (!(error <= BEARABLE * BEARABLE)) {
-        note->kind = NOTE_IMPRECISE;
+    } else {
+        note->only = positive == n ? 1 : positive ? 0 : 2;
+        if (!note->only && par[P_KERNEL] == SVM_RBF
+            && error * (SPREAD * SPREAD) > (high - low) * (high - low)) {
+            note->kind = NOTE_SAME;
+            note->top = high - low;
+        } else if (!(error <= BEARABLE * BEARABLE)) {
+            note->kind = NOTE_IMPRECISE;
+        }
     }
 }
 

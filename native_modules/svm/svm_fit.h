@@ -9,13 +9,14 @@
 
 enum { SVM_WHOLE = 1, SVM_REAL = 0, SVM_STRANGE = -1 };
 /* What the user should know of a pair: acclimate/svm/notes.py has the texts. */
-enum { NOTE_NONE, NOTE_CAPPED, NOTE_ONE_CLASS, NOTE_ALONE, NOTE_IMPRECISE, NOTE_SAME };
+enum { NOTE_NONE, NOTE_CAPPED, NOTE_ALONE = 3, NOTE_IMPRECISE, NOTE_SAME };
 
 typedef struct {
     int32_t kind;
     float square, top; /* sum of squared coefficients, each times K(x, x) as a share of the largest,
                         * times the mean of these shares, and 1/256 of the plain sum; largest
                         * answer, 1 or more; NOTE_SAME: how far answers lie apart */
+    int32_t only; /* 1, 2: every row is answered with the first, the second class; else 0 */
 } svm_note;
 
 /* Widen the ranges of the features by a row of d numbers; SVM_STRANGE for one that is not finite

@@ -71,11 +71,11 @@ static bool take_labels(fit_data *o, mp_obj_t *items, const uint8_t *bytes) {
         counts[label] = 0;
     }
     for (int32_t k = 0; k < o->n; k++) {
-        uint32_t label = 255;
+        size_t label = 255; /* as wide as a small int: none is cut to one that fits */
         if (!items) {
             label = bytes[k];
         } else if (mp_obj_is_small_int(items[k])) {
-            label = (uint32_t)MP_OBJ_SMALL_INT_VALUE(items[k]);
+            label = (size_t)MP_OBJ_SMALL_INT_VALUE(items[k]);
         }
         if (label > 254) {
             return false;
@@ -392,16 +392,17 @@ static mp_obj_t end_pair(fit_data *o, int32_t status) {
     bool is_linear = o->par[P_KERNEL] == SVM_LINEAR;
     mp_obj_list_append(o->pairs, is_linear ? linear_pair(o) : kernel_pair(o, (int32_t)work[W_COUNT]));
     svm_look(&o->p, status, &note);
-    if (note.kind) {
+    if (note.kind || note.only) {
         if (o->notes == mp_const_none) {
             o->notes = mp_obj_new_list(0, NULL);
         }
-        mp_obj_t parts[5] = {
+        mp_obj_t parts[6] = {
             MP_OBJ_NEW_SMALL_INT(note.kind), MP_OBJ_NEW_SMALL_INT(o->p.n),
             mp_obj_new_float_from_f(note.square), mp_obj_new_float_from_f(work[W_TOP]),
             mp_obj_new_float_from_f(note.top),
+            MP_OBJ_NEW_SMALL_INT(note.only == 0 ? -1 : note.only == 1 ? o->i : o->j),
         };
-        mp_obj_list_append(o->notes, mp_obj_new_tuple(5, parts));
+        mp_obj_list_append(o->notes, mp_obj_new_tuple(6, parts));
     }
     o->converged &= status == SVM_CONVERGED;
     o->iterations += (int32_t)work[W_ITER];

@@ -24,11 +24,20 @@ static mp_obj_t call(size_t n_args, const mp_obj_t *args) {
     in.at[1] = row.buf;
     in.bytes[1] = (int32_t)row.len;
     if ((row.typecode | 32) > 'b') {
+    wrong:
         mp_raise_ValueError(MP_ERROR_TEXT("expected bytes"));
     }
     if (n_args == 3) {
+        steps = MP_OBJ_SMALL_INT_VALUE(args[2]);
+        if ((row.typecode == 'b') == steps) { /* of both signs are numbers below 128 only */
+            for (bytes = in.bytes[1]; --bytes >= 0;) {
+                if (((const int8_t *)row.buf)[bytes] < 0) {
+                    goto wrong;
+                }
+            }
+        }
         w = get(args[0], &bytes);
-        result = lin_decide((const int16_t *)(w + 2), bytes - 8, row.buf, (int32_t)row.len, mp_obj_get_int(args[2]));
+        result = lin_decide((const int16_t *)(w + 2), bytes - 8, row.buf, (int32_t)row.len, steps);
     } else {
         for (int k = 0; k < 4; k += k ? 1 : 2) {
             in.at[k] = get(args[k], &in.bytes[k]);

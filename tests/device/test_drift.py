@@ -137,6 +137,14 @@ def test_settings_and_values_out_of_range_are_refused():
         lambda: Adwin(confidence=0),
         lambda: Adwin(every=0),
         lambda: Adwin().add(2),
+        lambda: Adwin().add("1"),
+        lambda: Adwin().add(None),
+        lambda: Adwin(every="8"),
+        lambda: PageHinkley().add("1"),
+        lambda: PageHinkley().add((1, 2)),
+        lambda: PageHinkley().add(None),
+        lambda: PageHinkley("10"),
+        lambda: PageHinkley(least=None),
     ):
         try:
             call()

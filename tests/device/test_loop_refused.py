@@ -12,6 +12,9 @@ def test_what_is_no_number_is_refused_by_name():
         refused(("truth", "0..1"), loop.observe, bad)
         refused(("row",), loop.sense, [bad])
     refused(("row", "numbers", "a"), loop.feedback.check, "a")
+    for bad in (None, 5, (v for v in (1, 2))):
+        refused(("row", "numbers"), loop.feedback.check, bad)
+        refused(("row", "numbers"), loop.feedback.expect, bad, 1)
     loop.sense(rows(9))
     for bad in ("a", [], 2.5, 0.0):
         refused(("ticket",), loop.observe, 1, bad)

@@ -72,3 +72,21 @@ def test_an_input_that_is_not_taken_has_no_place():
         sample = Reservoir(1, 1, recent, seed=3)
         places = [sample.offer([i], 0, 0) for i in range(50)]
         assert places[0] == 0 and set(places) <= {-1, 0} and places.count(-1) > 30
+
+
+def test_answers_that_do_not_come_change_nothing():
+    sample = Reservoir(3, 1)
+    for k in range(3):
+        sample.offer([k], k + 10, k + 20)
+    answers = [0x0102, 0x0304, 65536]
+    try:
+        sample.refresh(lambda row: answers[row[0]], array("b", (0,)))
+    except ValueError as error:
+        assert "predict" in str(error)
+    else:
+        raise AssertionError("no error")
+    assert list(sample.predictions) == [10, 11, 12] and list(sample.confidences) == [20, 21, 22]
+    answers[2] = 0x0506
+    sample.refresh(lambda row: answers[row[0]], array("b", (0,)))
+    assert list(sample.predictions) == [1, 3, 5] and list(sample.confidences) == [2, 4, 6]
+    assert (len(sample.predictions), len(sample.confidences)) == (3, 3)

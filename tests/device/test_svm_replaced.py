@@ -80,6 +80,29 @@ def test_a_first_save_that_was_cut_counts_for_none():
     remove()
 
 
+def test_two_first_saves_that_were_cut_count_for_none():
+    for m, load in machines():
+        remove()
+        m.save(PATH)
+        with open(PATH, "rb") as file:
+            whole = file.read()
+        os.remove(PATH)
+        with open(PATH + ".new", "wb") as file:
+            file.write(whole[:-1])
+        cannot_be_written(m)
+        try:
+            m.save(PATH)
+        except Exception as error:
+            assert not isinstance(error, OSError)
+        try:
+            load(PATH)
+        except OSError as error:
+            assert error.args[0] == 2  # ENOENT: no half of a file has its name
+        else:
+            raise AssertionError("half a file was loaded")
+    remove()
+
+
 def test_a_stream_stays_open():
     for m, load in machines():
         remove()

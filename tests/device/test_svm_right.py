@@ -257,3 +257,30 @@ def test_rows_of_any_kind_give_the_same_label():
             assert "row: expected" in str(error)
         else:
             raise AssertionError(bad)
+
+
+def test_one_class_for_all_rows_is_told_a_label_that_another_beats_is_not():
+    def trained(counts):
+        X = [[v + 20 * (label > 1), v] for label, n in enumerate(counts) for v in range(n)]
+        y = [label for label, n in enumerate(counts) for v in range(n)]
+        return SVM("rbf", gamma=0.001, C=0.1).fit(X, y)
+
+    assert "one class" in trained((9, 2)).warning
+    assert trained((9, 2, 9)).warning is None  # 1 is never answered, 0 and 2 are
+    assert "one class" in trained((2, 2, 30)).warning  # 2 beats both, for all of their rows
+
+
+def test_rows_are_alone_only_where_each_pair_of_labels_says_so():
+    X = [[8 * i, 8 * (i % 5)] for i in range(24)]
+    m = SVM("rbf", gamma=1.0).fit(X, [i % 3 for i in range(24)])
+    assert m.warning.startswith("gamma")
+    near = X[:8] + [[1 + 8 * i, 8 * (i % 5)] for i in range(8)] + X[16:]
+    m = SVM("rbf", gamma=1.0).fit(near, [i // 8 for i in range(24)])
+    assert m.warning is None  # the first two labels lie side by side
+
+
+def test_errors_in_doubt_are_looked_at_before_a_warning():
+    X = [[(i * 3 + j * 11 + i * i * j) % 101 for j in range(2)] for i in range(16)]
+    y = [sum(row) * 3 + i * 7 % 101 > 350.5 for i, row in enumerate(X)]
+    m = SVM("poly", degree=2, coef0=1.0, gamma=0.01, C=1, state="fixed").fit(X, y)
+    assert m.converged and m.warning is None  # 1.4 of the limit, with a gap of 0.0101

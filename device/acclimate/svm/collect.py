@@ -9,12 +9,13 @@ from array import array
 from acclimate.svm import parameters as P
 from acclimate.svm.model import CODES, LINEAR, POLY, RBF, Model, Pair, integer_weights
 
-_ALONE = 0.1  # what other rows add to a decision, against the row's own weight
+_ALONE = 0.01  # what other rows add to a decision, against the row's own weight
 # Of a margin, for each kernel: errors from here on make KKT gaps above 0.02.
-BEARABLE = (0.0065, 0.0031, 0.008)
+BEARABLE = (0.0055, 0.0026, 0.0068)
 _BEARABLE_FIXED = (0.02, 0.0235, 0.008)
 _BEARABLE_POWER = 0.0143  # fixed, from degree 3 on: bits are cut off after each product
 _SPREAD = 256  # answers of an RBF machine differ by less than this many errors: they are noise
+_FAR = 1 << 30  # no answer is beyond
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
 SAMPLES_AT_ONCE = 64  # samples that Python looks at between two yields
@@ -57,7 +58,7 @@ def collect(job):
 
 
 def trouble(job, status):
-    """What is wrong with the present pair, with the next step, or None; in pieces."""
+    """Add what is wrong with the present pair to `job.found`, in pieces."""
     n = len(job.rows)
     rows, wrong = job.rows, job.wrong
     one, square = (65536, 0) if job.fixed else (1.0, 0.0)
@@ -65,8 +66,10 @@ def trouble(job, status):
     border, other = one + bias, bias - one  # what is left of y is below it: answered +1
     positive = count = 0
     top = one
-    low = high = None
+    low, high = _FAR, -_FAR
     largest = job.word(_LARGEST)
+    unit = 2.0 ** -job.par[P.SCALE] if job.fixed else 1.0
+    alone = others = 0.0  # what rows add to their own decisions, and to those of others
     weighted = own = 0.0  # kernel values of rows with themselves, as shares of the largest
     for at in range(0, n, SAMPLES_AT_ONCE):
         end = min(at + SAMPLES_AT_ONCE, n)
@@ -76,14 +79,16 @@ def trouble(job, status):
         top = max(top, max(lefts), -min(lefts))
         for t in range(end - at):
             r = rows[at + t]
+            b = alphas[t]
             if job.kind == RBF:
                 f = (one if r >= 0 else -one) - lefts[t]
-                low = f if low is None or f < low else low
-                high = f if high is None or f > high else high
+                low = min(low, f)
+                high = max(high, f)
+                alone += abs(b * unit)  # a row's kernel with itself is 1
+                others += abs(f / one - b * unit)
             says = lefts[t] < (border if r >= 0 else other)
             if says:
                 positive += 1
-            b = alphas[t]
             share = abs(selves[t] / largest) if largest else 1.0
             own += share
             if b:
@@ -94,16 +99,14 @@ def trouble(job, status):
                 if wrong and says != (r >= 0):
                     wrong[r if r >= 0 else ~r] = 1
         yield
-    note = 0  # as notes.text numbers them
+    tell = job.found.append
     if status == P.CAPPED:
-        note = 1
-    elif job.kind == RBF and n >= 8 and count == n and (yield from _alone(job)):
-        note = 3
-    elif positive in (0, n):
-        note = 2
-    if note:
-        return _note(note, job)
-    spread = None if low is None else (high - low) / one
+        return tell((1, n, 0, 0))
+    if job.kind == RBF and n >= 8 and count == n and others < _ALONE * alone:
+        return tell((3, n, 0, 0))
+    both = 0 < positive < n
+    if not both:
+        tell((2, n, 0, job.numbers[not positive]))
     bearable = (_BEARABLE_FIXED if job.fixed else BEARABLE)[job.kind]
     weighted *= own / n
     if not job.fixed:
@@ -114,7 +117,12 @@ def trouble(job, status):
         square = (square**0.5 + cuts * weighted**0.5) ** 2
         if job.m.degree > 2:
             bearable = _BEARABLE_POWER
-    return imprecise(job, square, top / one, bearable, spread)
+    error = error_of(job, square)
+    if both and job.kind == RBF and error * _SPREAD > (high - low) / one:
+        return tell((4, n, error, (high - low) / one))
+    error = yield from job.doubted(error, bearable, count)
+    if not error <= bearable:
+        tell((4, n, error, top / one))
 
 
 def _selves(job, n, start, end):
@@ -125,49 +133,19 @@ def _selves(job, n, start, end):
     return job.words(at + start, at + end)
 
 
-def _note(kind, job, *more):
-    from acclimate.svm.notes import text  # seldom needed
-
-    return text(kind, job.m, len(job.rows), *more)
-
-
-def _alone(job):
-    """True when other rows add next to nothing to what a row's own coefficient says; in pieces."""
-    n = len(job.rows)
-    share = 2.0 ** -job.par[P.SCALE] if job.fixed else 1.0  # a row's kernel with itself is 1
-    unit = 1.0 / 65536 if job.fixed else 1.0
-    own = others = 0.0
-    for at in range(n):
-        b = job.word(P.HEAD + at) * share
-        f = (1.0 if job.rows[at] >= 0 else -1.0) - job.word(P.HEAD + n + at) * unit
-        own += abs(b)
-        others += abs(f - b)
-        if not (at + 1) % SAMPLES_AT_ONCE:
-            yield
-    return others < _ALONE * own
-
-
-def imprecise(job, square, top, bearable, spread=None):
-    """Text when errors of kernel values, times the coefficients, decide as much as the rows.
+def error_of(job, square):
+    """Error of an answer by those of the kernel values, times the coefficients.
 
     :param square: sum of the squared coefficients
-    :param top: largest answer
-    :param bearable: error of an answer that needs no word
-    :param spread: how far answers lie apart, where they may be all but the same
     """
     par = job.par
     if not job.fixed:
         unit = job.word(_LARGEST) * _FLOAT_STEP
     elif job.kind == LINEAR and par[P.K_SHIFT] == 0:
-        return None  # exact
+        return 0.0  # exact
     else:
         unit = 2.0 ** (par[P.K_EXP] - par[P.SCALE] + 30)
-    error = square**0.5 * unit
-    if spread is not None and error * _SPREAD > spread:
-        top = spread
-    elif error <= bearable:
-        return None
-    return _note(4, job, error, top, job.fixed)
+    return square**0.5 * unit
 
 
 def _weights(job):

@@ -222,7 +222,7 @@ def code_of(X):
 
 def same_items(X, code):
     """True when the buffer `X` holds items of type `code` already."""
-    if isinstance(X, (list, tuple, bytes)):
+    if isinstance(X, (list, tuple, bytes, range)):
         return False  # bytes cannot change under us, but a native call wants a typed buffer
     if isinstance(X, bytearray):
         return code == "B"

@@ -9,8 +9,8 @@ import struct
 from array import array
 
 from acclimate import _native, _replace
+from acclimate.svm import parameters as P
 from acclimate.svm.model import CODES, Model, Pair, missing
-from acclimate.svm.parameters import PAR_COUNT
 
 MAGIC = b"ACSV"
 VERSION = 1
@@ -21,7 +21,13 @@ PAIR = "<4sHH"  # bias (as the state), number of coefficients, words of linear w
 CONVERGED_FLAG, SCALED, FIXED, SAMPLES = 1, 2, 4, 8
 _LEARNS = 6  # tag of the part with what `add` goes on with
 # Least and most of what a solver shifts and counts by, in the fixed state (docs/svm_numerics.md).
-_LIMITS = ((6, 150), (10, 300), (13, 62), (14, 1023), (15, 1000))
+_LIMITS = (
+    (P.SCALE, 150),
+    (P.GAMMA_SHIFT, 300),
+    (P.K_SHIFT, 62),
+    (P.K_STEPS, 1023),
+    (P.K_EXP, 1000),
+)
 
 
 def crc32(data, value=0):
@@ -117,7 +123,9 @@ def _write(m, model, samples, stream):
             n,
             total,
             len(model.classes),
-            int(model.pairs[0].par[3]) if model.kind == 1 else m.degree,  # as it was trained
+            int(model.pairs[0].par[P.DEGREE])
+            if model.kind == P.POLY
+            else m.degree,  # as it was trained
             flags,
             0,
             m.C,
@@ -146,7 +154,7 @@ def save(m, path):
         from acclimate.svm.collect import compact
 
         model = compact(model)
-    with _replace.write(path) as stream:
+    with _replace.write(path, lambda stream: check(stream, path)) as stream:
         _write(m, model, samples, stream)
     with _replace.written(path) as stream:
         check(stream, path)
@@ -219,7 +227,7 @@ def _pair(reader, f):
     if words:
         w = reader.get(code, words)
     else:
-        par = reader.get(code, PAR_COUNT)
+        par = reader.get(code, P.PAR_COUNT)
     if count or not words:
         rows = reader.get("h", count)
         beta = reader.get(code, count)
@@ -232,12 +240,16 @@ def _check_pair(pair, f):
     for data in (pair.w, par, pair.beta, (pair.bias,)):
         _finite(data or ())
     if par is not None:
-        if par[0] != d or par[2] != f[2] or CODES.find(chr(f[3])) != par[1]:
+        if (
+            par[P.N_FEATURES] != d
+            or par[P.KERNEL] != f[2]
+            or CODES.find(chr(f[3])) != par[P.XTYPE]
+        ):
             raise ValueError("model file: expected parameters like the header's")
-        if par[9] < 0:
-            raise ValueError("model file: expected gamma >= 0, got %s" % par[9])
-        if f[2] == 1 and par[3] != f[9]:
-            raise ValueError("model file: expected degree %d, got %s" % (f[9], par[3]))
+        if par[P.GAMMA] < 0:
+            raise ValueError("model file: expected gamma >= 0, got %s" % par[P.GAMMA])
+        if f[2] == P.POLY and par[P.DEGREE] != f[9]:
+            raise ValueError("model file: expected degree %d, got %s" % (f[9], par[P.DEGREE]))
         if f[10] & FIXED:
             _check_shifts(par)
     if pair.w is not None and f[10] & FIXED and not -200 <= pair.w[0] <= 200:
@@ -249,9 +261,9 @@ def _check_pair(pair, f):
 
 def _check_shifts(par):
     """A shift or count that no training writes would keep a solver busy for ever."""
-    most = 33 if par[2] == 1 else 32767
-    for k, high in ((9, most),) + _LIMITS:
-        low = 0 if k in (9, 13, 14) else -high
+    most = 33 if par[P.KERNEL] == P.POLY else 32767
+    for k, high in ((P.GAMMA, most),) + _LIMITS:
+        low = 0 if k in (P.GAMMA, P.K_SHIFT, P.K_STEPS) else -high
         if not low <= par[k] <= high:
             raise ValueError(
                 "model file: expected %d..%d in parameter %d, got %d" % (low, high, k, par[k])

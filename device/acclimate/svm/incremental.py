@@ -13,7 +13,7 @@ from array import array
 
 from acclimate.svm.data import check_row, plain_labels, storage_code
 from acclimate.svm.model import missing, uses_fixed
-from acclimate.svm.rows import store_into
+from acclimate.svm.rows import no_numbers, store_into
 
 _FAR = 64
 _WRONG_SHARE = 64  # more than 1 in 64 of the kept rows answered wrong: such rows go first
@@ -217,7 +217,11 @@ def first_sample(m, row):
 
 
 def _checked(m, row, label):
-    """(samples, row in the units of the scaler, label's number) of a sample to be learned."""
+    """(samples, row in the units of the scaler, label) of a sample to be learned."""
+    try:
+        d = len(row)
+    except TypeError:
+        raise no_numbers(row) from None
     if not 2 <= m.budget < 65536:
         raise ValueError("budget: expected 2..65535 for add(), got %s" % (m.budget,))
     samples = samples_in_use(m)
@@ -231,11 +235,11 @@ def _checked(m, row, label):
             except ImportError:
                 raise missing("labels") from None
             samples.answer = Labels([label])
-    if len(row) != samples.d:
-        raise ValueError("row: expected %d features, got %d" % (samples.d, len(row)))
+    if d != samples.d:
+        raise ValueError("row: expected %d features, got %d" % (samples.d, d))
     row = m._scaled(row)
     if samples.answer is not None:
-        return samples, row, samples.answer.number(label)
+        return samples, row, label  # numbered when it is learned
     if not plain_labels((label,)) or label != int(label):
         raise ValueError("label: expected 0..254, got %s" % (label,))
     return samples, row, int(label)
@@ -245,26 +249,31 @@ def add_pieces(m, row, label, steps=None):
     """Learn `row` with `label` in pieces; see `SVM.add_steps`."""
     samples, row, label = _checked(m, row, label)
     model = m._model
+    values = getattr(samples.answer, "values", ())
+    labels, seed = len(values), samples.seed
+    if values:
+        label = samples.answer.number(label)
+    learned = False
     known = {}
-    if model is not None:
-        known = yield from _coefficients(model)
     at = len(samples.labels)
     old = old_label = None
-    silenced = ()
-    if at >= m.budget:
-        at = 0
-        if model is not None:
-            at = yield from _least_useful(model, samples, known)
-        if at < 0:
-            raise ValueError("budget: expected 2 samples of some label, got 1 of each")
-        old = samples.row(at)
-        old_label = samples.labels[at]
-        for pair in known.values():
-            pair.pop(at, None)
-        if model is not None:
-            silenced = _silence(model, at)
-    learned = False
+    silenced = put = ()
     try:
+        if model is not None:
+            known = yield from _coefficients(model)
+        if at >= m.budget:
+            at = 0
+            if model is not None:
+                at = yield from _least_useful(model, samples, known)
+            if at < 0:
+                raise ValueError("budget: expected 2 samples of some label, got 1 of each")
+            old = samples.row(at)
+            old_label = samples.labels[at]
+            for pair in known.values():
+                pair.pop(at, None)
+            if model is not None:
+                silenced = _silence(model, at)
+        put = True
         samples.put(at, row, label)
         if len(set(samples.labels)) > 1:
             yield from _train(m, samples, known, steps)
@@ -273,9 +282,13 @@ def add_pieces(m, row, label, steps=None):
         learned = True
     finally:  # a generator that is closed passes here too
         if not learned:
-            samples.undo(at, old, old_label)
-            if model is not None:
-                model.x = samples.x  # one store for both, as before
+            samples.seed = seed
+            if len(values) > labels:
+                values.pop()
+            if put:
+                samples.undo(at, old, old_label)
+                if model is not None:
+                    model.x = samples.x  # one store for both, as before
             for beta, t, value in silenced:
                 beta[t] = value
 

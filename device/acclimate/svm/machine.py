@@ -23,14 +23,14 @@ except ImportError:
 from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
 
 
-def _positive(name, value, least=0.0):
-    """`value` when it is finite and above `least`, otherwise `ValueError`."""
+def _number(name, value, least=0.0, most=1e999):
+    """`value` when it is finite, above `least` and not above `most`, otherwise `ValueError`."""
     try:
-        if value - value == 0 and value > least:
+        if value - value == 0 and least < value <= most:
             return value
     except TypeError:
         pass
-    raise ValueError("%s: expected a number > %s, got %s" % (name, least, value))
+    raise ValueError("%s: expected a number > %s, <= %s, got %s" % (name, least, most, value))
 
 
 def _small(kernel, state, storage, scale, budget, kind):
@@ -109,12 +109,9 @@ class SVM:
         if state not in (None, "float", "fixed"):
             raise ValueError("state: expected float, fixed or None, got " + repr(state))
         if gamma is not None:
-            _positive("gamma", gamma)
+            _number("gamma", gamma)
         if degree not in range(1, 10):
             raise ValueError("degree: expected 1..9, got %s" % (degree,))
-        if isinstance(coef0, str) or coef0 - coef0 != 0:
-            raise ValueError("coef0: expected a finite number, got %s" % (coef0,))
-        _positive("max_iter", max_iter)
         if not isinstance(budget, int) or not 0 <= budget < 65536:
             raise ValueError("budget: expected 0..65535, got %r" % (budget,))
         if storage is not None:
@@ -122,12 +119,12 @@ class SVM:
 
             storage_code(storage)
         self.kernel_name = kernel
-        self.C = _positive("C", C)
+        self.C = _number("C", C)
         self.gamma = gamma
         self.degree = int(degree)
-        self.coef0 = coef0
-        self.tol = _positive("tol", tol)
-        self.max_iter = int(max_iter)
+        self.coef0 = _number("coef0", coef0, -1e999)
+        self.tol = _number("tol", tol)
+        self.max_iter = int(_number("max_iter", max_iter, 0.0, 1 << 30)) or 1
         self.storage = storage
         self.class_weight = class_weight
         self.gram = gram
@@ -144,7 +141,7 @@ class SVM:
         self._scale = scale
         self._model = None
         self._job = None
-        self._native = self._call = self._said = None
+        self._native = self._call = self._said = self._open = None
         self.warning = None
         self.n_iter = self.n_support = 0
         self.gap = 0.0
@@ -203,6 +200,9 @@ class SVM:
         yield 0
         core_for(uses_fixed(self.state))  # loads the solver in Python where none is native
         yield 0
+        yield from self._alone(self._train(X, y, steps, start_pieces))
+
+    def _train(self, X, y, steps, start_pieces):
         start = start_pieces if self._kind is None else self._kind.start
         for found in start(self, X, y):
             job = found
@@ -216,6 +216,19 @@ class SVM:
         except Exception:
             self._job = None  # what has failed is no model
             raise
+
+    def _alone(self, pieces):
+        """Train in pieces. A training that is still open is closed, and learns nothing."""
+        old, self._open = self._open, pieces
+        try:
+            if old is not None:
+                old.close()
+            yield from pieces  # passes a close() on
+            if self._open is not pieces:
+                raise ValueError("steps: expected one training at a time, got another since")
+        finally:
+            if self._open is pieces:
+                self._open = None
 
     def _publish(self, job):
         """Make the state of a training job the model, in pieces."""
@@ -426,15 +439,15 @@ class SVM:
         """Generator that learns one more sample in short pieces of work, as `fit_steps` trains.
 
         Close it before its end, and the sample and the model are as before. Between the steps a
-        model predicts without the sample that gives way. One sample at a time: end or close it
-        before the next begins.
+        model predicts without the sample that gives way. One training at a time: the next `add`
+        or `fit` closes this one, which then raises `ValueError` when it is asked to go on.
 
         :param int steps: as in `fit_steps`
         """
         from acclimate.svm.incremental import add_pieces
 
         yield 0
-        yield from add_pieces(self, row, label, steps)  # passes a close() on
+        yield from self._alone(add_pieces(self, row, label, steps))
 
     def save(self, path: str) -> None:
         """Write the fitted model to a file; the old file stays until the new one is whole."""

@@ -5,9 +5,9 @@
 def text(kind, m, n, error=0.0, top=0.0, fixed=False):
     """Note about a pair of n rows, with the next step.
 
-    :param int kind: 1 capped, 2 one class, 3 alone, 4 and 5 imprecise, as svm_fit.h numbers them
+    :param int kind: 1 capped, 2 one class, 3 alone, 4 imprecise
     :param float error: of an answer
-    :param float top: largest answer; 5: how far answers lie apart
+    :param float top: largest answer, or how far answers lie apart
     """
     if kind == 1:
         return "max_iter: stopped after %d steps: scale features, lower C or raise max_iter" % (
@@ -26,12 +26,31 @@ def text(kind, m, n, error=0.0, top=0.0, fixed=False):
     )
 
 
-def texts(m, notes, bearable):
-    """Texts of the notes of native code, one of each kind; `bearable` as in `imprecise`."""
+def texts(m, notes, classes, fixed=False):
+    """Texts of the notes of all pairs, one of each kind.
+
+    :param notes: (kind, rows, error, top) of each pair that has one; of one class: its number
+    """
     found, kinds = [], []
-    for kind, n, square, largest, top in notes:
+    for kind, n, error, top in notes:
+        same = len([1 for other in notes if other[0] == kind and other[3] == top])
+        if kind == 2:  # a label that another one always beats: the others are told apart
+            same -= classes - 2
+        elif kind == 3:
+            same -= classes * (classes - 1) // 2 - 1
+        if same > 0 and kind not in kinds and (kind < 4 or 2 not in kinds):
+            kinds.append(kind)
+            found.append(text(kind, m, n, error, top, fixed))
+    return found
+
+
+def of_native(notes, bearable):
+    """The same notes from those of native code; `bearable` as in `single.imprecise`."""
+    found = []
+    for kind, n, square, largest, top, only in notes:
         error = square**0.5 * largest * 2.0**-24
-        if min(kind, 4) not in kinds and (kind != 4 or not error <= bearable):
-            kinds.append(min(kind, 4))
-            found.append(text(kind, m, n, error, top))
+        if only >= 0:
+            found.append((2, n, 0, only))
+        if kind and (kind != 4 or not error <= bearable):
+            found.append((min(kind, 4), n, error, top))
     return found

@@ -8,8 +8,7 @@ The decision value is the score: above 0 inside what training saw. A row whose s
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.collect import imprecise
-from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of
+from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of, within
 from acclimate.svm.train import start_pieces
 
 TAG = 1
@@ -47,7 +46,7 @@ class OneClassJob(SingleJob):
 
     def too_coarse(self, square):
         top = abs(self.bias())
-        note = imprecise(self, square, top, _BEARABLE * top)
+        note = self.imprecise(square, top, _BEARABLE * top)
         return note and note.replace("C: ", "X: ").replace("lower C, ", "")
 
     def _end(self, status):
@@ -74,7 +73,7 @@ class OneClass:
 
     @staticmethod
     def check(m):
-        if isinstance(m.nu, str) or not 0 < m.nu <= 1:
+        if not within(m.nu, 0) or not 0 < m.nu <= 1:
             raise ValueError("nu: expected a number > 0 and <= 1, got %s" % (m.nu,))
         if m.C != 1:
             raise ValueError("C: expected none for kind='one-class', got %s: use nu" % (m.C,))
@@ -105,9 +104,13 @@ class OneClass:
         def predict(row):
             try:
                 value = value_of(m, model, row, self._out)
-            except ValueError:
-                if len(row) != model.d or any(v - v != 0 for v in row):
-                    raise
+            except ValueError as error:
+                try:
+                    beyond = len(row) == model.d and all(v - v == 0 for v in row)
+                except TypeError:  # no numbers
+                    beyond = False
+                if not beyond:
+                    raise error
                 return -1  # beyond what the store holds: nothing like it was seen
             return 1 if value >= m.threshold else -1
 

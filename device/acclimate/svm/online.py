@@ -233,7 +233,7 @@ class PassiveAggressive:
         head = struct.pack(_HEAD, _MAGIC, _VERSION, k, self.d, self.seen, self.C, self.forget)
         crc = bytearray(4)
         crc_of.start(crc)
-        with _replace.write(path) as stream:
+        with _replace.write(path, lambda stream: self._read(stream, path)) as stream:
             for piece in (head, self.labels, self._w, self._mean, self._spread):
                 piece = bytes(piece)
                 stream.write(piece)

@@ -18,7 +18,7 @@ def fitting():
 def train(m, X, y):
     """Train `m`; False, with nothing changed, where only the way in pieces can or may complain."""
     core = fitting()
-    if core is None or m._scale or m.budget or m.class_weight:
+    if core is None or m._scale or m.budget or m.class_weight or m._open:
         return False
     if m.arena is not None or m.gram is not None:
         return False
@@ -58,9 +58,9 @@ def train(m, X, y):
     model.converged, model.n_support = converged, n_support
     if notes:
         from acclimate.svm.collect import BEARABLE
-        from acclimate.svm.notes import texts
+        from acclimate.svm.notes import of_native, texts
 
-        notes = texts(m, notes, BEARABLE[kind])
+        notes = texts(m, of_native(notes, BEARABLE[kind]), len(classes))
     if model is m._model:  # all that `_take` would change
         m.predict = m._native = m._call = model.native_call(m._predict, None)
         m.n_iter, m.gap = n_iter, gap

@@ -59,8 +59,14 @@ def probabilities(m, row, out):
     k = len(model.classes)
     if out is None:
         out = array("f", bytes(4 * k))
-    elif len(out) < k:
-        raise ValueError("out: expected %d numbers, got %d" % (k, len(out)))
+    try:
+        count = len(out)
+        if count >= k:
+            out[0] = 0.5  # else what comes is refused in the middle
+    except TypeError:
+        raise ValueError("out: expected %d real numbers, got %s" % (k, repr(out)[:40])) from None
+    if count < k:
+        raise ValueError("out: expected %d numbers, got %d" % (k, count))
     values = m.decision(row)
     if k == 2:
         out[1] = sigmoids.pair(0, values)

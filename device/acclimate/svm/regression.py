@@ -9,9 +9,8 @@ numbers of the solver tell them apart wherever they lie.
 from array import array
 
 from acclimate.svm import parameters as P
-from acclimate.svm.collect import imprecise
 from acclimate.svm.rows import PIECE
-from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of
+from acclimate.svm.single import CLASSES, SingleJob, changed, count_of, section, value_of, within
 from acclimate.svm.train import start_pieces
 
 TAG = 2
@@ -54,7 +53,7 @@ class RegressionJob(SingleJob):
 
     def too_coarse(self, square):
         slope = self.answer.slope
-        return imprecise(self, square * slope * slope, slope, _BEARABLE * slope)
+        return self.imprecise(square * slope * slope, slope, _BEARABLE * slope)
 
     def _gap(self):
         return SingleJob._gap(self) * self.answer.slope
@@ -87,7 +86,7 @@ class Regression:
 
     @staticmethod
     def check(m):
-        if isinstance(m.epsilon, str) or not (m.epsilon >= 0 and m.epsilon - m.epsilon == 0):
+        if not within(m.epsilon, 0):
             raise ValueError("epsilon: expected a number >= 0, got %s" % (m.epsilon,))
 
     @staticmethod

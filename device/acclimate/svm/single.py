@@ -11,7 +11,8 @@ state, so that every native module trains these machines as it is.
 """
 
 from acclimate.svm import parameters as P
-from acclimate.svm.collect import SAMPLES_AT_ONCE, collect
+from acclimate.svm.collect import SAMPLES_AT_ONCE, collect, error_of
+from acclimate.svm.notes import text
 from acclimate.svm.train import Job
 
 CLASSES = b"\0\1"  # of a model with one pair: the first where the function is above 0
@@ -73,6 +74,18 @@ class SingleJob(Job):
             if note:
                 self.notes.append(note)
 
+    def imprecise(self, square, top, bearable):
+        """Text when errors of kernel values decide as much as the rows.
+
+        :param square: sum of the squared coefficients
+        :param top: largest answer
+        :param bearable: error of an answer that needs no word
+        """
+        error = error_of(self, square)
+        if error <= bearable:
+            return None
+        return text(4, self.m, len(self.rows), error, top, self.fixed)
+
     def bias(self):
         """Constant of the decision function, as a number."""
         return self.word(P.BIAS) / 65536 if self.fixed else self.word(P.BIAS)
@@ -87,6 +100,14 @@ def count_of(name, items):
         return len(items)
     except TypeError:
         raise ValueError("%s: expected a list or a buffer, got %r" % (name, items)) from None
+
+
+def within(value, least):
+    """True for a finite number, `least` or more."""
+    try:
+        return value >= least and value - value == 0
+    except TypeError:
+        return False
 
 
 def value_of(m, model, row, out):

@@ -62,7 +62,11 @@ class SVM:
 
     def __init__(self, C=1.0, tol=1e-3, max_iter=10000, storage="uint8", arena=None, small=True):
         for name, value in (("C", C), ("tol", tol), ("max_iter", max_iter)):
-            if not value > 0:
+            try:
+                good = value > 0 and value - value == 0  # of infinity there is no half
+            except TypeError:
+                good = False
+            if not good:
                 raise ValueError("%s: expected a number > 0, got %s" % (name, value))
         if storage not in ("uint8", "int8") or not small:
             raise ValueError(
@@ -173,8 +177,13 @@ class SVM:
             raise ValueError("SVM: expected a fitted model, got none: call fit first")
         if len(row) != self.d:
             raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
-        self._fits("row", row)
-        return _call(self.w, row, self.xtype)
+        if not native:
+            self._fits("row", row)
+        try:
+            return _call(self.w, row, self.xtype)
+        except ValueError:  # numbers that the type does not hold: native code names none
+            self._fits("row", row)
+            raise
 
     def save(self, path):
         """Write the fitted machine to a file; the old one stays until the new one is whole."""

@@ -30,7 +30,7 @@ def save(m, path):
     crc.start(found)
     from acclimate import _replace
 
-    with _replace.write(path) as stream:
+    with _replace.write(path, lambda stream: _read(type(m), stream, path)) as stream:
         for piece in (data, bytes(m.w)):
             stream.write(piece)
             crc._update(found, piece, 0, len(piece))

@@ -28,6 +28,12 @@ from acclimate.svm.model import (
 from acclimate.svm.rows import F32_MAX
 
 _RESTARTS = 3  # most times that the gradient of a pair is computed anew
+# Shares of the bearable error between which the gap itself is looked at, gaps that are told, and
+# multiplications that are worth it.
+_DOUBT = (0.4, 3.0)
+_TOLD = 0.018
+_MOST_WORK = 1 << 19
+_MANY_STEPS = 1024  # of which each rounds the gradient: its sum is looked at, too
 _LARGEST = 7  # word of the solver state: the largest kernel value of a row with itself
 _FLOAT_STEP = 2.0**-24
 _FREE_SHARE = 4  # a kernel cache that nobody asked for takes at most 1/4 of the free heap
@@ -129,6 +135,7 @@ class Job:
         self.gap = 0.0
         self.good = True
         self.notes = []  # what the user should know before the model is used
+        self.found = []  # the same of each pair, before it is put in words
         self.kind = KERNELS.index(m.kernel_name)
         if isinstance(y, (bytes, bytearray)):  # rows of each class
             self.counts = [bytes(y).count(bytes((c,))) for c in classes]
@@ -270,6 +277,7 @@ class Job:
         """Start the solver on the pair of classes number i and j, in pieces."""
         classes, d, kind, code = self.shape[:4]
         a, b = classes[i], classes[j]
+        self.numbers = i, j
         self.rows = yield from self._rows_of(i, j)
         self.par = par = array(self.code, bytes(4 * P.PAR_COUNT))
         fill = P.fill_fixed if self.fixed else P.fill_float
@@ -348,6 +356,10 @@ class Job:
                 yield from self._begin(i, j)
                 yield
                 yield from self._end((yield from self._train(steps)))
+        if self.found:
+            from acclimate.svm.notes import texts  # seldom needed
+
+            self.notes += texts(self.m, self.found, k, self.fixed)
 
     def _train(self, steps):
         """Steps of the present pair in pieces; the solver's status at the end."""
@@ -393,9 +405,21 @@ class Job:
         if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1 and not self.fixed):
             self._too_large()
         self._take((yield from collect(self)), status)
-        note = yield from trouble(self, status)
-        if note and not any(old.split(":")[0] == note.split(":")[0] for old in self.notes):
-            self.notes.append(note)  # one of each kind, for however many pairs
+        yield from trouble(self, status)
+
+    def doubted(self, error, bearable, count):
+        """`error` of an answer, or in the fixed state, where it comes near what is bearable and
+        the work is small, what the KKT gap says about it; in pieces.
+
+        :param int count: support vectors
+        """
+        least, most = _DOUBT
+        near = error > least * bearable or self.word(P.N_ITER) > _MANY_STEPS
+        if self.fixed and near and error < most * bearable:
+            if len(self.rows) * count * self.shape[1] <= _MOST_WORK:
+                gap = yield from true_gap(self)
+                return max(gap, error, bearable * 1.01) if gap > _TOLD else 0.0
+        return error
 
     def _take(self, pair, status):
         """Count the present pair as done, all at once: training may be stopped after it."""
@@ -473,3 +497,46 @@ def start_pieces(m, X, y, make=None, classes=None, centre=True):
     if data[7]:
         job.notes.append(data[7])
     yield job
+
+
+def true_gap(job):
+    """KKT gap of a pair in the fixed state, by kernel values as real numbers, in pieces."""
+    par, rows = job.par, job.rows
+    n = len(rows)
+    alphas = job.words(P.HEAD, P.HEAD + n)
+    unit = 2.0 ** -par[P.SCALE]
+    top = bottom = None
+    done = 0
+    for i in range(n):
+        positive = rows[i] >= 0
+        left = 1.0 if positive else -1.0
+        for j in range(n):
+            if alphas[j]:
+                left -= alphas[j] * unit * _real_value(job, rows[i], rows[j])
+                done += job.shape[1]
+                if done > SAMPLES_AT_ONCE:
+                    done = 0
+                    yield
+        b = alphas[i]
+        if b < (par[P.C_POS] if positive else 0) and (top is None or left > top):
+            top = left
+        if b > (0 if positive else -par[P.C_NEG]) and (bottom is None or left < bottom):
+            bottom = left
+    return 0.0 if top is None or bottom is None else top - bottom
+
+
+def _real_value(job, i, j):
+    """Kernel value of two stored rows of the fixed state, not cut to 16 bits."""
+    par, x, d = job.par, job.x, job.shape[1]
+    i, j = d * (i if i >= 0 else ~i), d * (j if j >= 0 else ~j)
+    total = 0
+    if job.kind != RBF:
+        for k in range(d):
+            total += x[i + k] * x[j + k]
+        if job.kind == LINEAR:
+            return total
+        return (total + par[P.COEF0] * 2.0 ** par[P.GAMMA]) ** par[P.DEGREE]
+    for k in range(d):
+        v = x[i + k] - x[j + k]
+        total += v * v
+    return 2.0 ** (-total * par[P.GAMMA] * 2.0 ** -par[P.GAMMA_SHIFT])
