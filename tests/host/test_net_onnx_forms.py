@@ -152,3 +152,93 @@ def test_a_file_of_several_samples_whose_output_is_of_others_is_refused():
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
     with pytest.raises(GraphError, match="4 samples at once with an output of shape"):
         import_onnx(model)
+
+
+# ---- the whole file -------------------------------------------------------------------------
+
+
+def test_several_inputs_or_outputs_are_refused():
+    net = Model((4,))
+    net.op("Add", "x", "other")
+    model = net.finish()
+    model.graph.input.append(onnx.helper.make_tensor_value_info("other", 1, (1, 4)))
+    with pytest.raises(GraphError, match="2 inputs and 1 outputs: one of each"):
+        import_onnx(model)
+    net = Model((4,))
+    net.op("Relu", "x")
+    model = net.finish()
+    model.graph.output.append(onnx.helper.make_tensor_value_info("x", 1, (1, 4)))
+    with pytest.raises(GraphError, match="1 inputs and 2 outputs: one of each"):
+        import_onnx(model)
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3, 4, 5), (2, 0), (2, None)])
+def test_inputs_of_other_numbers_of_axes_and_of_open_edges_are_refused(shape):
+    net = Model(shape)
+    net.op("Relu", "x")
+    assert "fixed, or given: input_shape" in refusal(net)
+
+
+def test_a_float_model_is_not_advised_to_be_float():
+    net = Model((4,))
+    net.op("Erf", "x")
+    assert "float model" not in refusal(net)
+
+
+def test_an_input_that_is_left_out_has_no_name():
+    net = Model((2, 5, 5))
+    net.op("Conv", "x", net.random.normal(0, 1, (3, 2, 3, 3)).astype(F4), "")
+    network = same_as_theirs(net)
+    assert [n.attrs["layer"] for n in network.graph.nodes] == ["c0"]
+
+
+def test_one_sample_may_leave_in_whatever_shape():
+    net = Model((2, 3))
+    net.op("Relu", "x")
+    net.op("Reshape", net.last, np.array([3, 2]))
+    same_as_theirs(net)
+
+
+def test_what_nobody_reads_is_left_out():
+    net = Model((2, 5, 5))
+    first = net.conv(3, 2, (3, 3))
+    net.op("Erf", net.conv(4, 3, (1, 1)))  # nor is it refused
+    net.op("Relu", first)
+    network = same_as_theirs(net)
+    assert [n.op for n in network.graph.nodes] == ["conv"]
+
+
+@pytest.mark.parametrize(
+    "shape, perm, ours, note",
+    [
+        ((9, 8, 2), [0, 3, 1, 2], (2, 9, 8), "(height, width, channels)"),
+        ((40, 6), [0, 2, 1], (6, 40, 1), "(time, channels)"),
+        ((9, 8, 5), [0, 2, 1, 3], (9, 8, 5), None),
+    ],
+)
+def test_an_input_whose_channels_are_brought_to_the_front_has_them_there(shape, perm, ours, note):
+    net = Model(shape)
+    net.op("Transpose", "x", perm=perm)
+    depth = [1, *shape][perm[1]]
+    net.conv(3, depth, (3,) * (len(shape) - 1))
+    model, given = net.finish(), samples(shape)
+    network = import_onnx(model)
+    assert network.graph["x"].shape == ours
+    told = [n for n in network.notes if "here channels lead" in n]
+    assert told == ([f"the file's input is {note}; here channels lead"] if note else [])
+    inputs = np.moveaxis(given, -1, 1) if note else given
+    found = FloatRun(network).predict(inputs.reshape(len(given), *ours))
+    assert found == pytest.approx(theirs(model, given), abs=1e-4)
+
+
+def test_an_image_of_one_channel_is_that_whatever_axis_it_stands_on():
+    net = Model((7, 6, 1))
+    net.op("Reshape", "x", np.array([1, 1, 7, 6]))
+    net.conv(4, 1, (3, 2))
+    network = import_onnx(net.finish())
+    assert network.graph["x"].shape == (1, 7, 6)
+    assert [n.op for n in network.graph.nodes] == ["conv"]
+    net = Model((7, 6, 1))
+    net.op("Reshape", "x", np.array([1, 1, 6, 7]))
+    net.conv(4, 1, (3, 2))
+    assert import_onnx(net.finish()).graph["x"].shape == (7, 6, 1)

@@ -385,13 +385,15 @@ def test_functions_keep_the_order_of_axes(function):
 def test_what_does_not_go_is_named_all_at_once():
     net = Model((3, 8, 8))
     y = net.conv(4, 3, (1, 1))
-    net.op("Resize", y, "", np.array([1, 1, 1.5, 1], np.float32), mode="linear")
-    cubic = {"mode": "cubic"}
-    net.op("Resize", y, "", np.array([1, 1, 2, 2], np.float32), **cubic)
-    net.op("LayerNormalization", y, np.ones((4, 8, 8), np.float32), axis=0)
-    net.op("Split", y, axis=0)
-    y = net.conv(20, 3, (1, 1), source="x")
-    net.op("LayerNormalization", y, numbers(net, 20, 8, 8), axis=1)
+    cubic, large = {"mode": "cubic"}, net.conv(20, 3, (1, 1), source="x")
+    made = [
+        net.op("Resize", y, "", np.array([1, 1, 1.5, 1], np.float32), mode="linear"),
+        net.op("Resize", y, "", np.array([1, 1, 2, 2], np.float32), **cubic),
+        net.op("LayerNormalization", y, np.ones((4, 8, 8), np.float32), axis=0),
+        net.op("Split", y, axis=0),
+        net.op("LayerNormalization", large, numbers(net, 20, 8, 8), axis=1),
+    ]
+    net.op("Concat", *made, axis=1)  # what no output needs would not be looked at
     with pytest.raises(GraphError) as caught:
         import_onnx(net.finish())
     text = str(caught.value)

@@ -121,6 +121,16 @@ def _one_line(error):
     return " ".join(str(error).split())[:60]
 
 
+def _needed(ops, outputs):
+    """Return the operators that the outputs depend on, in order."""
+    wanted, found = set(outputs), []
+    for op in reversed(ops):
+        if wanted.intersection(op.outputs):
+            wanted.update(op.inputs)
+            found.append(op)
+    return found[::-1]
+
+
 class _Reader:
     def __init__(self, onnx, helper, model, source, input_shape):
         self.onnx, self.helper, self.source = onnx, helper, source
@@ -147,6 +157,7 @@ class _Reader:
             raise ModelImportError(f"{self.source}: {wrong}")
         shape = tuple(d.dim_value for d in given[0].type.tensor_type.shape.dim)
         outputs = tuple(self.alias.get(v.name, v.name) for v in graph.output)
+        self.ops = _needed(self.ops, outputs)
         self._scale_what_moves(outputs)
         return OnnxFile(
             tuple(self.ops),
