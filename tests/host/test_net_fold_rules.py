@@ -129,7 +129,7 @@ def test_what_is_foreign_or_too_large_is_not_even_tried(monkeypatch):
         "n": [2**13, 2**12], "one": np.float32(1), "zero": np.float32(0), "tiny": np.float32(1e-9),
         "wide": np.zeros(2**13, np.float32), "column": [2**12, 1], "many": np.int64(2**25),
         "zero0": np.int64(0), "one0": np.int64(1),
-        "most": [2**12, 2**12],
+        "most": [2**12, 2**12], "few": np.int64(-(2**25)),
     }  # fmt: skip
     for made in (
         node("ConstantOfShape", ["n"], ["y"]),
@@ -138,6 +138,7 @@ def test_what_is_foreign_or_too_large_is_not_even_tried(monkeypatch):
         node("Range", ["zero", "one", "tiny"], ["y"]),
         node("Range", ["zero0", "many", "one0"], ["y"]),
         node("Range", ["zero0", "one0", "zero0"], ["y"]),
+        node("Range", ["few", "many", "one0"], ["y"]),
         node("Add", ["one", "one"], ["y"], domain="their.own"),
         node("Add", ["one", "one"], ["y", "z"]),
     ):
@@ -152,3 +153,12 @@ def test_what_is_foreign_or_too_large_is_not_even_tried(monkeypatch):
     ):
         assert not folded([made], **numbers)[1]
     assert tried == ["Mul", "ConstantOfShape", "Range", "Range", "Expand"]
+
+
+def test_shapes_that_the_library_does_not_find_are_none(monkeypatch):
+    def fails(model):
+        raise RuntimeError("of its own")
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", fails)
+    _, left, shapes = folded([node("Shape", ["x"], ["s"])])
+    assert left == ["Shape"] and shapes == {}

@@ -217,3 +217,43 @@ def test_what_lives_at_once_lies_apart(optimizer):
         assert place.work_bytes(i) == sum(aligned(size) for _, size in filter(None, areas))
     top = max(place.layout.offsets[b.name] + b.size_bytes for b in place.buffers)
     assert place.layout.size_bytes >= top
+
+
+def test_what_training_changes_lives_all_the_time_and_its_parts_have_no_buffer_of_their_own():
+    place = placed(values_for(graph_of(), 1))
+    last = len(place.graph.nodes) - 1
+    names = {b.name: (b.first, b.last) for b in place.buffers}
+    assert names["weights"] == (0, last) and "state" not in names
+    assert not {"c0.w", "c0.b", "loss"} & set(names) and len(names) == len(place.buffers)
+    areas = {f"{kind} {i}" for i in range(last + 1) for kind in ("plane", "work")}
+    kinds = {place.graph[name].kind for name in set(names) - areas - {"weights"}}
+    assert kinds == {"activation", "gradient", "mask"}
+    assert place.has("c0.y") and place.has("fc.y.g")
+    assert place.has("x") is False and place.has("c0.w") is False
+    net = Builder("one", (3, 2, 2))
+    network = values_for(net.finish(net.dense("fc", net.x, 2)), 1)
+    place = Placement(inference_step(network.graph), network, "PLAIN")
+    (state,) = [b for b in place.buffers if b.name == "state"]
+    assert (state.first, state.last) == (0, 0) and place.has("x") is False
+
+
+@pytest.mark.parametrize("make", [float_of, lambda graph: values_for(graph, 1)])
+def test_a_layer_that_writes_over_its_input_has_a_plane_and_gradients_of_a_clamp_have_no_work(
+    make,
+):
+    place = placed(make(graph_of()))
+    each, planes, clamps = 4 if place.is_float else 1, 0, 0
+    for i, node in enumerate(place.graph.nodes):
+        if node.op == "conv" and node.workspace_bytes:
+            assert place.work_size(i, "plane") == each * node.workspace_bytes
+            planes += 1
+        if node.op in ("clamp_gradient", "dense_gradient", "sum_gradients"):
+            assert place.work_bytes(i) == 0
+            clamps += 1
+    assert planes + clamps > 0
+    predicts = Placement(inference_step(graph_of(), Options(fuse_forward=False)), place.network,
+                         "PLAIN")  # fmt: skip
+    found = [(i, n) for i, n in enumerate(predicts.graph.nodes) if n.workspace_bytes]
+    assert found and found[0][1].attrs["layer"] == "c1"
+    for i, node in found:
+        assert predicts.work_size(i, "plane") == each * node.workspace_bytes == each * 6 * 5
