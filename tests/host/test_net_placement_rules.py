@@ -151,18 +151,18 @@ def test_a_node_of_patches_has_the_work_of_its_most_hungry_layer():
 
 
 def test_attention_works_on_one_row_and_its_gradient_on_two_and_the_sums_of_all():
-    net = Builder("look", (6, 5, 1))
+    net = Builder("look", (6, 5, 2))
     parts = [net.conv(name, net.x, width, 1, relu=False) for name, width in
              (("q", 4), ("k", 4), ("v", 8))]  # fmt: skip
     graph = net.finish(net.dense("fc", net.attention("t", *parts, heads=2), 3))
     place = placed(values_for(graph, 1))
-    assert works(place, "attention") == {"t": 4 * 5}
+    assert works(place, "attention") == {"t": 4 * 10}
     widths = {}
     for i, node in enumerate(place.graph.nodes):
         if node.op == "attention_gradient":
             width = place.graph[node.outputs[0]].shape[0]
             widths[width] = place.work_size(i, "work")
-    assert widths == {width: 4 * (2 * 5 + 3 * 5 * 2 + width) for width in widths}
+    assert widths == {width: 4 * (2 * 10 + 3 * 10 * 2 + width) for width in widths}
     assert set(widths) == {4, 8}
 
 
@@ -196,7 +196,6 @@ def test_trained_weights_lie_in_rows_of_their_layer():
     sizes = {name: size for name, _, size in place.parts}
     for name, layer in place.layers.items():
         shape = place.graph[name + ".w"].shape
-        shape = (shape[0], np.prod(shape[1:]), 1, 1) if layer.node.op == "dense" else shape
         assert sizes[name + ".w"] == matrix_bytes(shape, layer.groups, layer.depthwise, False)
         assert sizes[name + ".b"] == 4 * shape[0]
 
@@ -224,6 +223,9 @@ def test_what_training_changes_lives_all_the_time_and_its_parts_have_no_buffer_o
     last = len(place.graph.nodes) - 1
     names = {b.name: (b.first, b.last) for b in place.buffers}
     assert names["weights"] == (0, last) and "state" not in names
+    (weights,) = [b for b in place.buffers if b.name == "weights"]
+    assert weights.size_bytes == place.weights_bytes + place.kept_bytes
+    assert (place.graph["c0.y"].dtype, place.graph["c0.b"].dtype) == ("int8", "int32")
     assert not {"c0.w", "c0.b", "loss"} & set(names) and len(names) == len(place.buffers)
     areas = {f"{kind} {i}" for i in range(last + 1) for kind in ("plane", "work")}
     kinds = {place.graph[name].kind for name in set(names) - areas - {"weights"}}
@@ -255,5 +257,10 @@ def test_a_layer_that_writes_over_its_input_has_a_plane_and_gradients_of_a_clamp
                          "PLAIN")  # fmt: skip
     found = [(i, n) for i, n in enumerate(predicts.graph.nodes) if n.workspace_bytes]
     assert found and found[0][1].attrs["layer"] == "c1"
+    fused = Placement(inference_step(graph_of(), Options(planes=3)), place.network, "PLAIN")
+    (at,) = [i for i, n in enumerate(fused.graph.nodes) if n.op == "conv_depthwise"]
+    node = fused.graph.nodes[at]
+    assert fused.work_size(at, "plane") == each * node.workspace_bytes * node.attrs["planes"]
+    assert node.attrs["planes"] > 1
     for i, node in found:
         assert predicts.work_size(i, "plane") == each * node.workspace_bytes == each * 6 * 5
