@@ -242,3 +242,45 @@ def test_an_image_of_one_channel_is_that_whatever_axis_it_stands_on():
     net.op("Reshape", "x", np.array([1, 1, 6, 7]))
     net.conv(4, 1, (3, 2))
     assert import_onnx(net.finish()).graph["x"].shape == (7, 6, 1)
+
+
+def test_a_file_of_several_samples_is_taken_for_one():
+    net = Model((3, 4))
+    net.op("Flatten", net.op("Relu", "x"), axis=1)
+    net.dense(2, 12)
+    model, given = net.finish(), samples(net.shape)
+    wanted = theirs(model, given)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
+    found = FloatRun(import_onnx(model)).predict(given.reshape(len(given), 3, 4, 1))
+    assert found == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize("steps", [1, 9])
+def test_a_row_of_the_file_that_is_a_column_here_stays_one(steps):
+    """Kernels, strides and padding are turned with it, and nothing is moved."""
+    net = Model((3, steps))
+    net.op("Unsqueeze", "x", np.array([2]))
+    net.conv(4, 3, (1, 3), pads=[0, 2, 0, 1], strides=[1, 2], dilations=[1, 1])
+    net.op("Relu", net.last)
+    net.op("MaxPool", net.last, kernel_shape=[1, 2], pads=[0, 1, 0, 0], strides=[1, 1])
+    net.op("Pad", net.last, np.array([0, 0, 0, 1, 0, 0, 0, 2]))
+    net.conv(2, 4, (1, 2))
+    network = same_as_theirs(net)
+    assert not [n for n in network.graph.nodes if n.op == "gather"]
+    assert network.graph["x"].shape == (3, steps, 1)
+
+
+def test_a_map_whose_rows_and_columns_are_exchanged_is_no_column():
+    net = Model((3, 4, 6))
+    net.op("Transpose", "x", perm=[0, 1, 3, 2])
+    net.conv(2, 3, (2, 3), strides=[1, 2])
+    same_as_theirs(net)
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 1), (7, 2, 1), (1, 6, 1)])
+def test_small_images_of_one_channel_are_read_right(shape):
+    net = Model(shape)
+    net.op("Reshape", "x", np.array([1, 1, *shape[:2]]))
+    net.conv(4, 1, (1, 2))
+    network = same_as_theirs(net)
+    assert network.graph["x"].shape == ((1, *shape[:2]) if shape[0] > 1 else shape)
