@@ -11,6 +11,7 @@ from acclimate_host.model.import_onnx import import_onnx
 from acclimate_host.model.int8 import Int8Run
 from acclimate_host.model.losses import with_loss
 from acclimate_host.model.network import as_bytes
+from acclimate_host.model.onnx_file import Stored
 from acclimate_host.sparse.scheme import full
 from acclimate_host.twin import net as twin_net
 
@@ -316,3 +317,68 @@ def test_a_range_is_kept_for_what_stands_before_the_factors_of_a_normalization()
     scale, _ = _normal_scale((1 / 99, 0), np.where(np.arange(16) == 3, 0.5, 1), none)
     assert scale == pytest.approx(2 / 99)
     assert _normal_scale((1 / 64, 0), none, none)[0] > 0
+
+
+# ---- constants ------------------------------------------------------------------------------
+
+
+def test_stored_constants_have_scales_and_zero_points_along_their_axis():
+    data = np.array([[3, 5, 7], [2, 4, 6]], np.int8)
+    one = Stored(0.5, np.array([1]), data).real
+    assert one.tolist() == [[1, 2, 3], [0.5, 1.5, 2.5]]
+    rows = Stored(np.array([0.5, 2.0]), np.array([1, 2]), data, 0).real
+    assert rows.tolist() == [[1, 2, 3], [0, 4, 8]]
+    columns = Stored(np.array([1.0, 2.0, 3.0]), np.array([0]), data, 1).real
+    assert columns.tolist() == [[3, 10, 21], [2, 8, 18]]
+
+
+@pytest.mark.parametrize("zero", [None, np.zeros(2, np.int8)])
+def test_rounded_weights_of_two_outputs(zero):
+    net = Pairs((4,))
+    weight, scale = net.random.normal(0, 0.3, (2, 4)).astype(F4), np.array([0.01, 0.02], F4)
+    parts = [net.constant(scale)] + ([] if zero is None else [net.constant(zero)])
+    attrs = {"output_dtype": onnx.TensorProto.INT8} if zero is None else {}
+    stored = net.op("QuantizeLinear", net.constant(weight), *parts, axis=0, **attrs)
+    weight = net.op("DequantizeLinear", stored, *parts, axis=0)
+    net.pair(net.op("Gemm", net.pair("x"), weight, transB=1))
+    model, given = net.finish(), samples((4,), 20)
+    network = import_onnx(model)
+    assert network.values["fc0.w"].dtype == np.int8
+    assert np.abs(stored_by(network, given) * 0.05 - theirs(model, given)).max() <= 0.0501
+
+
+def test_weights_of_blocks_and_of_other_types_are_refused():
+    net = Pairs((4,))
+    scale, zero = (net.constant(np.full((4, 2), v, t)) for v, t in ((0.01, F4), (0, np.int8)))
+    attrs = {"axis": 1, "block_size": 2}
+    stored = net.op("QuantizeLinear", net.constant(np.ones((4, 4), F4)), scale, zero, **attrs)
+    weight = net.op("DequantizeLinear", stored, scale, zero, **attrs)
+    net.pair(net.op("Gemm", net.pair("x"), weight, transB=1))
+    with pytest.raises(GraphError, match="Linear"):
+        import_onnx(net.finish())
+    net = Pairs((4,))
+    scale = net.constant(np.array(0.01, F4))
+    stored = net.op("QuantizeLinear", net.constant(np.ones((4, 4), F4)), scale)
+    weight = net.op("DequantizeLinear", stored, scale)
+    net.pair(net.op("Gemm", net.pair("x"), weight, transB=1))
+    with pytest.raises(GraphError, match="Gemm with uint8 weights: symmetric int8 weights"):
+        import_onnx(net.finish())
+
+
+def test_a_scale_that_is_computed_is_refused():
+    net = Pairs((4,))
+    x = net.layer()
+    scale = net.op("GlobalAveragePool", net.op("Unsqueeze", x, np.array([2])))
+    net.op("QuantizeLinear", x, net.op("Squeeze", scale), net.constant(np.array(0, np.int8)))
+    with pytest.raises(GraphError, match="QuantizeLinear to int8: pairs of int8"):
+        import_onnx(net.finish())
+
+
+def test_a_pair_without_type_and_zero_point_is_of_unsigned_bytes():
+    net = Pairs((4,))
+    x, scale = net.layer(), net.constant(np.array(0.05, F4))
+    net.op("DequantizeLinear", net.op("QuantizeLinear", x, scale), scale)
+    graph = import_onnx(net.finish()).graph
+    assert graph[graph.outputs[0]].zero_point == -128
+    with pytest.raises(GraphError, match="input_shape"):
+        import_onnx(net.finish(), (7,))
