@@ -254,3 +254,36 @@ def test_what_no_integer_holds_is_refused_by_its_layer():
     network = network_of(build, build.norm("n", build.x, 1e-5))
     with pytest.raises(GraphError, match="x: a normalization over 4 channels, eps 1e-05 on steps"):
         quantize(network, 1e-6 * samples_of(network))
+
+
+def test_the_report_has_a_line_for_each_layer_with_its_numbers():
+    build = Builder("told", (2, 3, 3))
+    y = build.lookup("t", build.conv("c", build.x, 3, 1, relu=False), "gelu")
+    network = network_of(build, y)
+    samples = samples_of(network)
+    small, report = quantize(network, samples)
+    made = FloatRun(network)(samples)
+    for row, name in zip(report.layers, ("c.y", "t.y"), strict=True):
+        assert row.step == pytest.approx(small.graph[name].scale / made[name].std())
+    assert (report.layers[1].weight_error, report.layers[1].dead) == (0.0, 0)
+    first, *lines = str(report).splitlines()
+    assert first.split() == "layer range clipped step/std w error error dead".split()
+    assert [line.split()[0] for line in lines] == ["c", "t", "same"]
+
+
+def test_samples_may_have_the_models_own_shape():
+    build = Builder("row", (5, 1, 1))
+    network = network_of(build, build.dense("fc", build.x, 2))
+    samples = samples_of(network)
+    wanted, _ = quantize(network, samples)
+    found, _ = quantize(network, samples[:, :, 0, 0])
+    assert found.graph["fc.y"].scale == wanted.graph["fc.y"].scale
+
+
+def test_values_of_a_window_at_the_ends_are_kept():
+    build = Builder("ends", (1, 1, 1))
+    window = build.window("w", build.x, 4)
+    name = next(t.name for t in build.tensors.values() if t.kind == "state")
+    held = np.reshape([-99.0, 99.0, 0.0, 0.0], build.tensors[name].shape)
+    small, _ = quantize(network_of(build, window, **{name: held}), np.ones((2, 1, 1, 1)))
+    assert (small.values[name].min(), small.values[name].max()) == (-128, 127)
