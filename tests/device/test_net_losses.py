@@ -2,6 +2,8 @@
 # NOT_ON = {"samd21": "Python files fill 32 KB"}
 """Losses beside cross-entropy, with the native module or in Python, on every board."""
 
+from array import array
+
 from acclimate import _native
 
 _native.load("net")  # the largest block first
@@ -41,3 +43,18 @@ def test_targets_are_refused():
     for bad in ((1, 2), (0, 0, float("nan")), (0, 0, 1e9), None):
         assert "target" in net_checks.refused(net.train_step, squared.INPUTS[0], bad)
     assert bytes(net.weights()) == squared.WEIGHTS
+
+
+def test_targets_that_are_no_numbers_are_named():
+    net = net_checks.open_net(squared)
+    n = len(net.real_outputs())
+    for bad in (None, "a", [1]):
+        said = net_checks.refused(net.train_step, squared.INPUTS[0], [0] * (n - 1) + [bad])
+        assert "target: number %d is %r" % (n - 1, bad) in said
+
+
+def test_readings_that_were_not_quantized_are_refused():
+    net = net_checks.open_net(squared)
+    real = array("f", bytes(4 * net.input_bytes))
+    assert "x: expected" in net_checks.refused(net.predict, real)
+    assert "x: expected" in net_checks.refused(net.train_step, real, [0] * len(net.real_outputs()))

@@ -118,6 +118,13 @@ def test_labels_inputs_and_arenas_out_of_range(case, native):
     for wrong in (b"", x[:-1], x + b"0"):
         assert "x: expected" in refused(net.predict, wrong)
         assert "x: expected" in refused(net.train_step, wrong, 0)
+    for wrong in (np.zeros(len(x)), [0.0] * len(x)):
+        assert "x: expected" in refused(net.predict, wrong)
+    if native is None:
+        with pytest.raises(ValueError, match="x: expected bytes, as of quantize, got wider"):
+            net.predict(np.zeros(len(x), np.float32))
+    for label in (np.zeros(classes, int), None, 0.0, "a"):
+        assert "label: expected" in refused(net.train_step, x, label)
     for rate in (-0.1, float("nan"), float("inf"), 1 << 41):
         assert "rate: expected" in refused(net.set_rate, rate)
     for momentum in (-1, 1.01, 230, 256, float("nan")):

@@ -7,6 +7,7 @@ import pytest
 from acclimate_host.model.float_run import FloatRun
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_tflite import network_from_tflite
+from acclimate_host.model.losses import ROWS_NOTE, SOFTMAX_NOTE
 from acclimate_host.model.quantize import quantize
 from harness.errors import naming
 
@@ -117,4 +118,20 @@ def test_what_a_float_model_cannot_have_is_named(change, words):
     net.op("TANH", (net.last,), SHAPE)
     change(net)
     with pytest.raises(GraphError, check=naming(*words)):
+        network_from_tflite(net.finish(), "m.tflite")
+
+
+@pytest.mark.parametrize("shape, note", [((1, 5), SOFTMAX_NOTE), ((1, 4, 5), ROWS_NOTE)])
+def test_a_softmax_of_each_row_is_not_one_of_classes(shape, note):
+    net = FloatWriter(shape, "float32")
+    net.op("LOGISTIC", (net.last,), shape)
+    net.op("SOFTMAX", (net.last,), shape, "SoftmaxOptions", beta=1.0)
+    assert network_from_tflite(net.finish(), "m.tflite").notes == (note,)
+
+
+def test_a_softmax_over_one_value_is_refused():
+    net = FloatWriter((1, 4, 1), "float32")
+    net.op("LOGISTIC", (net.last,), (1, 4, 1))
+    net.op("SOFTMAX", (net.last,), (1, 4, 1), "SoftmaxOptions", beta=1.0)
+    with pytest.raises(GraphError, match="SOFTMAX over 1 value: one over the classes"):
         network_from_tflite(net.finish(), "m.tflite")

@@ -522,7 +522,7 @@ class Net:
         else:
             try:
                 self._par[_LABEL] = label if 0 <= label < self._classes else None
-            except TypeError:  # of None, a float, a tuple
+            except (TypeError, ValueError):  # of None, a float, a tuple, an array
                 given = self._classes - 1, label
                 raise NetError("label: expected 0 to %d, got %s" % given) from None
         self._begin(x, label, self._end, 1)
@@ -535,8 +535,9 @@ class Net:
             self._put(_S_MOVE, self._steps % self._group == 0)
 
     def _begin(self, x, label, until, training):
-        if len(x) != self.input_bytes:
-            raise NetError("x: expected %d bytes, got %d" % (self.input_bytes, len(x)))
+        if len(x) != self.input_bytes or isinstance(x[0], float):  # real: its bytes would be taken
+            got = self.input_bytes, len(x)
+            raise NetError("x: expected %d bytes, as of quantize, got %d" % got)
         if self.input is not None and x is not self.input:
             self.input[:] = x
         par = self._par

@@ -73,7 +73,10 @@ class Target:
         if len(values) != self._n:
             raise NetError("target: expected %d numbers, got %d" % (self._n, len(values)))
         for i, value in enumerate(values):
-            self._put(net._arena, self._place >> 1, i, value)
+            try:
+                self._put(net._arena, self._place >> 1, i, value)
+            except TypeError:  # of None, a text, a list
+                raise NetError("target: number %d is %r; expected a number" % (i, value)) from None
 
     def _put(self, arena, at, i, value):
         if self._is_binary:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Where everything of a step lies: tensors, work areas, trained values and state, in one arena."""
 
-import math
 from dataclasses import replace
 from functools import cached_property
 
@@ -136,10 +135,8 @@ class Placement:
 
     def _stored_bytes(self, tensor):
         """Bytes of a trained weight as it lies in memory: rows are filled."""
-        layer, shape = self.layers[tensor.name.rpartition(".")[0]], tensor.shape
-        if layer.node.op == "dense":
-            shape = (shape[0], math.prod(shape[1:]), 1, 1)
-        return matrix_bytes(shape, layer.groups, layer.depthwise, self.is_float)
+        layer = self.layers[tensor.name.rpartition(".")[0]]
+        return matrix_bytes(tensor.shape, layer.groups, layer.depthwise, self.is_float)
 
     def _buffers(self):
         found, end = [], max(0, len(self.graph.nodes) - 1)

@@ -46,9 +46,14 @@ def of_scale(low, x, target):
     """Return a tensor in another (scale, zero point), by a table where it differs."""
     if low.scales.get(x, target) == target:
         return x
+    return _looked_up(low, x, "identity", target)
+
+
+def _looked_up(low, x, function, target):
+    """Return the tensor of a function of a quantized one, with a (scale, zero point)."""
     name = low.new("t")
-    low.values[name + ".table"] = table(function_of("identity"), low.scales[x], target)
-    y = low.build.lookup(name, x, "identity")
+    low.values[name + ".table"] = table(function_of(function), low.scales[x], target)
+    y = low.build.lookup(name, x, function)
     low.scales[name + ".table"] = low.scales[y] = target
     return y
 
@@ -155,7 +160,11 @@ def selected(low, condition, left, right):
 
 
 def difference(low, left, right):
-    """Return left - right of two signals of one shape in a float model."""
+    """Return left - right of two signals of one shape."""
+    if low.quantized:
+        scale, zero = low.scales[right]
+        minus = _looked_up(low, right, "negative", (scale, -1 - zero))  # each step has its own
+        return low.build.add(low.new("a"), left, minus)
     channels = low.build.tensors[right].shape[0]
     name = low.new("c")
     minus = low.build.conv(name, right, channels, 1, 1, channels, False, 0)

@@ -34,15 +34,30 @@ def import_onnx(model, input_shape=None):
         return _Lowering(grouped(file), source).run()
 
 
+_FLOAT_INSTEAD = "or give the float model, which acclimate quantizes itself"
+
+
+class _Scales(dict):
+    """(scale, zero point) by tensor; one that is asked for and lacks is an error."""
+
+    def __init__(self, low):
+        super().__init__()
+        self.low = low
+
+    def __missing__(self, tensor):
+        raise self.low.bare([tensor])
+
+
 class _Lowering:
     """Goes through the operators in order; `made` maps a name of the file to a tensor here."""
 
     def __init__(self, file, source):
         self.file, self.source = file, source
-        self.problems = Problems(source)
-        self.made, self.values, self.scales, self.counts = {}, {}, {}, {}
-        self.notes, self.hwc, self.build = [], set(), None
         self.quantized = bool(file.scales)
+        self.problems = Problems(source, _FLOAT_INSTEAD if self.quantized else "")
+        self.made, self.values, self.counts = {}, {}, {}
+        self.scales = _Scales(self)
+        self.notes, self.hwc, self.build = [], set(), None
         self.layers = Layers(self)
 
     def run(self):
@@ -77,6 +92,11 @@ class _Lowering:
 
     def _start(self):
         file, shape = self.file, self.file.input_shape
+        made = file.shapes.get(file.outputs[0], shape) if file.outputs else shape
+        if shape and shape[0] > 1 and made[:1] != shape[:1]:
+            self.problems.add(
+                f"{shape[0]} samples at once with an output of shape {made}", "one sample"
+            )
         if file.inputs_count != 1 or len(file.outputs) != 1:
             self.problems.add(
                 f"{file.inputs_count} inputs and {len(file.outputs)} outputs", "one of each"
@@ -146,6 +166,19 @@ class _Lowering:
         theirs, ours = self.file.shapes.get(name, ())[2:], self.shape(name)[1:]
         return len(theirs) == 2 and theirs != ours and theirs == ours[::-1] and 1 in theirs
 
+    def bare(self, tensors):
+        """Return the error that names what makes tensors without a scale in an int8 model."""
+        makers = {name: op for op in self.file.ops for name in op.outputs}
+        found = []
+        for tensor in tensors:
+            names = [name for name, one in self.made.items() if one == tensor]
+            made = [f"{makers[name].name} {name}" for name in names if name in makers]
+            found.append((made or names or [tensor])[0])
+        return ModelImportError(
+            f"{self.source}: no quantize/dequantize pair behind {', '.join(found)}: "
+            f"put one there; {_FLOAT_INSTEAD}"
+        )
+
     def _finished(self):
         if self.file.outputs[0] not in self.made:
             raise ModelImportError(f"{self.source}: its output is a constant")
@@ -162,9 +195,7 @@ class _Lowering:
                 and t.name not in self.scales
             ]
             if bare:
-                raise ModelImportError(
-                    f"{self.source}: no quantize/dequantize pair behind {', '.join(bare)}"
-                )
+                raise self.bare(bare)
             scales = {name: pair for name, pair in self.scales.items() if name in graph.tensors}
             graph = with_scales(graph, scales)
         values = {k: v if self.quantized else v.astype(np.float32) for k, v in self.values.items()}

@@ -16,9 +16,10 @@ ATTENTION = "attention"  # no operator of ONNX: inputs q, k^T, v; attribute fact
 
 
 def grouped(file):
-    """Return the OnnxFile with each group as one operator in place of its last one."""
-    if file.scales:
-        return file  # scales between the parts have no place here
+    """Return the OnnxFile with each group as one operator in place of its last one.
+
+    Of a quantized model's group the first and last scales stay: within it numbers here are finer.
+    """
     search = _Search(file)
     for op in file.ops:
         if op.name == "Erf":
@@ -71,11 +72,11 @@ class _Search:
         before = self.makers.get(op.inputs[0])
         x, factor = self._parts(before)
         plus = self._next(op)
-        if x is None or not math.isclose(factor, math.sqrt(0.5), rel_tol=1e-4):
+        if x is None or not self._is_near(factor, math.sqrt(0.5)):
             return
         if plus is None or plus.name != "Add" or self._next(before) is not op:
             return
-        if 1.0 not in map(self._scalar, plus.inputs):
+        if not any(self._is_near(self._scalar(name), 1.0) for name in plus.inputs):
             return
         times = self._next(plus)
         if times is None or times.name != "Mul":
@@ -90,20 +91,32 @@ class _Search:
     def _halved(self, times, x, other):
         """The product with x, then with a half: (last operator, others)."""
         last = self._next(times)
-        is_half = last is not None and self._parts(last) == (times.outputs[0], 0.5)
+        is_half = self._is_half(last, times.outputs[0])
         return (last, [times]) if other == x and is_half else None
 
     def _halved_before(self, times, x, other):
         """The half of x as factor of the product."""
         made = self.makers.get(other)
-        is_half = self._parts(made) == (x, 0.5) and self._next(made) is times
+        is_half = self._is_half(made, x) and self._next(made) is times
         return (times, [made]) if is_half else None
 
     def _halved_first(self, times, x, other):
         """The half of the sum, then the product with x."""
         last = self._next(times)
-        is_last = last is not None and last.name == "Mul" and self._scalar(other) == 0.5
+        is_last = (
+            last is not None and last.name == "Mul" and self._is_near(self._scalar(other), 0.5)
+        )
         return (last, [times]) if is_last and _other(last, times.outputs[0]) == x else None
+
+    def _is_near(self, number, wanted):
+        """Tell whether a number is the wanted one, but for the steps of a stored constant."""
+        near = 1e-2 if self.file.scales else 1e-4
+        return number is not None and math.isclose(number, wanted, rel_tol=near)
+
+    def _is_half(self, op, x):
+        """Tell whether an operator makes half of x."""
+        signal, factor = self._parts(op)
+        return signal == x and self._is_near(factor, 0.5)
 
     # ---- (x - mean) / sqrt(variance + eps) * scale + shift -----------------------------------
 

@@ -22,7 +22,7 @@ from .importing import (
     with_numbers,
     with_room,
 )
-from .losses import SOFTMAX_NOTE
+from .losses import softmax_note
 from .onnx_check import reshape_fault
 from .onnx_file import Stored
 
@@ -149,9 +149,10 @@ class Layers:
         )
 
     def _gemm(self, op):
-        plain = all(op.attrs.get(key, 1.0) == 1.0 for key in ("alpha", "beta"))
-        if not plain or op.attrs.get("transA"):
-            self.low.problems.add("Gemm with alpha, beta or transA", "Gemm of x, W and bias")
+        is_scaled = op.attrs.get("alpha", 1.0) > 0 or not self.low.quantized
+        if not is_scaled or op.attrs.get("transA"):
+            form = "Gemm of x, W and bias"
+            self.low.problems.add("Gemm with transA, or alpha of 0 or less in int8", form)
             return
         self._dense(op, bool(op.attrs.get("transB")))
 
@@ -169,7 +170,7 @@ class Layers:
         channels, height, width = low.shape(op.inputs[0])
         edges = self.moves.edges(op.inputs[0])
         if data.ndim == 2 and len(edges) > 1 and data.shape[1] == edges[-1] < math.prod(edges):
-            self._pointwise(op, weight, data)
+            self._pointwise(op, weight, data, int(not rows_first))
             return
         if data.ndim != 2 or data.shape[1] != channels * height * width:
             low.problems.add(
@@ -182,25 +183,32 @@ class Layers:
         data = data.reshape(-1, channels, height, width)
         name = low.new("fc")
         y = low.build.dense(name, low.made[op.inputs[0]], len(data))
-        self._parameters(name, op, weight, data, low.made[op.inputs[0]])
+        self._parameters(name, op, weight, data, low.made[op.inputs[0]], int(not rows_first))
         low.place(op.outputs[0], y)
 
-    def _pointwise(self, op, weight, data):
+    def _pointwise(self, op, weight, data, outputs_axis):
         """A product with the last axis alone: a convolution of one pixel."""
         low, x = self.low, self.moves.channels_last(op.inputs[0])
         name = low.new("c")
         y = low.build.conv(name, x, len(data), 1, 1, 1, False, 0)
-        self._parameters(name, op, weight, data[..., None, None], x)
+        self._parameters(name, op, weight, data[..., None, None], x, outputs_axis)
         low.place(op.outputs[0], y)
         low.hwc.add(op.outputs[0])
 
-    def _parameters(self, name, op, weight, data, x):
-        """Keep a layer's weight and bias, stored or real, and their scales."""
-        low = self.low
-        bias = self.file.constants.get(op.inputs[2]) if len(op.inputs) > 2 else None
+    def _parameters(self, name, op, weight, data, x, outputs_axis=0):
+        """Keep a layer's weight and bias, stored or real, and their scales.
+
+        :param outputs_axis: of the outputs in the file's weight
+        """
+        low, real = self.low, self._bias(op, len(data))
+        alpha = op.attrs.get("alpha", 1.0)  # of a Gemm
+        if real is None:
+            return
         if not low.quantized:
-            real = np.zeros(len(data)) if bias is None else np.ravel(self.constant(op.inputs[2]))
-            low.values[name + ".w"], low.values[name + ".b"] = np.asarray(data, float), real
+            low.values[name + ".w"], low.values[name + ".b"] = (
+                alpha * np.asarray(data, float),
+                real,
+            )
             return
         if (
             not isinstance(weight, Stored)
@@ -209,8 +217,11 @@ class Layers:
         ):
             low.problems.add(f"{op.name} with {data.dtype} weights", "symmetric int8 weights")
             return
-        real = np.zeros(len(data)) if bias is None else np.ravel(self.constant(op.inputs[2]))
-        scale = np.broadcast_to(weight.scale, (len(data),))
+        if np.size(weight.scale) > 1 and weight.axis != outputs_axis:
+            form = "a scale for each output"
+            low.problems.add(f"{op.name} with scales along axis {weight.axis}", form)
+            return
+        scale = alpha * np.broadcast_to(weight.scale, (len(data),))
         if x in low.scales:
             data, coarse = with_room(data, scale, low.scales[x][0], real)
             changed = np.flatnonzero(coarse != scale).tolist()
@@ -225,9 +236,28 @@ class Layers:
         stored = np.rint(real / unit) if x in low.scales else np.zeros(len(data))
         low.values[name + ".b"] = stored.astype(np.int32)
 
+    def _bias(self, op, outputs):
+        """Return the real bias of a layer, a number for each of its outputs, or None: refused."""
+        name = op.inputs[2] if len(op.inputs) > 2 else ""
+        value = self.constant(name) if name else 0.0
+        if (
+            value is None
+            or np.size(value) not in (1, outputs)
+            or np.size(value) > max(np.shape(value)[-1:], default=1)
+        ):
+            form = "a constant, one number for each output"
+            self.low.problems.add(f"{op.name} with a bias of shape {np.shape(value)}", form)
+            return None
+        real = np.broadcast_to(np.ravel(value).astype(float), (outputs,))
+        return op.attrs.get("beta", 1.0) * real
+
     # ---- what is folded into a layer -----------------------------------------------------------
 
     def _normalization(self, op):
+        if op.attrs.get("training_mode") or op.attrs.get("spatial", 1) != 1:
+            form = "export for inference: model.eval()"
+            self.low.problems.add(f"{op.name} in training, or of each place", form)
+            return
         scale, shift, mean, variance = (self.constant(name) for name in op.inputs[1:5])
         variance = variance + op.attrs.get("epsilon", 1e-5)
         if not np.min(variance) > 0:
@@ -265,9 +295,6 @@ class Layers:
     def _scaled(self, op, factor, shift, source=None):
         """Make y = x * factor + shift, within the layer that makes x if nobody else reads it."""
         low, source = self.low, source or op.inputs[0]
-        if low.quantized:
-            low.problems.add(f"{op.name} in a quantized model", "fold it before quantization")
-            return
         y = scaled(low, low.made[source], factor, shift)
         low.place(op.outputs[0], y)
 
@@ -314,8 +341,6 @@ class Layers:
             if not self.moves.two_signals(op):
                 shapes = [self.moves.edges(name) for name in op.inputs]
                 low.problems.add(f"Add of {shapes}", "shapes that ONNX broadcasts")
-        elif low.quantized:
-            low.problems.add("Add of a constant", "a layer's bias")
         else:
             self._affine(op)
 
@@ -476,7 +501,14 @@ class Layers:
         if op.outputs[0] not in self.file.outputs:
             self.low.problems.add(f"{op.name} within the network", "softmax at the output")
             return
-        self.low.notes.append(SOFTMAX_NOTE)
+        shape = self.file.shapes.get(op.inputs[0], ())
+        axis = op.attrs.get("axis", -1)
+        each = shape[axis:] if op.attrs.get("all_behind") else shape[axis:][:1]
+        note = softmax_note(math.prod(each), math.prod(shape))
+        if note is None:
+            self.low.problems.add(f"{op.name} over 1 value", "one over the classes")
+            return
+        self.low.notes.append(note)
         self.low.made[op.outputs[0]] = self.low.made[op.inputs[0]]
 
     def _function(self, op):
@@ -569,7 +601,13 @@ def _padding(attrs, edges, kernel, stride):
     """Return (top, left, bottom, right)."""
     mode = attrs.get("auto_pad", "NOTSET")
     if mode in ("SAME_UPPER", "SAME_LOWER"):
-        sides = [same_padding(*three) for three in zip(edges, kernel, stride, strict=True)]
+        shapes = list(zip(edges, kernel, stride, strict=True))
+        if any((math.ceil(e / s) - 1) * s + k < e - 1 for e, k, s in shapes):
+            raise ModelImportError(  # onnxruntime's Conv begins elsewhere than its AveragePool
+                f"auto_pad {mode} with strides {tuple(stride)} beyond a kernel of {tuple(kernel)} "
+                f"on {tuple(edges)} places: ONNX leaves open which are skipped; give pads"
+            )
+        sides = [same_padding(*three) for three in shapes]
         if mode == "SAME_LOWER":
             sides = [side[::-1] for side in sides]
         return (sides[0][0], sides[1][0], sides[0][1], sides[1][1])

@@ -414,10 +414,10 @@ class Moves:
         n = math.prod(edges[axis:])
         known = all(part is not None for part in numbers)
         known = known and op.attrs.get("epsilon", 1e-5) >= 0
-        if low.quantized or not known or n > NORM_MOST or len(op.outputs) > 1:
+        if not known or n > NORM_MOST or len(op.outputs) > 1:
             low.problems.add(
-                f"LayerNormalization over {n} values" + " in a quantized model" * low.quantized,
-                f"a float model, constant factors, at most {NORM_MOST} values",
+                f"LayerNormalization over {n} values",
+                f"constant factors, at most {NORM_MOST} values",
             )
             return
         last = self.has_channels_last(name) and axis == len(edges) - 1
@@ -426,8 +426,12 @@ class Moves:
             x = in_order(low, x, index.ravel(), (n, len(index), 1))
         y = low.build.norm(low.new("n"), x, op.attrs.get("epsilon", 1e-5))
         low.made[op.outputs[0]] = y  # so that what scales it sees who reads it
-        given = [np.broadcast_to(part, edges[axis:]).ravel() for part in (*numbers, 0.0)]
-        y = scaled(low, y, *given[:2])
+        given = [np.broadcast_to(part, edges[axis:]).ravel() for part in (*numbers, 0.0)][:2]
+        if low.quantized:
+            low.scales[y] = _normal_scale(self._target_scale(op), *given)
+        y = scaled(low, y, *given)
+        if low.quantized:
+            low.scales[y] = self._target_scale(op)
         if last or len(edges) == 1:
             low.place(op.outputs[0], y)
             low.hwc.update(op.outputs[:1] if last else ())
@@ -460,7 +464,8 @@ class Moves:
         sets = self._seen(op.attrs["mask"], heads, rows)
         if sets is None:
             return
-        y = self._attended(made, heads, op.attrs["factor"], sets)
+        target = self._target_scale(op) if low.quantized else None
+        y = self._attended(made, heads, op.attrs["factor"], sets, target)
         index = np.arange(heads * rows * parts[2].shape[2]).reshape(rows, heads, -1)
         index = index.transpose(1, 0, 2)
         low.made[op.outputs[0]] = y
@@ -493,8 +498,11 @@ class Moves:
         sets = [(np.flatnonzero(which == kind), np.flatnonzero(~kinds[kind])) for kind in order]
         return sets if len(sets) > 1 or hidden.any() else [(sets[0][0], None)]
 
-    def _attended(self, made, heads, factor, sets):
-        """Add an attention for each set of rows that see the same columns; return all rows."""
+    def _attended(self, made, heads, factor, sets, target):
+        """Add an attention for each set of rows that see the same columns; return all rows.
+
+        :param target: (scale, zero point) of all of it, None in a float model
+        """
         low, found = self.low, []
         for rows, columns in sets:
             parts = made
@@ -502,11 +510,13 @@ class Moves:
                 each = (rows, columns, columns)
                 parts = [self._rows_of(x, at) for x, at in zip(made, each, strict=True)]
             found.append(low.build.attention(low.new("t"), *parts, heads, factor))
+        low.scales.update(dict.fromkeys(found if target else (), target))
         if len(found) == 1:
             return found[0]
         rows = np.concatenate([rows for rows, _ in sets])
         width = low.build.tensors[found[0]].shape[0]
         y = low.build.concat(low.new("j"), found, "all", (width, len(rows), 1))
+        low.scales.update({y: target} if target else {})
         return self._rows_of(y, np.argsort(rows))
 
     def _rows_of(self, x, rows):
@@ -516,10 +526,8 @@ class Moves:
         return in_order(self.low, x, index.ravel(), (width, len(rows), 1))
 
     def shifted(self, op, constant, name):
-        """Add a map of constants to a signal in a float model; tell whether it was placed."""
+        """Add a map of constants to a signal; tell whether it was placed."""
         low, order = self.low, self.order(name)
-        if low.quantized:
-            return False
         try:
             value = np.broadcast_to(constant, self.whole(name).shape).ravel()
         except ValueError:
@@ -528,9 +536,19 @@ class Moves:
         shift = np.zeros(order.size)
         shift[order.ravel()] = value
         flat = shaped(low, low.made[name], (order.size, 1, 1))
-        y = shaped(low, scaled(low, flat, np.ones(order.size), shift), shape)
+        y = scaled(low, flat, np.ones(order.size), shift)
+        if low.quantized:
+            low.scales[y] = self._target_scale(op)
+        y = shaped(low, y, shape)
         low.place(op.outputs[0], y)
         return True
+
+    def _target_scale(self, op):
+        """Return the (scale, zero point) that a quantized file gives an operator's output."""
+        stored = self.file.scales.get(op.outputs[0])
+        if stored is None:
+            raise self.low.bare(op.outputs)
+        return stored.scale, stored.zero_point
 
     def _prelu(self, op):
         low, name, slope = self.low, op.inputs[0], self.constant(op.inputs[1])
@@ -563,9 +581,9 @@ class Moves:
         return left.size == sizes[0] and bool((right == wanted).all())
 
     def two_signals(self, op):
-        """Add, Mul, or in a float model Sub, of two signals; tell whether it was placed."""
+        """Add, Mul or Sub of two signals; tell whether it was placed."""
         low, names = self.low, op.inputs
-        if op.name not in ("Add", "Mul", "Sub") or op.name == "Sub" and low.quantized:
+        if op.name not in ("Add", "Mul", "Sub"):
             return False
         x, y = [low.made[name] for name in names], None
         if op.name == "Mul" and (self.pairs(*names) or self.pairs(*names[::-1])):
@@ -616,6 +634,25 @@ class Moves:
         found[1 - at] = in_order(low, found[1 - at], index, low.shape(names[at]))
         low.hwc.update([output] if names[at] in low.hwc else [])
         return found
+
+
+def _normal_scale(target, factor, shift):
+    """Return (scale, zero point) of what a normalization makes before its factors.
+
+    It holds all that they bring within the output's range, and no normalization of n values
+    gives more than the root of n - 1.
+
+    :param target: (scale, zero point) of the output. :param factor, shift: of each of n values
+    """
+    most = max(math.sqrt(len(factor) - 1), 1.0)
+    ends = [target[0] * (end - target[1]) for end in (-128, 127)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = [np.nan_to_num((end - shift) / factor, nan=0.0) for end in ends]
+    low = max(float(np.min(reach)), -most)
+    high = min(float(np.max(reach)), most)
+    scale = max(high, 0.0) - min(low, 0.0)
+    scale = (scale or 1.0) / 255
+    return scale, int(np.clip(np.rint(-128 - min(low, 0.0) / scale), -128, 127))
 
 
 def _nearest(old, new, factor, form, rule):

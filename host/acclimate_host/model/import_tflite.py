@@ -42,7 +42,7 @@ from .importing import (
     table,
     with_numbers,
 )
-from .losses import SOFTMAX_NOTE
+from .losses import softmax_note
 from .network import Network, check_values, with_scales
 from .tflite_file import read_tflite
 
@@ -646,7 +646,12 @@ class _Lowering:
         if not self._is_end(op.outputs[0]):
             self.problems.add("SOFTMAX within the network", "softmax at the output")
             return
-        self.notes.append(SOFTMAX_NOTE)
+        shape = self.file.tensors[op.inputs[0]].shape
+        note = softmax_note(shape[-1], math.prod(shape))
+        if note is None:
+            self.problems.add("SOFTMAX over 1 value", "one over the classes")
+            return
+        self.notes.append(note)
         self.made[op.outputs[0]] = self.made[op.inputs[0]]
         self.left_out.add(op.outputs[0])
 

@@ -26,6 +26,7 @@ _RECURRENT = "a window of the stream's last rows, then convolutions or a dense l
 _LEVELS = "make the levels before the network: acclimate.features.Frontend"
 _FOLDED = "export with a fixed input shape and constants folded"
 _NORMAL = "batch normalization, which is folded, or LayerNormalization"
+_PAIRS = "pairs of int8 or uint8, with one constant scale"
 # What to do about an operator that networks here do not have; names without case and marks.
 _ADVICE = {
     **dict.fromkeys(
@@ -42,6 +43,8 @@ _ADVICE = {
         ("SHAPE", "EXPAND", "EQUAL", "CAST", "IF", "WHERE", "CONSTANTOFSHAPE", "RANGE"),
         _FOLDED,
     ),
+    **dict.fromkeys(("QUANTIZELINEAR", "DEQUANTIZELINEAR"), _PAIRS),
+    "DROPOUT": "export for inference: model.eval()",
     "ERF": "Gelu, of operators 20 on",
     "CUSTOM": "the file from before it was compiled for one chip or library",
 }  # fmt: skip
@@ -57,8 +60,8 @@ class ModelImportError(GraphError):
 class Problems:
     """Collects what a model has that networks here do not, to tell it all at once."""
 
-    def __init__(self, source):
-        self.source, self.found, self.unknown = source, {}, False
+    def __init__(self, source, hint=""):
+        self.source, self.found, self.unknown, self.hint = source, {}, False, hint
 
     def add(self, operator, why):
         """Note an operator (its name and place) and the nearest supported form."""
@@ -68,7 +71,7 @@ class Problems:
     def add_unknown(self, operator):
         """Note an operator that no network here has, with the advice that fits it."""
         self.unknown = True
-        self.add(operator, _ADVICE.get(operator.replace("_", "").upper(), ""))
+        self.add(operator, _ADVICE.get(operator.partition(" ")[0].replace("_", "").upper(), ""))
 
     def check(self):
         """Raise ModelImportError if anything was noted."""
@@ -79,6 +82,7 @@ class Problems:
                 parts.append(f"{operator}{times}: {why}" if why else f"{operator}{times}")
             if self.unknown:
                 parts.append(f"supported are {OPERATORS}")
+            parts += [self.hint] if self.hint else []
             raise ModelImportError(f"{self.source}: not supported: " + "; ".join(parts))
 
 
@@ -152,6 +156,7 @@ FUNCTIONS = {
     "gelu": _gelu,
     "identity": lambda x: x,
     "complement": lambda x: 1 - x,
+    "negative": lambda x: -x,
 }
 # Of a signal and numbers, which stand behind the name: "leaky_relu 0.2".
 _WITH_NUMBERS = {
@@ -241,12 +246,15 @@ def looked_up(low, x, function):
 
 
 def scaled(low, x, factor, shift):
-    """Return the tensor of ``x * factor + shift`` in a float model, one number a channel.
+    """Return the tensor of ``x * factor + shift``, one number a channel.
 
-    Within the layer that makes `x` where nothing else reads it, else as a layer of its own.
+    Within the layer that makes `x` where nothing else reads it and the model is float, else as a
+    layer of its own, whose output then needs a scale.
 
     :param low: a lowering with `build`, `new`, `values`, `made` and `readers`
     """
+    if low.quantized:
+        return _stored_affine(low, x, factor, shift)
     node = next((n for n in low.build.nodes if x in n.outputs), None)
     is_open = node is not None and node.op in ("conv", "dense") and not node.attrs.get("relu")
     if is_open and is_alone(low, x):
@@ -257,6 +265,22 @@ def scaled(low, x, factor, shift):
     name, channels = low.new("c"), len(factor)
     y = low.build.conv(name, x, channels, 1, 1, channels, False, 0)
     low.values[name + ".w"], low.values[name + ".b"] = factor[:, None, None, None], shift
+    return y
+
+
+def _stored_affine(low, x, factor, shift):
+    """`scaled` of a quantized tensor: weights of 127, whose scales are the factors."""
+    name, channels = low.new("c"), len(factor)
+    factor, shift = (np.broadcast_to(np.asarray(v, float), (channels,)) for v in (factor, shift))
+    weight = (127 * np.sign(factor)).astype(np.int8)[:, None, None, None]
+    input_scale = low.scales[x][0]
+    scale = np.where(factor == 0, 1.0, np.abs(factor)) / 127
+    weight, scale = with_room(weight, scale, input_scale, shift)
+    y = low.build.conv(name, x, channels, 1, 1, channels, False, 0)
+    low.values[name + ".w"] = weight
+    low.values[name + ".b"] = np.rint(shift / (scale * input_scale)).astype(np.int32)
+    low.scales[name + ".w"] = (tuple(scale.tolist()), 0)
+    low.scales[name + ".b"] = (tuple((scale * input_scale).tolist()), 0)
     return y
 
 

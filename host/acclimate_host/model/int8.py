@@ -196,14 +196,26 @@ def norm_extra(x, eps):
     n = x.shape[0]
     extra = round(n**2 * eps / x.scale**2)
     if n > NORM_MOST or n**2 * 16384 + extra >= 1 << 32:
-        raise GraphError(f"{x.name}: a normalization over {n} channels, eps {eps:g}; most is 500")
+        raise GraphError(
+            f"{x.name}: a normalization over {n} channels, eps {eps:g} on steps of {x.scale:.3g}; "
+            f"at most {NORM_MOST} channels, or larger inputs and a smaller eps"
+        )
     return extra
 
 
 def layer_factors(x, weight, y):
-    """Return the real factor of each output channel of a layer: s_x * s_w / s_y."""
+    """Return the real factor of each output channel of a layer: s_x * s_w / s_y.
+
+    :raises GraphError: where no integer holds one
+    """
     per_channel = np.broadcast_to(np.asarray(weight.scale, np.float64), weight.shape[:1])
-    return x.scale * per_channel / y.scale
+    factors = x.scale * per_channel / y.scale
+    if factors.max() >= 2**30:
+        raise GraphError(
+            f"{y.name}: one step of its layer's sums is {factors.max():.3g} of its own; most is "
+            "2^30: smaller weights, or samples in which it is not 0"
+        )
+    return factors
 
 
 def _share(total, count):

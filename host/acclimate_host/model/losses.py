@@ -20,8 +20,19 @@ LOSSES = ("cross-entropy", "binary", "mse", "huber")
 # Operators of nodes that learn from targets in place of a class.
 TARGET_LOSSES = ("squared_loss", "binary_loss")
 SOFTMAX_NOTE = "softmax at the output left out: outputs are its inputs"
+ROWS_NOTE = "softmax of each row at the output left out: outputs are its inputs"
 SIGMOID_NOTE = "sigmoid at the output left out: outputs are its inputs, above 0 for yes"
 _MOST_LIMIT = 65534  # 65535: none
+
+
+def softmax_note(each, outputs):
+    """Return the note of a softmax left out at an output, or None: of one value it is always 1.
+
+    :param each: values that one softmax is over. :param outputs: values of the output
+    """
+    if each == outputs:
+        return SOFTMAX_NOTE
+    return ROWS_NOTE if each > 1 else None
 
 
 def with_loss(network, loss=None, target=None, delta=1.0, decay=0.0):
@@ -48,6 +59,11 @@ def with_loss(network, loss=None, target=None, delta=1.0, decay=0.0):
             "its input; name a loss: mse with target input for that, cross-entropy for classes"
         )
     loss = loss or "cross-entropy"
+    if ROWS_NOTE in network.notes:
+        raise GraphError(
+            f"{graph.name}: its output has a softmax for each of several rows; a loss knows one "
+            "softmax over all outputs: cut one row out of the output before the softmax"
+        )
     if loss != "cross-entropy" and SOFTMAX_NOTE in network.notes:
         raise GraphError(f"loss {loss}: the network ends in a softmax, which is for cross-entropy")
     network = _without_sigmoid(network) if loss == "binary" else network

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """An ONNX model as plain records: constants worked out, quantize/dequantize pairs named."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from .importing import ModelImportError, damage_named
 from .onnx_fold import fold
 
 _ALIASES = ("Identity", "Dropout")
+_MOVES = ("Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
 
 @dataclass(frozen=True)
@@ -120,12 +121,23 @@ def _one_line(error):
     return " ".join(str(error).split())[:60]
 
 
+def _needed(ops, outputs):
+    """Return the operators that the outputs depend on, in order."""
+    wanted, found = set(outputs), []
+    for op in reversed(ops):
+        if wanted.intersection(op.outputs):
+            wanted.update(op.inputs)
+            found.append(op)
+    return found[::-1]
+
+
 class _Reader:
     def __init__(self, onnx, helper, model, source, input_shape):
         self.onnx, self.helper, self.source = onnx, helper, source
         self.model, self.shapes = fold(onnx, model, input_shape)
         self.constants = {t.name: helper.to_array(t) for t in self.model.graph.initializer}
         self.alias, self.scales, self.quantized, self.ops = {}, {}, set(), []
+        self.zeros = {}  # zero points of activations, as the file has them
 
     def read(self):
         graph = self.model.graph
@@ -133,8 +145,9 @@ class _Reader:
             inputs = tuple(self.alias.get(name, name) for name in node.input)
             attrs = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
             attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
-            if node.op_type == "Softmax" and self._operators() < 13:
+            if node.op_type in ("Softmax", "LogSoftmax") and self._operators() < 13:
                 attrs.setdefault("axis", 1)  # the last one since
+                attrs["all_behind"] = 1  # the axes behind it belong to it, until then
             self._node(OnnxOp(node.op_type, inputs, tuple(node.output), attrs))
         given = [v for v in graph.input if v.name not in self.constants]
         if not given:
@@ -144,6 +157,8 @@ class _Reader:
             raise ModelImportError(f"{self.source}: {wrong}")
         shape = tuple(d.dim_value for d in given[0].type.tensor_type.shape.dim)
         outputs = tuple(self.alias.get(v.name, v.name) for v in graph.output)
+        self.ops = _needed(self.ops, outputs)
+        self._scale_what_moves(outputs)
         return OnnxFile(
             tuple(self.ops),
             self.constants,
@@ -155,13 +170,23 @@ class _Reader:
             self.shapes,
         )
 
+    def _scale_what_moves(self, outputs):
+        """Give what is only moved in front of a pair the pair's scale: the same numbers."""
+        read = [name for op in self.ops for name in op.inputs] + list(outputs)
+        for op in reversed(self.ops):
+            x, y = op.inputs[:1], op.outputs[0]
+            if op.name in _MOVES and y in self.scales and read.count(x[0]) == 1:
+                self.scales.setdefault(x[0], self.scales[y])
+
     def _operators(self):
         """Return the version of ONNX's own operators."""
         versions = [o.version for o in self.model.opset_import if o.domain in ("", "ai.onnx")]
         return max(versions, default=1)
 
     def _node(self, op):
-        if op.name in _ALIASES:
+        if op.name == "Dropout" and np.any(self.constants.get((*op.inputs, "", "")[2], False)):
+            self.ops.append(replace(op, name="Dropout in training"))
+        elif op.name in _ALIASES:
             self.alias[op.outputs[0]] = op.inputs[0]
         elif op.name == "QuantizeLinear":
             self._quantize(op)
@@ -173,29 +198,72 @@ class _Reader:
     def _quantize(self, op):
         """An activation gets its scale; it keeps its name."""
         scale, zero_point = (self.constants.get(name) for name in (*op.inputs[1:3], None)[:2])
-        if scale is None or np.size(scale) != 1:
-            self.ops.append(op)
+        dtype = self._stored_type(op, zero_point)
+        if isinstance(self.constants.get(op.inputs[0]), np.ndarray):
+            if self._quantized_constant(op, scale, zero_point, dtype):
+                return
+        if scale is None or np.size(scale) != 1 or dtype not in ("int8", "uint8"):
+            self.ops.append(replace(op, name=f"QuantizeLinear to {dtype}"))
             return
-        unsigned = zero_point is None or np.asarray(zero_point).dtype == np.uint8
+        self._check_scale(op, scale)
         zero = 0 if zero_point is None else int(np.ravel(zero_point)[0])
         name = op.inputs[0]
-        kept = Stored(float(np.ravel(scale)[0]), zero - 128 * unsigned)
+        kept = Stored(float(np.ravel(scale)[0]), zero - 128 * (dtype == "uint8"))
         if self.scales.get(name, kept) != kept:
             name = op.outputs[0]
             self.ops.append(OnnxOp("Requantize", op.inputs[:1], (name,)))
         self.scales[name] = kept
         self.alias[op.outputs[0]] = name
         self.quantized.add(name)
+        self.zeros[name] = zero
+
+    def _stored_type(self, op, zero_point):
+        """Return the name of the type that a QuantizeLinear stores."""
+        if zero_point is not None:
+            return str(np.asarray(zero_point).dtype)
+        number = op.attrs.get("output_dtype", 0) or self.onnx.TensorProto.UINT8
+        return str(self.onnx.helper.tensor_dtype_to_np_dtype(number))
+
+    def _check_scale(self, op, scale):
+        if not (np.all(np.asarray(scale) > 0) and np.isfinite(scale).all()):
+            raise ModelImportError(
+                f"{self.source}: {op.name} {op.outputs[0]}: scale: expected above 0, got "
+                f"{np.min(scale):g}"
+            )
+
+    def _quantized_constant(self, op, scale, zero_point, dtype):
+        """Store a constant as the operator does; tell whether it was of a form that is known."""
+        if scale is None or np.ndim(scale) > 1 or dtype not in ("int8", "uint8"):
+            return False
+        self._check_scale(op, scale)
+        value, along = self.constants[op.inputs[0]], [1] * np.ndim(self.constants[op.inputs[0]])
+        if np.size(scale) > 1:
+            along[op.attrs.get("axis", 1)] = -1
+        steps = np.reshape(np.asarray(scale, np.float64), along if np.size(scale) > 1 else ())
+        zero = 0 if zero_point is None else np.asarray(zero_point, np.int64)
+        zero = np.reshape(zero, along if np.size(zero) > 1 else ())
+        ends = np.iinfo(dtype)
+        stored = np.clip(np.rint(value / steps) + zero, ends.min, ends.max)
+        self.constants[op.outputs[0]] = np.asarray(stored).astype(dtype)
+        return True
 
     def _dequantize(self, op):
         data, scale = op.inputs[0], self.constants.get(op.inputs[1])
+        zero = self.constants.get(op.inputs[2]) if len(op.inputs) > 2 else None
         if data in self.quantized:
+            stored = self.zeros[data]
+            same = scale is not None and np.size(scale) == 1
+            same = same and float(np.ravel(scale)[0]) == self.scales[data].scale
+            if not same or (0 if zero is None else int(np.ravel(zero)[0])) != stored:
+                self.ops.append(replace(op, name="DequantizeLinear unlike its QuantizeLinear"))
+                return True
             self.alias[op.outputs[0]] = data
             return True
-        if not isinstance(self.constants.get(data), np.ndarray) or scale is None:
+        is_one = isinstance(self.constants.get(data), np.ndarray) and scale is not None
+        if not is_one or np.ndim(scale) > 1:
             return False
+        self._check_scale(op, scale)
         value = self.constants[data]
-        zero = self.constants.get(op.inputs[2]) if len(op.inputs) > 2 else None
         zero = np.zeros(1, np.int64) if zero is None else np.ravel(zero).astype(np.int64)
         axis = op.attrs.get("axis", 1) % max(value.ndim, 1) if np.size(scale) > 1 else 0
         self.constants[op.outputs[0]] = Stored(

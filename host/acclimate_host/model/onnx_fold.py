@@ -61,7 +61,7 @@ def fold(onnx, model, input_shape=None):
     small.CopyFrom(model)
     for value in small.graph.input:
         dims = value.type.tensor_type.shape.dim
-        if dims and (not dims[0].HasField("dim_value") or dims[0].dim_value < 0):
+        if dims and dims[0].dim_value < 1:  # a name, nothing, or a number that means "any"
             dims[0].dim_value = 1
     if input_shape is not None:
         _give_shape(real_inputs(small.graph)[0].type.tensor_type.shape.dim, input_shape)

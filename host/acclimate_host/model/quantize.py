@@ -224,6 +224,8 @@ def _layer(network, node, scales, values, headroom):
     # A bias must stay within 2^30 of its own steps; a dead channel needs some scale too.
     least = np.abs(real_bias) / (BIAS_LIMIT / 2 * input_scale)
     usual = float(np.median(scale[scale > 0])) if (scale > 0).any() else output_scale
+    # Its output is its bias, whose step is not to be above the output's.
+    usual = max(min(usual, output_scale / input_scale), _LEAST)
     scale = np.maximum(np.where(scale > 0, scale, usual), least)
     # float32 numbers, which every file format keeps.
     scale = scale.astype(np.float32).astype(np.float64)

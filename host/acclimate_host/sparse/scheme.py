@@ -4,6 +4,7 @@
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from numbers import Integral
 
 from ..model.graph import GraphError
 from ..model.zoo import convolutions
@@ -23,9 +24,10 @@ class Scheme:
     def trained_biases(self, graph):
         """Return the names of the convolutions whose bias is trained."""
         names = [node.attrs["layer"] for node in convolutions(graph)]
-        if not 0 <= self.bias_layers <= len(names):
+        is_whole = isinstance(self.bias_layers, Integral)
+        if not is_whole or not 0 <= self.bias_layers <= len(names):
             raise GraphError(
-                f"bias_layers is {self.bias_layers}: expected 0 to {len(names)}, the layers of "
+                f"bias_layers is {self.bias_layers!r}: expected 0 to {len(names)}, the layers of "
                 f"{graph.name} before its classifier"
             )
         return names[len(names) - self.bias_layers :]
@@ -38,14 +40,18 @@ class Scheme:
             for n in convolutions(graph)
             if not can_split(graph, n)
         }
+        found = {}
         for layer, count in self.channels:
             if layer not in limits:
                 raise GraphError(f"no convolution {layer!r} in {graph.name}")
-            if not 1 <= count <= limits[layer]:
-                raise GraphError(f"{layer}: {count} channels; it has 1 to {limits[layer]}")
+            if layer in found:
+                raise GraphError(f"{layer}: named twice, with {found[layer]} and {count} channels")
+            if not isinstance(count, Integral) or not 1 <= count <= limits[layer]:
+                raise GraphError(f"{layer}: {count!r} channels; it has 1 to {limits[layer]}")
             if count < limits[layer] and layer in groups:
                 raise GraphError(f"{layer}: {groups[layer]} groups; train it whole or not at all")
-        return dict(self.channels)
+            found[layer] = int(count)
+        return found
 
 
 def can_split(graph, node):

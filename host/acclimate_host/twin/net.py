@@ -34,6 +34,8 @@ class Twin:
         """As `_net.run`: run a part of a program; returns its status."""
         call = _Call()
         call.program, call.program_bytes = self._constant(program)
+        if memoryview(x).itemsize > 1:  # numpy's real numbers, whose bytes would be taken
+            raise ValueError("x: expected bytes, as of quantize, got wider numbers")
         call.input, call.input_bytes, _x = pointer(x)
         call.arena, call.arena_bytes, _arena = pointer(arena, 4)
         call.par, par_bytes, _par = pointer(par, 4)
