@@ -64,6 +64,7 @@ def test_settings_that_are_no_numbers_are_named():
         ("max_iter", None),
         ("tol", None),
         ("C", float("inf")),
+        ("C", 1e39),
         ("gamma", "a"),
     ):
         assert raised(ValueError, SVM, **{name: value}).startswith(name), (name, value)

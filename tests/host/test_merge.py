@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from acclimate_host import paths
 from acclimate_host.connect import merge, package
 from acclimate_host.connect.room import littlefs_blocks
 from acclimate_host.errors import Refused
@@ -204,3 +205,10 @@ def test_where_the_heap_is_small_no_code_only_prints():
         assert small.count("def ") == kept and small.count("\n") == large.count("\n")
         compile(small, name, "exec")
     assert "__repr__" in merge.layout("armv6m").merged("svm_machine")
+
+
+def test_frozen_numbers_are_finite_in_float32():
+    for path in paths.device_package().rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, float):
+                assert abs(node.value) < 3.4028235e38, f"{path.name}, line {node.lineno}"

@@ -23,10 +23,10 @@ except ImportError:
 from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
 
 
-def _number(name, value, least=0.0, most=1e999):
-    """`value` when it is finite, above `least` and not above `most`, otherwise `ValueError`."""
+def _number(name, value, least=0.0, most=3.4e38):
+    """`value` above `least` and not above `most`, where float32 ends; otherwise `ValueError`."""
     try:
-        if value - value == 0 and least < value <= most:
+        if least < value <= most:
             return value
     except TypeError:
         pass
@@ -122,7 +122,7 @@ class SVM:
         self.C = _number("C", C)
         self.gamma = gamma
         self.degree = int(degree)
-        self.coef0 = _number("coef0", coef0, -1e999)
+        self.coef0 = _number("coef0", coef0, -3.4e38)
         self.tol = _number("tol", tol)
         self.max_iter = int(_number("max_iter", max_iter, 0.0, 1 << 30)) or 1
         self.storage = storage
