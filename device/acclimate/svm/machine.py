@@ -23,10 +23,13 @@ except ImportError:
 from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
 
 
-def _number(name, value, least=0.0, most=3.4e38):
+_MOST = (2 - 2**-23) * 2.0**127  # the last of float32, which not every runtime reads from text
+
+
+def _number(name, value, least=0.0, most=_MOST):
     """`value` above `least` and not above `most`, where float32 ends; otherwise `ValueError`."""
     try:
-        if least < value <= most:
+        if -most <= value <= most and value > least:
             return value
     except TypeError:
         pass
@@ -122,7 +125,7 @@ class SVM:
         self.C = _number("C", C)
         self.gamma = gamma
         self.degree = int(degree)
-        self.coef0 = _number("coef0", coef0, -3.4e38)
+        self.coef0 = _number("coef0", coef0, -2 * _MOST)
         self.tol = _number("tol", tol)
         self.max_iter = int(_number("max_iter", max_iter, 0.0, 1 << 30)) or 1
         self.storage = storage
