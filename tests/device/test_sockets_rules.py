@@ -16,7 +16,7 @@ class Net:
     """Stands for the module socket.
 
     :param places: what a name leads to, or the error that it raises.
-    :param bad: {place: error of its connection}.
+    :param bad: {place: error of its connection}, {family: error of its sockets}.
     """
 
     SOCK_STREAM = 1
@@ -31,6 +31,8 @@ class Net:
         return self.places
 
     def socket(self, *how):
+        if how[0] in self.bad:
+            raise self.bad[how[0]]
         self.made.append(Socket(self, how))
         return self.made[-1]
 
@@ -80,6 +82,12 @@ def test_where_no_address_answers_the_last_error_is_told_and_all_are_closed():
     assert "111" in raised(OSError, connect, net)
     assert [one.is_open for one in net.made] == [False, False]
     assert "no address of 'host'" in raised(OSError, connect, Net([]))
+
+
+def test_a_family_that_a_machine_lacks_is_passed_over():
+    net = Net(PLACES, {10: OSError(97)})
+    assert connect(net).place == PLACES[1][4] and len(net.made) == 1
+    assert "97" in raised(OSError, connect, Net(PLACES[:1], {10: OSError(97)}))
 
 
 def test_only_addresses_for_streams_are_tried_or_such_as_say_nothing():

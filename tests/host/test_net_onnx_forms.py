@@ -76,6 +76,16 @@ def test_a_softmax_of_each_row_is_not_one_of_classes():
     assert with_loss(replace(network, notes=()), "mse").graph
 
 
+def test_samples_of_a_batch_are_not_rows_of_one():
+    net = Model((6,))
+    net.dense(5, 6)
+    net.op("Softmax", net.last, axis=-1)
+    model = net.finish()
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
+    network = import_onnx(model)
+    assert network.notes == (SOFTMAX_NOTE,) and with_loss(network).graph
+
+
 @pytest.mark.parametrize("opset, note", [(11, SOFTMAX_NOTE), (13, ROWS_NOTE)])
 @pytest.mark.parametrize("kind", ["Softmax", "LogSoftmax"])
 def test_until_operators_13_a_softmax_is_over_all_axes_behind_its_own(kind, opset, note):

@@ -219,6 +219,25 @@ def test_a_scale_for_each_output_is_taken_and_one_for_each_input_refused():
         import_onnx(net.finish())
 
 
+def turned(perm, **options):
+    net = Pairs((4,))
+    net.layer(**options)
+    del net.nodes[-1]
+    weight, x = net.nodes[0].output[0], net.nodes[-1].output[0]
+    net.pair(net.op("MatMul", x, net.op("Transpose", weight, **perm)))
+    return net.finish()
+
+
+@pytest.mark.parametrize("perm", [{}, {"perm": [1, 0]}])
+def test_a_stored_weight_may_be_turned_behind_its_scales(perm):
+    for steps in (1, 4):
+        model, given = turned(perm, steps=steps), samples((4,), 20)
+        found = stored_by(import_onnx(model), given) * 0.05
+        assert np.abs(found - theirs(model, given)).max() < 0.051
+    with pytest.raises(GraphError, match="scales along axis 0: a scale for each output"):
+        import_onnx(turned(perm, axis=1))
+
+
 def test_factors_of_a_gemm_are_in_its_scales():
     net = Pairs((4,))
     net.layer(steps=1)

@@ -114,3 +114,19 @@ def test_a_chain_without_a_plan_gives_way(monkeypatch):
     for _ in range(3):
         search.next()
     assert search.chains == [second] and first is not second
+
+
+@pytest.mark.parametrize("paging", [True, False])
+def test_tensors_change_places_only_where_there_is_paging(monkeypatch, paging):
+    """Else such a walk would be the best one once more."""
+    calls, swapped = [], greedy.Search._swapped
+    monkeypatch.setattr(
+        greedy.Search, "_swapped", lambda self, best: calls.append(1) or swapped(self, best)
+    )
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    search = greedy.Search(graph, Budget(2_000_000), greedy.Space(paging=paging))
+    for _ in range(40):
+        steps = search.next()
+        if steps is not None:
+            search.learn(greedy.energy_of(graph, steps))
+    assert search.chain.best is not None and bool(calls) == paging

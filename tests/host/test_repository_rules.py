@@ -206,8 +206,10 @@ def test_a_manifest_without_a_whole_capsule_is_none(shop):
     made = shop.manifest(7)
     entry = dataclasses.replace(made.entries[0], base=bytes(range(16)))
     shop.manifest_path(7).write_bytes(dataclasses.replace(made, entries=(entry,)).pack(KEY))
-    with pytest.raises(Refused, match="all.man: manifest without a whole capsule"):
-        shop.manifest(7)
+    for call in (lambda: shop.manifest(7), lambda: shop.publish(cases.capsule(2))):
+        refused(shop.folder, call, "all.man: manifest without a whole capsule: remove it and pub")
+    shop.manifest_path(7).unlink()
+    assert shop.publish(cases.capsule(2)).version == 2
 
 
 # ---- sequences ---------------------------------------------------------------------------------
@@ -247,6 +249,16 @@ def test_what_was_signed_stays_signed_and_with_the_same_key(shop):
     refused(shop.folder, lambda: other(shop, OTHER).set_percent(7, 50), "not signed with this key")
     refused(shop.folder, lambda: other(shop).set_percent(8, 50), "nothing is published")
     refused(shop.folder, lambda: other(shop).set_expires(7, 5, "beta"), "nothing is published")
+
+
+def test_another_cohort_is_no_way_to_sign_what_is_there_with_another_key(shop):
+    """All manifests of a model are signed anew, and devices would refuse those of 'all'."""
+    for key, word in ((None, "cohort all: signed until now"), (OTHER, "cohort all: of another")):
+        one, made = other(shop, key), cases.capsule(2, key=key)
+        refused(shop.folder, lambda one=one, made=made: one.publish(made, "beta"), word)
+    one.publish(made, "beta", new_key=True)
+    assert is_signed(shop.manifest_path(7).read_bytes(), OTHER)
+    refused(shop.folder, lambda: other(shop).publish(cases.capsule(3)), "publish --new-key")
 
 
 def test_what_was_never_signed_goes_on_so(tmp_path):

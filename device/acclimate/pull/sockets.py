@@ -40,14 +40,16 @@ def connect(host, port, timeout_s):
     for family, kind, _, _, place in places:  # of IPv6 and IPv4 one may lead nowhere
         if kind not in (0, socket.SOCK_STREAM):
             continue
-        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock = None
         try:
+            sock = socket.socket(family, socket.SOCK_STREAM)  # IPv6 may be off here
             sock.settimeout(timeout_s)
             sock.connect(place)
             return sock
         except OSError as raised:
-            sock.close()
             error = raised
+            if sock:
+                sock.close()
     raise error
 
 

@@ -22,7 +22,6 @@ except ImportError:
 
 from acclimate.svm.model import KERNELS, core_for, has_floats, missing, uses_fixed
 
-
 _MOST = (2 - 2**-23) * 2.0**127  # the last of float32, which not every runtime reads from text
 
 

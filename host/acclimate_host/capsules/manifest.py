@@ -132,7 +132,7 @@ def unpack(data: bytes) -> Manifest:
         base, size, name = _ENTRY.unpack_from(data, MANIFEST.bytes + i * ENTRY.bytes)
         entries.append(Entry(base, size, name.hex()))
     if not any(entry.base == WHOLE for entry in entries):
-        raise Refused("manifest without a whole capsule: publish one")
+        raise Refused("manifest without a whole capsule: remove it and publish one")
     return Manifest(
         model,
         version,

@@ -177,8 +177,7 @@ class Repository:
             raise Refused(f"epoch {new.epoch}: expected {self.epoch()}, that of the key list")
         present = self.manifest(new.model, cohort)
         self._check_rollout()
-        if present and self.key is None and self._is_signed(new.model, cohort):
-            raise Refused(f"model {new.model}, cohort {cohort}: signed until now: give the key")
+        self._check_others(new.model, cohort, new_key)
         if present and present.encrypted and self.object_key is None:
             text = "encrypted until now: give the object key"
             raise Refused(f"model {new.model}, cohort {cohort}: {text}")
@@ -363,6 +362,19 @@ class Repository:
             return found
         return [data for data in found if read(data).authentic(self.key, data)]
 
+    def _check_others(self, model: int, cohort: str, new_key: bool) -> None:
+        """Refuse a key that devices of some cohort do not have: all manifests are signed anew."""
+        for name in [name for id, name, _ in self.models() if id == model]:
+            signed = any(self._signature(model, name))
+            if signed and self.key is None:
+                raise Refused(f"model {model}, cohort {name}: signed until now: give the key")
+            if signed and name != cohort and isinstance(self.key, bytes) and not new_key:
+                if not self._is_signed(model, name):
+                    raise Refused(f"model {model}, cohort {name}: of another key: {_NEW_KEY}")
+
+    def _signature(self, model: int, cohort: str) -> bytes:
+        return self.manifest_path(model, cohort).read_bytes()[-SIGNATURE_BYTES:]
+
     def _is_of_this_key(self, model: int, cohort: str, whole: bytes | None) -> bool:
         return self._is_signed(model, cohort) and (not whole or bool(self.of_this_key([whole])))
 
@@ -413,12 +425,11 @@ class Repository:
 
     def _is_signed(self, model: int, cohort: str) -> bool:
         """Tell whether the present manifest is signed: with the key, or, without one, at all."""
-        data = self.manifest_path(model, cohort).read_bytes()
         if self.key is None:
-            return any(data[-SIGNATURE_BYTES:])
+            return any(self._signature(model, cohort))
         if isinstance(self.key, SigningKey) and self.keys():
             return True  # what the list says now decides, not what signed it then
-        return is_signed(data, self.key)
+        return is_signed(self.manifest_path(model, cohort).read_bytes(), self.key)
 
     def models(self) -> Iterator[tuple[int, str, Manifest]]:
         """Yield (model, cohort, Manifest) of all that is published, in folders of numbers."""

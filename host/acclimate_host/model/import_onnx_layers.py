@@ -501,10 +501,11 @@ class Layers:
         if op.outputs[0] not in self.file.outputs:
             self.low.problems.add(f"{op.name} within the network", "softmax at the output")
             return
-        shape = self.file.shapes.get(op.inputs[0], ())
+        outputs = math.prod(self.low.shape(op.inputs[0]))  # of one sample, however many are given
+        shape = self.file.shapes.get(op.inputs[0], (1, outputs))
         axis = op.attrs.get("axis", -1)
         each = shape[axis:] if op.attrs.get("all_behind") else shape[axis:][:1]
-        note = softmax_note(math.prod(each), math.prod(shape))
+        note = softmax_note(math.prod(each), outputs)
         if note is None:
             self.low.problems.add(f"{op.name} over 1 value", "one over the classes")
             return

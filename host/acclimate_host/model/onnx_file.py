@@ -192,8 +192,17 @@ class _Reader:
             self._quantize(op)
         elif op.name == "DequantizeLinear" and self._dequantize(op):
             return
+        elif op.name == "Transpose" and isinstance(self.constants.get(op.inputs[0]), Stored):
+            self._transposed(op)
         else:
             self.ops.append(op)
+
+    def _transposed(self, op):
+        """A stored constant that is turned, as PyTorch writes a layer's weight, stays one."""
+        stored = self.constants[op.inputs[0]]
+        order = list(op.attrs.get("perm", reversed(range(stored.data.ndim))))
+        turned = stored.data.transpose(order)
+        self.constants[op.outputs[0]] = replace(stored, data=turned, axis=order.index(stored.axis))
 
     def _quantize(self, op):
         """An activation gets its scale; it keeps its name."""

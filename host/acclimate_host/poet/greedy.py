@@ -342,6 +342,7 @@ class Search:
         self.draw = self.walk = self.keep = None
         self.tries, self.share = 0, 0.0
         self.timed = budget.deadline is not None
+        self.pages = any(self.facts.paged)
 
     def guide(self, keep):
         """From now on some walks heed {tensor: share that stays} of each stage."""
@@ -397,7 +398,7 @@ class Search:
         if not self.tries:
             return Draw((1.0, 1.0, 1.0), [0.0] * count, 1e6 if self.timed else 0.0)
         best = self.chain.best
-        if best is not None and rng.random() < _SWAPS:
+        if best is not None and self.pages and rng.random() < _SWAPS:
             return self._swapped(best)
         if best is None or rng.random() < _FRESH:
             exponents = (rng.uniform(0.2, 1.6), rng.uniform(0.2, 1.8), rng.uniform(0.0, 2.5))
