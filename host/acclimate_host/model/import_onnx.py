@@ -12,7 +12,7 @@ import numpy as np
 from .build import Builder
 from .import_onnx_groups import grouped
 from .import_onnx_layers import CHANNELS_FIRST, ELEMENTWISE, PER_SAMPLE, Layers
-from .importing import ModelImportError, Problems, damage_named
+from .importing import ModelImportError, Problems, damage_named, operator_named
 from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
 
@@ -84,7 +84,8 @@ class _Lowering:
         if op.name in CHANNELS_FIRST:
             for name in signals[:1]:
                 self.layers.moves.channels_first(name, op.outputs[0])
-        self.layers.handlers[op.name](op)
+        with operator_named(self.source, f"{op.name} {op.outputs[0]}"):
+            self.layers.handlers[op.name](op)
         is_known = op.outputs[0] in self.layers.moves.brought
         if op.name in ELEMENTWISE and not is_known and any(name in self.hwc for name in signals):
             self.hwc.add(op.outputs[0])

@@ -105,6 +105,17 @@ def damage_named(source):
         ) from error
 
 
+@contextmanager
+def operator_named(source, operator):
+    """Put the file's operator before what a layer made of it is refused for."""
+    try:
+        yield
+    except ModelImportError:
+        raise
+    except GraphError as error:
+        raise ModelImportError(f"{source}: {operator}: {error}") from error
+
+
 def same_padding(edge, kernel, stride):
     """Return (before, after) so that the output has ceil(edge / stride) places."""
     total = max((math.ceil(edge / stride) - 1) * stride + kernel - edge, 0)
