@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 from acclimate_host.cli import main
+from acclimate_host.model.graph import GraphError
+from acclimate_host.model.import_onnx import import_onnx
 from acclimate_host.model.onnx_check import reshape_fault
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from test_net_onnx import Model  # noqa: E402
 
 node = helper.make_node
 RANDOM = np.random.default_rng(0)
@@ -102,3 +105,17 @@ def test_shapes_that_a_reshape_may_have():
         assert reshape_fault((1, 4, 6, 6), new) is None, new
     for new in ([1, 143], [-1, 100], [1, 288], [0, 4]):
         assert reshape_fault((1, 4, 6, 6), new), new
+
+
+@pytest.mark.parametrize("kind", ["Conv", "MaxPool", "AveragePool"])
+def test_a_kernel_larger_than_its_map_is_refused_with_the_operator(kind):
+    net = Model((2, 4, 4))
+    net.conv(2, 2, (1, 1))
+    if kind == "Conv":
+        net.conv(3, 2, (5, 2))
+    else:
+        net.op(kind, net.last, kernel_shape=[5, 2])
+    layer = {"Conv": "c1", "MaxPool": "p0", "AveragePool": "p0"}[kind]
+    words = f"model: {kind} {net.last}: {layer}: kernel .* is larger than the padded 4x4"
+    with pytest.raises(GraphError, match=words):
+        import_onnx(net.finish())

@@ -312,6 +312,40 @@ def test_what_lacks_a_pair_is_named_as_the_file_has_it():
         import_onnx(net.finish())
 
 
+def test_a_constant_between_the_steps_of_what_it_is_added_to_is_refused():
+    """A stored bias counts steps of the input by 127; 0.0038 of 0.008 rounds to 0."""
+    for step, is_refused in ((0.0039, False), (0.0037, True)):
+        net = Pairs((4,))
+        x = net.pair("x", 127 * 0.008)
+        net.pair(net.op("Add", x, np.full(4, 0.0038, F4)), step)
+        model, given = net.finish(), samples((4,), 40)
+        if is_refused:
+            words = f"Add {net.nodes[2].output[0]} with constants that round by 1.0 steps of its"
+            with pytest.raises(GraphError, match=f"{words} output: its input's steps, 1.016, are"):
+                import_onnx(model)
+            continue
+        network = import_onnx(model)
+        apart = network.real_output(stored_by(network, given)) - theirs(model, given)
+        assert np.abs(apart).max() < 1.01 * step
+
+
+def test_a_bias_that_is_no_pair_and_lost_between_steps_is_refused():
+    for bias, is_refused in ((0.04, False), (0.0004, True)):
+        net = Pairs((4,))
+        net.layer(steps=1)
+        weight, x = net.nodes[0].output[0], net.nodes[2].output[0]
+        del net.nodes[-1]
+        y = net.op("Gemm", x, weight, net.constant(np.full(4, bias, F4)), transB=1)
+        net.nodes[1].input[1] = net.constant(np.array(0.25, F4))
+        net.nodes[2].input[1] = net.nodes[1].input[1]
+        net.pair(y, 0.0003)
+        if is_refused:
+            with pytest.raises(GraphError, match="Gemm .* with constants that round by 1.3 steps"):
+                import_onnx(net.finish())
+        else:
+            assert import_onnx(net.finish()).quantized
+
+
 def test_a_recurrent_layer_between_pairs_is_refused_with_the_way_out():
     net = Pairs((5, 3))
     x = net.op("Transpose", net.pair("x"), perm=[1, 0, 2])

@@ -137,6 +137,21 @@ def test_labels_inputs_and_arenas_out_of_range(case, native):
     assert bytes(short) == bytes(len(short))
 
 
+def test_the_interpreter_takes_the_inputs_that_the_core_takes(case):
+    """Signed or not, of numpy or not: stored values are the same bytes to both."""
+    program, x, _ = case
+    values = np.random.default_rng(3).integers(-128, 128, len(x), np.int8)
+    found = []
+    for native in (None, _net_py):
+        for x in (values.tobytes(), values, values.view(np.uint8), memoryview(values)):
+            net = Net(program.code, program.weights)
+            net._native = net._trainer = native or net._native
+            net.set_rate(0.01)
+            best, share = net.predict(x), net.train_step(x, 1)
+            found.append((best, share, bytes(net.outputs()), bytes(net.weights())))
+    assert len(set(found)) == 1
+
+
 def test_outputs_come_as_the_real_numbers_that_they_mean(case):
     program, x, graph = case
     network = values_for(graph, 0)

@@ -298,3 +298,11 @@ def test_unsupported_operators_are_all_named():
     text = str(caught.value)
     assert text.startswith("m.tflite: not supported: TRANSPOSE_CONV: a resize to the")
     assert "ABS (2 times); supported are conv2d" in text and "\n" not in text
+
+
+def test_a_kernel_larger_than_its_map_is_refused_with_the_operator():
+    net = Writer((1, 4, 4, 3))
+    pool = {"filterHeight": 5, "filterWidth": 2, **window((1, 1), 1)}
+    net.op("MAX_POOL_2D", (net.last,), (1, 1, 3, 3), 0.05, 3, "Pool2DOptions", **pool)
+    with pytest.raises(GraphError, match="m.tflite: MAX_POOL_2D: p0: kernel .* is larger than"):
+        network_from_tflite(net.finish(), "m.tflite")

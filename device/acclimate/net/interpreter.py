@@ -69,6 +69,8 @@ class Run:
     requantize = staticmethod(requantize)
 
     def __init__(self, program, arena, x, par):
+        if len(x) and (type(x[0]) is not int or min(x) < 0):  # numpy's numbers, an array("b")
+            x = bytes([int(value) & 255 for value in x])
         self.program, self.arena, self.x, self.par = program, arena, x, par
         self.constants = number(program, _P_CONSTANTS)
         self.state = number(program, _P_STATE)

@@ -12,7 +12,7 @@ import numpy as np
 from .build import Builder
 from .import_onnx_groups import grouped
 from .import_onnx_layers import CHANNELS_FIRST, ELEMENTWISE, PER_SAMPLE, Layers
-from .importing import ModelImportError, Problems, damage_named
+from .importing import ModelImportError, Problems, damage_named, operator_named
 from .network import Network, check_values, with_scales
 from .onnx_file import read_onnx
 
@@ -35,6 +35,7 @@ def import_onnx(model, input_shape=None):
 
 
 _FLOAT_INSTEAD = "or give the float model, which acclimate quantizes itself"
+_LOST_STEPS = 1.0  # of an output: as much as each requantization may be off
 
 
 class _Scales(dict):
@@ -57,6 +58,7 @@ class _Lowering:
         self.problems = Problems(source, _FLOAT_INSTEAD if self.quantized else "")
         self.made, self.values, self.counts = {}, {}, {}
         self.scales = _Scales(self)
+        self.rounded = {}  # by layer: the most that its stored bias lost
         self.notes, self.hwc, self.build = [], set(), None
         self.layers = Layers(self)
 
@@ -82,7 +84,8 @@ class _Lowering:
         if op.name in CHANNELS_FIRST:
             for name in signals[:1]:
                 self.layers.moves.channels_first(name, op.outputs[0])
-        self.layers.handlers[op.name](op)
+        with operator_named(self.source, f"{op.name} {op.outputs[0]}"):
+            self.layers.handlers[op.name](op)
         is_known = op.outputs[0] in self.layers.moves.brought
         if op.name in ELEMENTWISE and not is_known and any(name in self.hwc for name in signals):
             self.hwc.add(op.outputs[0])
@@ -168,16 +171,32 @@ class _Lowering:
 
     def bare(self, tensors):
         """Return the error that names what makes tensors without a scale in an int8 model."""
-        makers = {name: op for op in self.file.ops for name in op.outputs}
-        found = []
-        for tensor in tensors:
-            names = [name for name, one in self.made.items() if one == tensor]
-            made = [f"{makers[name].name} {name}" for name in names if name in makers]
-            found.append((made or names or [tensor])[0])
+        found = ", ".join(map(self._maker, tensors))
         return ModelImportError(
-            f"{self.source}: no quantize/dequantize pair behind {', '.join(found)}: "
+            f"{self.source}: no quantize/dequantize pair behind {found}: "
             f"put one there; {_FLOAT_INSTEAD}"
         )
+
+    def _maker(self, tensor):
+        """Return what in the file makes a tensor: the operator and the name of its value."""
+        makers = {name: op for op in self.file.ops for name in op.outputs}
+        names = [name for name, one in self.made.items() if one == tensor]
+        made = [f"{makers[name].name} {name}" for name in names if name in makers]
+        return (made or names or [tensor])[0]
+
+    def _check_rounded(self, graph):
+        """Refuse constants that vanish between the steps of what they are added to."""
+        for node in graph.nodes:
+            y = node.outputs[0]
+            lost = self.rounded.get(node.attrs.get("layer"), 0.0)
+            if lost > _LOST_STEPS * graph[y].scale:
+                self.problems.add(
+                    f"{self._maker(y)} with constants that round by {lost / graph[y].scale:.1f} "
+                    "steps of its output",
+                    f"its input's steps, {graph[node.inputs[0]].scale:g}, are too wide beside "
+                    f"the output's, {graph[y].scale:g}: calibrate with the board's readings",
+                )
+        self.problems.check()
 
     def _finished(self):
         if self.file.outputs[0] not in self.made:
@@ -198,6 +217,7 @@ class _Lowering:
                 raise self.bare(bare)
             scales = {name: pair for name, pair in self.scales.items() if name in graph.tensors}
             graph = with_scales(graph, scales)
+            self._check_rounded(graph)
         values = {k: v if self.quantized else v.astype(np.float32) for k, v in self.values.items()}
         network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
         check_values(network)

@@ -14,6 +14,7 @@ from .importing import (
     affine,
     dilate,
     function_of,
+    keep_bias,
     looked_up,
     mean_layer,
     same_padding,
@@ -230,11 +231,10 @@ class Layers:
             scale = coarse
         low.values[name + ".w"] = np.ascontiguousarray(data)
         low.scales[name + ".w"] = (tuple(scale.tolist()), 0)
-        unit = scale * low.scales[x][0] if x in low.scales else scale
-        low.scales[name + ".b"] = (tuple(unit.tolist()), 0)
-        # Without a scale of x the model is refused later.
-        stored = np.rint(real / unit) if x in low.scales else np.zeros(len(data))
-        low.values[name + ".b"] = stored.astype(np.int32)
+        if x in low.scales:
+            keep_bias(low, name, real, scale * low.scales[x][0])
+        else:  # the model is refused later
+            keep_bias(low, name, np.zeros(len(data)), np.ones(len(data)))
 
     def _bias(self, op, outputs):
         """Return the real bias of a layer, a number for each of its outputs, or None: refused."""

@@ -37,6 +37,7 @@ from .importing import (
     leaky_table,
     looked_up,
     mean_layer,
+    operator_named,
     same_padding,
     scaled,
     table,
@@ -165,7 +166,8 @@ class _Lowering:
         self.problems.check()
         for op in self.file.ops:
             if op not in normal and all(self._known(i) for i in op.inputs):
-                handlers[op.name](op)
+                with operator_named(self.source, op.name):
+                    handlers[op.name](op)
             elif op in normal and op.name == "MEAN":
                 self._norm(op)
         self.problems.check()

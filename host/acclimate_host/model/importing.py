@@ -105,6 +105,17 @@ def damage_named(source):
         ) from error
 
 
+@contextmanager
+def operator_named(source, operator):
+    """Put the file's operator before what a layer made of it is refused for."""
+    try:
+        yield
+    except ModelImportError:
+        raise
+    except GraphError as error:
+        raise ModelImportError(f"{source}: {operator}: {error}") from error
+
+
 def same_padding(edge, kernel, stride):
     """Return (before, after) so that the output has ceil(edge / stride) places."""
     total = max((math.ceil(edge / stride) - 1) * stride + kernel - edge, 0)
@@ -278,10 +289,21 @@ def _stored_affine(low, x, factor, shift):
     weight, scale = with_room(weight, scale, input_scale, shift)
     y = low.build.conv(name, x, channels, 1, 1, channels, False, 0)
     low.values[name + ".w"] = weight
-    low.values[name + ".b"] = np.rint(shift / (scale * input_scale)).astype(np.int32)
     low.scales[name + ".w"] = (tuple(scale.tolist()), 0)
-    low.scales[name + ".b"] = (tuple((scale * input_scale).tolist()), 0)
+    keep_bias(low, name, shift, scale * input_scale)
     return y
+
+
+def keep_bias(low, name, real, unit):
+    """Keep a stored layer's bias, and the most that rounding takes from it.
+
+    :param low: a lowering with `values`, `scales` and `rounded`
+    :param real: of each output channel. :param unit: what 1 of the stored bias is worth
+    """
+    stored = np.rint(real / unit)
+    low.values[name + ".b"] = stored.astype(np.int32)
+    low.scales[name + ".b"] = (tuple(unit.tolist()), 0)
+    low.rounded[name] = float(np.max(np.abs(stored * unit - real)))
 
 
 def affine(operator, constant, is_left):
