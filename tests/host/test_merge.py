@@ -212,3 +212,14 @@ def test_frozen_numbers_are_finite_in_float32():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, float):
                 assert abs(node.value) < 3.4028235e38, f"{path.name}, line {node.lineno}"
+
+
+def test_what_only_prints_is_left_out_where_the_heap_is_small():
+    def text(layout, name):
+        unit = layout.unit_of[name]
+        return layout.merged(unit, [name])
+
+    for name in ("store.core", "reservoir"):
+        assert "__repr__" in text(TOGETHER, name) and "__repr__" in text(ROOMY, name)
+        assert "__repr__" not in text(APART, name)
+        assert "__repr__" not in text(merge.layout(merge.FROZEN), name)

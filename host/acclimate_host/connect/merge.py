@@ -248,10 +248,13 @@ def layout(arch=None):
     )
 
 
+# In firmware for a small board: files as elsewhere, without what only prints.
+FROZEN = "frozen"
 _KINDS = {
     "apart": _APART,
     "roomy": _ROOMY,
     "together": _TOGETHER,
+    FROZEN: _TOGETHER,
     PREDICTING: _PREDICTING,
     PREDICTING_APART: _PREDICTING_APART,
     PREDICTING_PURE: _PREDICTING_PURE,
@@ -260,7 +263,7 @@ _KINDS = {
 
 @functools.lru_cache(maxsize=8)
 def _layout(kind):
-    return Layout(_KINDS[kind])
+    return Layout(_KINDS[kind], silent=kind in ("apart", FROZEN))
 
 
 def predicting(arch):
@@ -297,10 +300,11 @@ class Layout:
     :ivar dict unit_of: module -> file; a module that no file lists is a file itself
     :ivar dict units: file -> its modules
     :ivar tuple own: the files that this layout lists
+    :ivar bool silent: without what only prints, as the heap is small
     """
 
-    def __init__(self, together):
-        self.own = tuple(together)
+    def __init__(self, together, silent=False):
+        self.own, self.silent = tuple(together), silent
         listed = {module: unit for unit, names in together.items() for module in names}
         names = modules().keys() - (_ANSWERING - listed.keys())
         self.unit_of = {m: listed.get(m, m.replace(".", "_")) for m in sorted(names)}
@@ -444,7 +448,7 @@ class _Module:
         self.module = module
         self.unit = None if module is None else layout.unit_of[module]
         self.text = modules()[module].read_text(encoding="utf-8") if text is None else text
-        if module in _SILENT and not layout.own:
+        if module in _SILENT and layout.silent:
             self.text = _without_repr(self.text)
         self.edits = []
         self.starts = [0]

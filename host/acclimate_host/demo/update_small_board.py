@@ -98,6 +98,8 @@ class Judge:
         old = self.sample.predictions
         right = [sum([told[i] == made[i] for i in told]) for made in (self.new, old)]
         print(("undecided", "reject", "accept")[verdict + 1], *right, self.store.verdict()[1])
+        self.other = self.sample = None  # their RAM is for the trial
+        gc.collect()
 
     def test(self, *rows):
         """Labels of rows, without keeping them."""
