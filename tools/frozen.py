@@ -92,7 +92,8 @@ def write(firmware, folder):
     target = Path(folder, merge.PACKAGE)
     shutil.rmtree(folder, ignore_errors=True)
     target.mkdir(parents=True)
-    names, layout = FIRMWARE[firmware], merge.layout("armv6m" if firmware in APART else merge.FROZEN)
+    names = FIRMWARE[firmware]
+    layout = merge.layout("armv6m" if firmware in APART else merge.FROZEN)
     for unit, modules in layout.units.items():
         chosen = [module for module in modules if module in names]
         if chosen:
