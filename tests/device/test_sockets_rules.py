@@ -54,16 +54,25 @@ class Socket:
         self.is_open = False
 
 
+class StandIn:
+    """Imports within it find these instead of the modules of their names."""
+
+    def __init__(self, **modules):
+        self.modules = modules
+        self.kept = {name: sys.modules[name] for name in modules if name in sys.modules}
+
+    def __enter__(self):
+        sys.modules.update(self.modules)
+
+    def __exit__(self, *_):
+        for name in self.modules:
+            del sys.modules[name]
+        sys.modules.update(self.kept)
+
+
 def connect(net, host="host"):
-    kept = sys.modules.get("socket")
-    sys.modules["socket"] = net
-    try:
+    with StandIn(socket=net):
         return sockets.connect(host, 80, 9)
-    finally:
-        if kept is None:
-            del sys.modules["socket"]
-        else:
-            sys.modules["socket"] = kept
 
 
 def test_the_first_address_that_answers_is_taken():
@@ -126,16 +135,9 @@ def test_seconds_are_those_of_a_clock_that_nobody_sets():
             super().__init__()
             self.monotonic = lambda: 4.5
 
-    kept = sys.modules.get("time")
-    try:
-        for clock, seconds in ((Board(), 12), (Computer(), 4.5)):
-            sys.modules["time"] = clock
+    for clock, seconds in ((Board(), 12), (Computer(), 4.5)):
+        with StandIn(time=clock):
             assert sockets.seconds() == seconds
-    finally:
-        if kept is None:
-            del sys.modules["time"]
-        else:
-            sys.modules["time"] = kept
 
 
 def test_sockets_and_streams_are_written_and_read_by_what_they_have():
@@ -171,16 +173,9 @@ def test_certificates_are_checked_where_the_firmware_knows_any():
         def create_default_context(self):
             return "checks"
 
-    kept = sys.modules.get("ssl")
-    try:
-        for module, made in ((Small(), ("plain", 16)), (Large(), "checks")):
-            sys.modules["ssl"] = module
+    for module, made in ((Small(), ("plain", 16)), (Large(), "checks")):
+        with StandIn(ssl=module):
             assert sockets.default_context() == made
-    finally:
-        if kept is None:
-            del sys.modules["ssl"]
-        else:
-            sys.modules["ssl"] = kept
 
 
 def test_what_a_stream_says_that_has_nothing_yet():
@@ -190,13 +185,6 @@ def test_what_a_stream_says_that_has_nothing_yet():
         import ssl
 
         assert (ssl.SSL_ERROR_WANT_READ, ssl.SSL_ERROR_WANT_WRITE, errno.EAGAIN) == sockets.EARLY
-        kept = sys.modules["ssl"], sys.modules.get("socket")
-        sys.modules["ssl"] = sys.modules["socket"] = None  # an import of these fails
-        try:
+        with StandIn(ssl=None, socket=None):  # an import of these fails
             assert "no ssl module" in raised(OSError, sockets.default_context)
             assert "no socket module" in raised(OSError, sockets.connect, "host", 80, 9)
-        finally:
-            sys.modules["ssl"] = kept[0]
-            del sys.modules["socket"]
-            if kept[1]:
-                sys.modules["socket"] = kept[1]

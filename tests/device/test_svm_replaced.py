@@ -20,6 +20,14 @@ def remove():
             pass
 
 
+def saved(m):
+    """The bytes of a machine's first save."""
+    remove()
+    m.save(PATH)
+    with open(PATH, "rb") as file:
+        return file.read()
+
+
 def cannot_be_written(m):
     """Make a machine's save fail once its file is open."""
     if isinstance(m, PassiveAggressive):
@@ -42,10 +50,7 @@ def machines():
 
 def test_a_cut_between_removing_and_renaming_loses_nothing_nor_does_the_next():
     for m, load in machines():
-        remove()
-        m.save(PATH)
-        with open(PATH, "rb") as file:
-            whole = file.read()
+        whole = saved(m)
         os.rename(PATH, PATH + ".new")  # FAT: the old one was removed, then came the cut
         assert repr(load(PATH)) == repr(m) or isinstance(m, Small)
         cannot_be_written(m)
@@ -63,10 +68,7 @@ def test_a_cut_between_removing_and_renaming_loses_nothing_nor_does_the_next():
 
 def test_a_first_save_that_was_cut_counts_for_none():
     for m, load in machines():
-        remove()
-        m.save(PATH)
-        with open(PATH, "rb") as file:
-            whole = file.read()
+        whole = saved(m)
         os.remove(PATH)
         for length in (0, 9, len(whole) - 1):
             with open(PATH + ".new", "wb") as file:
@@ -82,10 +84,7 @@ def test_a_first_save_that_was_cut_counts_for_none():
 
 def test_two_first_saves_that_were_cut_count_for_none():
     for m, load in machines():
-        remove()
-        m.save(PATH)
-        with open(PATH, "rb") as file:
-            whole = file.read()
+        whole = saved(m)
         os.remove(PATH)
         with open(PATH + ".new", "wb") as file:
             file.write(whole[:-1])
