@@ -64,10 +64,13 @@ def test_settings_that_are_no_numbers_are_named():
         ("max_iter", None),
         ("tol", None),
         ("C", float("inf")),
-        ("C", 1e39),
+        ("C", 3.5e38),
+        ("coef0", -3.5e38),
         ("gamma", "a"),
     ):
         assert raised(ValueError, SVM, **{name: value}).startswith(name), (name, value)
+    last = (2 - 2**-23) * 2.0**127  # of float32: the last that is taken
+    assert SVM(C=last, coef0=-last).C == last
     for nu in (None, "a", 0, 2, NAN):
         assert "nu" in raised(ValueError, lambda nu: SVM(kind="one-class", nu=nu), nu)
     for eps in (None, "a", -1, NAN, float("inf")):
