@@ -36,6 +36,7 @@ def pytest_addoption(parser):
 
 
 def pytest_pycollect_makemodule(module_path, parent):
+    gc.freeze()  # modules load the device package, which collects garbage: not what is there yet
     if module_path.parent == runtimes.DEVICE_TESTS:
         return DeviceFile.from_parent(parent, path=module_path)
     return None

@@ -229,10 +229,13 @@ class BoardRun:
 
 def _synchronise(board, copied, wanted):
     """Make the board hold exactly the wanted files, among those copied by the harness."""
-    for path in [path for path in copied if path not in wanted]:
-        board.rm(path)
+    old = [path for path in copied if path not in wanted]
+    if old:
+        board.exec("import os\nfor path in %r:\n os.remove(path)" % (old,))
+    for path in old:
         del copied[path]
-    board.mkdir(board.lib + "/acclimate")
+    if not copied:
+        board.mkdir(board.lib + "/acclimate")
     for path, data in wanted.items():
         digest = hashlib.sha256(data).digest()
         if copied.get(path) != digest:

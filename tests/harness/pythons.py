@@ -20,9 +20,10 @@ def found():
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     paths = [*sorted(pyenv.glob("*/bin/python3"))]
     names = ["python3", *(f"python3.{minor}" for minor in range(OLDEST[1], 20))]
-    paths += [path for path in map(shutil.which, names) if path]
+    # pyenv's stand-ins are slow, and what they start is among its versions.
+    paths += [path for path in map(shutil.which, names) if path and "shims" not in path]
     versions = {}
-    for path in [sys.executable, *map(str, paths)]:
+    for path in dict.fromkeys([sys.executable, *map(str, paths)]):
         answer = subprocess.run([path, "-c", _ASK], capture_output=True, text=True, timeout=HANG_S)
         numbers = tuple(map(int, answer.stdout.split())) if answer.returncode == 0 else ()
         if numbers >= OLDEST:

@@ -96,6 +96,7 @@ def test_the_zip_and_the_properties_are_what_the_ide_asks_for(library):
     assert not (library / "Acclimate" / "board").exists()
 
 
+@pytest.mark.slow
 def test_a_sketch_that_does_not_fit_is_refused_by_the_linker(built):
     smaller = dataclasses.replace(built.core, ram_bytes=arduino.STACK_BYTES + 512)
     whole, built.core = built.core, smaller

@@ -60,6 +60,7 @@ def test_looking_tells_all_and_costs_no_boot(flash, capsys):
     assert flash.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_confirm_then_rollback(flash, capsys):
     board = ["--board", BOARD, "--flash", str(flash), *SIZE]
     assert main(["confirm", *board]) == 0

@@ -108,9 +108,8 @@ def test_what_a_board_refuses_is_one_line_and_its_model_stays(board, repository,
 
 
 # A cut while the slot is erased, and in its third page.
-@pytest.mark.parametrize(
-    "cut_at,goes_on_at", [pytest.param(30, 0, marks=pytest.mark.slow), (3000, 8192)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("cut_at,goes_on_at", [(30, 0), (3000, 8192)])
 def test_power_cut_in_the_middle_of_a_pull_keeps_the_old_model_and_goes_on(
     repository, tmp_path, cut_at, goes_on_at
 ):

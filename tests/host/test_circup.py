@@ -65,6 +65,7 @@ def run(folder, *command):
 
 
 @needs_tools
+@pytest.mark.slow
 def test_circup_installs_the_bundle_and_circuitpython_learns(tmp_path):
     said = run(tmp_path, sys.executable, TOOL, tmp_path / "made")
     assert f"XDG_DATA_HOME={tmp_path / 'made' / 'data'} circup --offline --path" in said

@@ -42,6 +42,7 @@ def test_machines_are_as_sure_as_they_are_right_of_people_that_none_has_met(foun
     assert sure["better"] > sure["worse"] + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(why_not("desktop") is not None, reason="no desktop binary")
 def test_the_board_accepts_refuses_survives_and_goes_back(found, tmp_path):
     pytest.importorskip("uvicorn")

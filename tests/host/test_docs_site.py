@@ -111,6 +111,7 @@ def test_nothing_is_loaded_from_another_address(site, built):
         assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", path.read_text()), path
 
 
+@pytest.mark.slow
 def test_every_public_name_has_its_place_in_the_reference(built):
     text = (repository() / "tests" / "public_names.toml").read_text()
     for room, listed in re.findall(r"^(\w+) = \[(.*)\]$", text, re.MULTILINE):

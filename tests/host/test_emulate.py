@@ -49,12 +49,12 @@ def mpremote(pty, *words):
     return done.stdout
 
 
-_MORE_CORES = ("stm32f767", "rp2350", "stm32f103", "rv32")  # with the devices of nrf52840
+_QUICK = ("esp32",)
 
 
 @pytest.fixture(
     params=[
-        pytest.param(name, marks=pytest.mark.slow) if name in _MORE_CORES else name
+        name if name in _QUICK else pytest.param(name, marks=pytest.mark.slow)
         for name in emulator.NAMES
     ]
 )

@@ -374,7 +374,7 @@ def test_the_key_of_objects_is_a_key_of_its_own(tmp_path):
 # ---- the commands, on real runtimes ------------------------------------------------------------
 
 
-@pytest.fixture(params=["desktop", "nrf52840"])
+@pytest.fixture(params=["desktop", pytest.param("nrf52840", marks=pytest.mark.slow)])
 def board(request):
     reason = why_not(request.param)
     if reason:

@@ -87,6 +87,7 @@ def test_the_command_writes_boards(files, name, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == f"{name}: version 3, confirmed"
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_said_before_and_with_the_way_out(files, capsys):
     if why_not("nrf52840"):
         pytest.skip(why_not("nrf52840"))

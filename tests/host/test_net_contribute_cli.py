@@ -208,6 +208,7 @@ def test_without_a_compiler_pure_python_does_the_same_and_that_is_said(
     assert compiled == pure
 
 
+@pytest.mark.slow
 def test_the_kernels_are_compiled_when_they_are_first_wanted(tmp_path, monkeypatch):
     if all(shutil.which(name) is None for name in ("cc", "gcc", "clang")):
         pytest.skip("no C compiler")

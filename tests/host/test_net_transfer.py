@@ -68,6 +68,7 @@ def test_int8_on_the_twin_learns_what_float_learns(case, classifier_only):
 
 
 @needs_twin
+@pytest.mark.slow
 def test_twin_predicts_what_numpy_computes(case):
     task, _, small = case
     tuner = Tuner(small, SPARSE)

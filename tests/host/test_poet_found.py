@@ -47,7 +47,7 @@ def test_a_plan_that_recomputes_twice_in_a_stage_is_found(name, energy, nodes, m
 
 
 @pytest.mark.parametrize(
-    "first, count", [(5000, 25), pytest.param(5025, 75, marks=pytest.mark.slow)]
+    "first, count", [(5000, 10), pytest.param(5010, 90, marks=pytest.mark.slow)]
 )
 def test_nine_tensors_with_skips_agree_with_exhaustive_search(first, count):
     tally = compare_nines(range(first, first + count))
@@ -230,7 +230,9 @@ def chain(count):
     return Graph(tuple(nodes))
 
 
-@pytest.mark.parametrize("share", [pytest.param(0.02, marks=pytest.mark.slow), 0.3, 1.0])
+@pytest.mark.parametrize(
+    "share", [*(pytest.param(s, marks=pytest.mark.slow) for s in (0.02, 0.3)), 1.0]
+)
 def test_two_thousand_tensors_have_a_plan_in_two_seconds_of_computing(share):
     graph = chain(1000)
     ram = max(int(share * everything_kept(graph)), operator_need(graph)[0])

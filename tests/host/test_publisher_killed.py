@@ -103,7 +103,7 @@ def put_back(shop, kept):
         (shop.folder / name).write_bytes(data)
 
 
-LONG = ("start", "back")
+LONG = ("publish", "pause", "start", "back")
 
 
 @pytest.mark.parametrize(

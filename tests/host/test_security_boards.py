@@ -17,7 +17,7 @@ from harness import web
 REGION = 10 * 4096
 
 
-@pytest.fixture(params=["desktop", "nrf52840"])
+@pytest.fixture(params=["desktop", pytest.param("nrf52840", marks=pytest.mark.slow)])
 def board(request):
     reason = why_not(request.param)
     if reason:

@@ -121,7 +121,7 @@ def asked(board, found):
 
 
 @pytest.mark.parametrize(
-    "name", ["desktop", "nrf52840", pytest.param("esp32", marks=pytest.mark.slow)]
+    "name", ["desktop", *(pytest.param(n, marks=pytest.mark.slow) for n in ("nrf52840", "esp32"))]
 )
 def test_answers_and_errors_are_those_of_the_whole_svm(name, tmp_path):
     with board_of(name) as board:

@@ -38,6 +38,7 @@ def _many(name, count):
     return "".join(f"def test_{name}{i}(): pass\n" for i in range(count))
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced_and_the_run_ends(tmp_path):
     files = {f"f{i}": _many("a", 3 + i % 3) for i in range(9)}
     dies = "def test_dies(): os.abort()\n" + _many("after", 1)  # few tests: begun last

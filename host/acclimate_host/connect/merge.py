@@ -313,14 +313,19 @@ class Layout:
             self.units.setdefault(unit, []).append(module)
         for unit in self.units:
             self.units[unit] = together.get(unit, tuple(self.units[unit]))
-        self._names = {}
+        self._names, self._texts = {}, {}
 
     def merged(self, unit, names=None):
         """Return the source text of one file of the package as it lies on a board.
 
         :param names: of its modules, where not all of them are wanted.
         """
-        names = names or self.units[unit]
+        wanted = unit, tuple(names or self.units[unit])
+        if wanted not in self._texts:
+            self._texts[wanted] = self._merge(*wanted)
+        return self._texts[wanted]
+
+    def _merge(self, unit, names):
         imported = set()
         texts = [_Module(self, name, imported=imported).on_board() for name in names]
         head = texts[0].partition("\n")[0]

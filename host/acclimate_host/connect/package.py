@@ -47,19 +47,20 @@ def natives(arch):
     return {}
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=512)
 def _references(path, _changed):
-    """Return (modules of the package, native modules) that a source file names."""
-    found, native = set(), set()
+    """Return (modules of the package, native modules, rooms) that a source file names."""
+    found, native, rooms = set(), set(), set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and merge.of_package(node.module):
             found |= {merge.origin(node.module, alias.name)[0] for alias in node.names}
+            rooms.add(node.module.partition(".")[2])
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names if merge.of_package(alias.name)]
             found |= {merge.origin(name)[0] or "__init__" for name in names}
         elif _is_native_load(node):
             native.add("_" + node.args[0].value)
-    return frozenset(found), frozenset(native)
+    return frozenset(found), frozenset(native), frozenset(rooms - {""})
 
 
 def _is_native_load(node):
@@ -72,15 +73,9 @@ def _is_native_load(node):
 
 
 def references(path):
+    """Return what a source file names; read again only when it has changed."""
     path = Path(path)
     return _references(path, path.stat().st_mtime_ns)
-
-
-def _rooms(path):
-    """Return the modules of the package from which a source file imports."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    found = [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
-    return {name.partition(".")[2] for name in found if merge.of_package(name)} - {""}
 
 
 def natives_left_out(extras=()):
@@ -133,8 +128,8 @@ def closure(names=None, sources=(), arch=None):
             todo |= {unit_of[module] for module in merge.offered(name)}
         faces.add(unit_of.get(name.partition(".")[0], "__init__"))
     for source in sources:
-        found, loaded = references(source)
-        found |= _rooms(source)  # a program asks the room, wherever the name is
+        found, loaded, rooms = references(source)
+        found |= rooms  # a program asks the room, wherever the name is
         todo |= {unit_of[module] for module in found if module in unit_of}
         native |= loaded
     done = set()
@@ -145,7 +140,7 @@ def closure(names=None, sources=(), arch=None):
         done.add(unit)
         mixed = not merge.extras().issuperset(units[unit])
         for module in units[unit]:
-            found, loaded = references(merge.modules()[module])
+            found, loaded, _ = references(merge.modules()[module])
             found = found - merge.extras() | found & merge.beside(module)
             todo |= {unit_of[other] for other in found if other in unit_of}
             # An extra may lie in a file that everybody has; its native modules do not.
