@@ -6,6 +6,7 @@ and a second cut while it recovers. rot: one damaged byte or worn page. driver: 
 call. board: the firmware of the emulated nRF52840 is cut for real.
 """
 
+import argparse
 import concurrent.futures
 import os
 import sys
@@ -75,12 +76,15 @@ def run_rot():
 
 
 def main():
+    parser = argparse.ArgumentParser(description="power cuts, rotting flash, drivers that raise")
+    parser.add_argument("--cuts", type=int, default=240, help="on an emulated board (240)")
+    cuts = parser.parse_args().cuts
     result = {"model": run_model(), **run_rot()}
     reason = powercut_board.why_not()
     if reason:
         print("board part left out:", reason)
     else:
-        result["board"] = powercut_board.run(int(os.environ.get("CUTS", "240")))
+        result["board"] = powercut_board.run(cuts)
     print("wrote", common.write("powercut", result).name)
     return 1 if common.table("power cuts", result, ROWS) else 0
 

@@ -66,6 +66,14 @@ def connected(data=b"", **options):
 # ---- connections -------------------------------------------------------------------------------
 
 
+def test_a_second_connection_closes_the_first():
+    one, first = connected()
+    second = Line()
+    with On(second):
+        one.connect()
+    assert not first.is_open and second.is_open and second.sent[0] == 0x10
+
+
 def test_a_greeting_says_who_and_how():
     for options, flags, rest in (
         ({}, 2, b""),

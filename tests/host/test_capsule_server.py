@@ -99,6 +99,16 @@ def test_versions_rise_and_scikit_learn_is_imported(server):
     assert len(server.export().entries) >= 1
 
 
+def test_devices_with_a_new_key_are_served_when_it_is_said(server):
+    server.save()
+    server.export()
+    key = b"another key, of 32 bytes as well"
+    other = CapsuleServer(server.model, server.repository.folder, 7, key)
+    with pytest.raises(Refused, match="new-key"):
+        other.export()
+    assert len(other.export(new_key=True).entries) == 1
+
+
 PULL = """
 import json, sys
 sys.path.insert(0, {device!r})

@@ -107,7 +107,7 @@ def place(tmp_path, monkeypatch):
         ("publish shop folder", "folder: Is a directory"),
         ("publish shop two.acap --key other.key", "authenticity"),
         ("publish shop two.acap", "signed until now: give the key"),
-        ("publish shop two.acap --new-key", "--new-key: give the HMAC key"),
+        ("publish shop two.acap --new-key", "--new-key: give the key"),
         ("publish shop two.acap --key fleet.key --percent 101", "percent 101: 0 to 100"),
         ("publish shop two.acap --key fleet.key --cohort ../x", "cohort '../x'"),
         ("fleet folder", "no repository; acclimate publish makes one"),

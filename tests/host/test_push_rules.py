@@ -83,8 +83,18 @@ def test_what_does_not_fit_or_was_tried_is_refused_before_it_is_sent():
 
 def test_without_confirm_it_waits():
     board = Board(OLD)
+    for again in range(2):
+        sent = push(board, NEW, confirm=False)
+        assert sent == (0 if again else len(NEW))
+        assert board.store.state == "verified" and cases.active(board.store) == OLD
+    assert push(board, NEW) == 0
+    assert board.store.state == "confirmed" and cases.active(board.store) == NEW
+
+
+def test_another_capsule_takes_the_place_of_the_one_that_waits():
+    board, newer = Board(OLD), cases.capsule(3)
     push(board, NEW, confirm=False)
-    assert board.store.state == "verified" and cases.active(board.store) == OLD
+    assert push(board, newer) == len(newer) and cases.active(board.store) == newer
 
 
 def test_an_update_goes_to_a_board_whose_capsule_is_known():
@@ -118,13 +128,12 @@ def test_a_cable_that_was_pulled_leaves_the_model_and_the_next_push_goes_on():
         board.cut_at = cut
         with pytest.raises(OSError, match="cable"):
             push(board, large)
-        is_last = cut == len(whole.asked) - 1
+        is_verified = cut == len(whole.asked) - 1
         assert cases.active(board.store) == OLD
         again = Board(slot_pages=16)
         again.store = again.names["store"] = cases.store(board.store.flash)
-        if is_last:  # a verified one is sent anew
-            assert again.store.state == "verified"
+        assert (again.store.state == "verified") == is_verified
         sent = push(again, large)
         assert cases.active(again.store) == large and again.store.state == "confirmed"
-        assert is_last or sent <= len(large) - 192 * max(0, cut - 4) + 256
+        assert sent <= (not is_verified) * (len(large) - 192 * max(0, cut - 4) + 256)
     assert read(large).total == len(large)

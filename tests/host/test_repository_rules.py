@@ -297,6 +297,21 @@ def test_devices_that_were_given_a_new_key_are_published_to_when_it_is_said(tmp_
     assert len(bases_of(again)) == 1
 
 
+@pytest.mark.parametrize("before", [None, KEY, RELEASE])
+def test_another_private_key_is_a_new_key_unless_a_list_says_what_counts(tmp_path, before):
+    """Boards hold one public key: what another one signed they would all refuse."""
+    shop = Repository(tmp_path / "shop", before)
+    shop.publish(cases.capsule(1, key=before))
+    made = cases.capsule(2, key=NEXT)
+    refused(shop.folder, lambda: other(shop, NEXT).publish(made), "publish --new-key")
+    if before:
+        refused(shop.folder, lambda: other(shop, NEXT).publish(made, "beta"), "of another key")
+    assert other(shop, NEXT).publish(made, new_key=True).version == 2
+    assert other(shop, NEXT).publish(cases.capsule(3, key=NEXT)).version == 3
+    shop.publish_keys(ROOT, [RELEASE.public], [ROLLOUT.public])
+    assert other(shop, ROLLOUT).publish(cases.capsule(4, key=RELEASE)).version == 4
+
+
 def test_the_key_of_objects_is_none_that_signs(tmp_path):
     for options in (
         {"key": OBJECT_KEY},

@@ -78,6 +78,8 @@ class Mqtt:
         for text in (self._id, user, password):
             if text is not None:
                 body += _text(text)
+        if self._socket:
+            self._closed()
         self._socket = sockets.connect(*self._address, self._timeout_s)
         try:
             if self._context:

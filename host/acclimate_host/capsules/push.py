@@ -12,7 +12,13 @@ _PIECE = 192
 _BEGIN = """
 from binascii import a2b_base64 as _from64
 _active = store.head.bytes[20:52] if store.active is not None else b""
-print(bytes(_active).hex(), store.slots.bytes, store.journal.floor)
+_waits = b""
+if store.state == "verified":
+    try:
+        _waits = store.waiting().head.bytes[20:52]
+    except ImportError:  # a firmware without trials
+        pass
+print(bytes(_active).hex(), store.slots.bytes, store.journal.floor, bytes(_waits).hex())
 """
 _UPDATER = """
 from acclimate.store import Updater as _Updater
@@ -35,7 +41,7 @@ print(_start)
 def push(board, capsule, bases=(), setup=None, confirm=True, progress=None):
     """Send a signed capsule; return how many bytes of it, or of the update, were sent.
 
-    Nothing is sent when the device has it already, or when it does not fit.
+    Nothing is sent when the device has it already, waiting or in use, or when it does not fit.
 
     :param board: an open board. :param bases: whole capsules that it may have.
     :param setup: program for the device that makes ``store``; None: its module ``capsules``
@@ -44,8 +50,10 @@ def push(board, capsule, bases=(), setup=None, confirm=True, progress=None):
     """
     new = read(capsule)
     board.exec(setup or SETUP, 30)
-    active, slot_bytes, floor = _answer(board, _BEGIN)
-    if active == new.digest.hex():
+    active, slot_bytes, floor, waiting = _answer(board, _BEGIN)
+    if waiting == new.digest.hex() and confirm:
+        board.exec("store.confirm()", 30)
+    if new.digest.hex() in (active, waiting):
         return 0
     if new.total > int(slot_bytes):
         raise Refused(

@@ -147,8 +147,9 @@ class Repository:
             are smaller. The cohort's present capsule is always one of them.
         :param expires: last day since 1970 on which the manifest counts, for devices that have a
             clock; 0: no end. It stays through later changes; ``set_expires`` renews it.
-        :param new_key: the devices have this HMAC key from now on, and had another one, or none,
-            when the cohort's present capsule was signed: there is no update from what was.
+        :param new_key: the devices have this key from now on, and had another one, or none, when
+            the cohort's present capsule was signed. With an HMAC key there is no update from what
+            was. Where a list of keys says what counts, nothing needs to be said.
         :raises Refused: the version is not above that of the present one, or the capsule or a
             base is damaged, or not signed with the repository's key.
         """
@@ -186,7 +187,7 @@ class Repository:
         epoch = read(whole).epoch if whole else present.epoch if present else 0
         if present and new.epoch == epoch and new.version <= present.version:
             raise Refused(f"version {new.version}: expected above {present.version}")
-        if present and isinstance(self.key, bytes):
+        if present and self.key is not None:
             if not new_key and not self._is_of_this_key(new.model, cohort, whole):
                 raise Refused(
                     f"model {new.model}, cohort {cohort}: not signed with this key until now: "
@@ -368,7 +369,7 @@ class Repository:
             signed = any(self._signature(model, name))
             if signed and self.key is None:
                 raise Refused(f"model {model}, cohort {name}: signed until now: give the key")
-            if signed and name != cohort and isinstance(self.key, bytes) and not new_key:
+            if signed and name != cohort and not new_key:
                 if not self._is_signed(model, name):
                     raise Refused(f"model {model}, cohort {name}: of another key: {_NEW_KEY}")
 

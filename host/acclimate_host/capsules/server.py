@@ -124,10 +124,15 @@ class CapsuleServer:
         return self.capsule
 
     def export(
-        self, cohort: str = "all", percent: int = 100, bases: Iterable[bytes] = ()
+        self,
+        cohort: str = "all",
+        percent: int = 100,
+        bases: Iterable[bytes] = (),
+        new_key: bool = False,
     ) -> Manifest:
         """Publish what ``save`` built (and build it first where it did not); see ``publish``."""
-        return self.repository.publish(self.capsule or self.save(), cohort, percent, bases)
+        capsule = self.capsule or self.save()
+        return self.repository.publish(capsule, cohort, percent, bases, new_key=new_key)
 
     def deploy(
         self,

@@ -20,7 +20,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--new-key",
         action="store_true",
-        help="the devices have this HMAC key from now on, and had another one, or none, before",
+        help="the devices have this key from now on, and had another one, or none, before",
     )
     parser.add_argument("--cohort", default="all", help="which manifest (%(default)s)")
     parser.add_argument(
@@ -61,8 +61,8 @@ def run(args):
     capsule, said = read_capsule(args.capsule)
     others = [read_capsule(path)[0] for path in args.base]
     key = read_key(args.key) if args.key else None
-    if args.new_key and not isinstance(key, bytes):
-        raise AcclimateError("--new-key: give the HMAC key of the devices with --key")
+    if args.new_key and key is None:
+        raise AcclimateError("--new-key: give the key of the devices with --key")
     if not 0 <= args.deltas <= ENTRIES_MAX - 1:
         raise AcclimateError(f"--deltas {args.deltas}: expected 0 to {ENTRIES_MAX - 1}")
     object_key = read_object_key(args.object_key) if args.object_key else None
