@@ -57,7 +57,7 @@ help:
 	@echo "make lint                       check style and types of the Python files"
 	@echo "make house                      what is public, what an install takes, circles, lines"
 	@echo "make docs                       build the site of tutorials, how-tos and reference in out/site"
-	@echo "make mutants [NAME=journal] [SEED=1]   small faults in the core: do the tests notice?"
+	@echo "make mutants [NAME=all] [SEED=1]       small faults in the core: do the tests notice?"
 	@echo "make native stage twin firmware sanitized     build one kind of thing"
 	@echo "make playground                 build the page that acclimate playground serves"
 	@echo "make wheel                      build source package and wheel with native modules, and the emulators' firmware"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Put small faults into the core, one at a time, and ask the nearest tests to notice.
 
-    make mutants                   (or: python tools/mutants.py)
+    make mutants                   the core (or: python tools/mutants.py)
+    make mutants NAME=all          all files of tools/mutants.toml, for hours
     make mutants NAME=journal      one file of tools/mutants.toml, or any path: NAME=a/file.py,
                                    which TESTS="tests/..." then is tried with
     make mutants SEED=2            other faults
@@ -229,6 +230,8 @@ def chosen_files(options):
     """Return {name: entry} of what is to be tried."""
     files = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))["files"]
     if not options.name:
+        return {name: entry for name, entry in files.items() if entry.get("core")}
+    if options.name == "all":
         return files
     if options.name in files:
         return {options.name: files[options.name]}
@@ -271,9 +274,10 @@ def main():
     parser.add_argument("--tests", nargs="*", default=[])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60, help="faults of each file")
-    parser.add_argument("--minutes", type=float, default=25)
+    parser.add_argument("--minutes", type=float, help="25; of all files 180")
     options = parser.parse_args()
-    until = time.monotonic() + 60 * options.minutes
+    minutes = options.minutes or (180 if options.name == "all" else 25)
+    until = time.monotonic() + 60 * minutes
     jobs = chosen_files(options)
     todo, answers = multiprocessing.Queue(), multiprocessing.Queue()
     workers = min(CORES, len(jobs))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The small faults that `make mutants` tries, and how it counts."""
 
+import argparse
+
 import pytest
 
 from tools import mutants, mutate
@@ -131,3 +133,15 @@ def test_each_listed_file_is_there_and_each_equivalent_change_is_one():
         for one in entry.get("equivalent", []):
             assert (one["text"], one["was"], one["now"]) in keys, (name, one)
             assert len(one["reason"]) > 20
+
+
+def test_without_a_name_the_core_is_tried_and_with_all_everything():
+    def names(name):
+        return mutants.chosen_files(argparse.Namespace(name=name, tests=[]))
+
+    core, every = names(""), names("all")
+    judges_and_core = "evaluate store journal capsule manifest pull acceptance svm_train svm_data"
+    judges_and_core += " svm_incremental net_training prune choose poet_model"
+    assert set(judges_and_core.split()) <= core.keys() < every.keys()
+    assert list(names("journal")) == ["journal"] and set(names("")) == set(core)
+    assert min(entry["goal"] for entry in core.values()) >= 0.80
