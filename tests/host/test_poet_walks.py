@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The randomised list schedules: what a walk counts, and when one is given up."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from acclimate_host.poet import greedy, solve
@@ -60,13 +62,19 @@ def test_walks_are_not_given_up_for_their_energy_while_no_plan_is_in_time():
     assert search.walk.most is not None
 
 
-def test_walks_get_most_of_a_limit_in_which_no_bound_can_be_had(monkeypatch):
+def test_walks_get_most_of_a_short_limit_and_more_in_large_graphs(
+    monkeypatch,
+):
     seen = []
     monkeypatch.setattr(
         searching.Search, "walk", lambda self, watch: seen.append(watch.left() / self.watch.left())
     )
-    graph = network_graph("resnet18_cifar", "m4", "chain")
-    for seconds, share in ((6.0, 0.75), (30.0, 133 / 50 / 30)):
+    large, small = (network_graph(n, "m4", "chain") for n in ("resnet18_cifar", "resnet8_cifar"))
+    for graph, seconds, share in (
+        (large, 6.0, 0.75),
+        (large, 30.0, 133 / 20 / 30),  # there they find better plans for some seconds
+        (small, 30.0, 61 / 50 / 30),
+    ):
         seen.clear()
         budget = Budget(490_752)
         watch = searching.highs.Watch(cpu_until=searching.time.process_time() + seconds)
@@ -130,3 +138,18 @@ def test_tensors_change_places_only_where_there_is_paging(monkeypatch, paging):
         if steps is not None:
             search.learn(greedy.energy_of(graph, steps))
     assert search.chain.best is not None and bool(calls) == paging
+
+
+def test_a_wide_gap_goes_to_the_tree_without_a_search_near_the_relaxation(monkeypatch):
+    """It closes the gap sooner than plans near the relaxation are found, but for joined stages."""
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    watch = searching.highs.Watch()
+    options = solve.Options("highs", 1e-6, None, 0, 1)
+    one = searching.Search(graph, Budget(490_752), searching.greedy.Space(), watch, options)
+    one.plan = one.verdict = SimpleNamespace(energy=1.0)
+    columns = SimpleNamespace(cost=[0] * 3000)
+    model = SimpleNamespace(program=columns, again={(0, 0): 0}, ends=[0] * len(graph.nodes))
+    root = SimpleNamespace(model=model)
+    for bound, ends, is_tree in ((0.99, 133, True), (0.999, 133, False), (0.99, 100, False)):
+        one.bound, model.ends = bound, [0] * ends
+        assert one._goes_to_the_tree(root) == is_tree

@@ -30,6 +30,7 @@ from .tree import Tree
 
 _PATIENT = 20  # times as many states where nothing else found a plan
 _FIRST_S = 3.0  # walks before anything else, at most
+_MANY = 100  # nodes, from when the walks find better plans for some seconds more
 _BOUND_NODES = 15  # nodes for a second of the limit; with more of them a bound has no time
 _HURRIED = 0.75  # share of such a limit for walks
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
@@ -234,9 +235,14 @@ class Search:
             self._say("greedy")
         count, left = len(self.graph.nodes), self.watch.left()
         hurried = left < count / _BOUND_NODES
-        seconds = _HURRIED * left if hurried else min(_FIRST_S, count / 50, 0.4 * left)
+        seconds = _HURRIED * left if hurried else min(self._first_s(), 0.4 * left)
         self.walk(self.watch.part(seconds))
         self._say("greedy")
+
+    def _first_s(self):
+        """Seconds of walks before anything else: they stop to find more, later in large graphs."""
+        count = len(self.graph.nodes)
+        return count / 20 if _MANY <= count <= _CLASS_NODES else min(_FIRST_S, count / 50)
 
     def _narrower(self):
         """Walks with less RAM, so that no running operator's workspace is in the way."""
@@ -345,6 +351,13 @@ class Search:
         large = len(root.model.program.cost) > _COUNTED
         return large and gap > _WIDE and bool(root.model.again)
 
+    def _goes_to_the_tree(self, root):
+        """Whether the tree uses the time better than the search near the relaxation.
+
+        Where stages are joined the tree finds few plans, and the search near the relaxation some.
+        """
+        return self._is_wide(root) and len(root.model.ends) == len(self.graph.nodes)
+
     def _tightened(self, root):
         """Cuts, then plans near the relaxation, in turn; False where no (better) plan is left."""
         watch = self.watch.part(min(_CUT_S, 0.5 * self.watch.left()))
@@ -353,9 +366,10 @@ class Search:
             if not root.cut(watch, self._energy, self._closed, self._between):
                 return False
             root.settle()
-            if not self._near(root):
-                return False
-            self._near_class(root)
+            if not self._goes_to_the_tree(root):
+                if not self._near(root):
+                    return False
+                self._near_class(root)
             wide = (self._energy() or math.inf) - before[0]
             raised = root.outcome.bound > before[0] + _TURN * wide
             if not watch.left() or self._closed() or not (raised or before[1] != self._energy()):
