@@ -210,6 +210,7 @@ firmware-desktop-f32: out/firmware/desktop-f32/micropython
 DEVICE_FILES := $(shell find device -name '*.py')
 FREEZER := tools/frozen.py host/acclimate_host/connect/merge.py
 BOARD_FILES := $(wildcard boards/emulated/*.* boards/emulated/frozen/* boards/emulated/qboard/*)
+STATIC := $(wildcard tools/static_freeze/*.py native_modules/static/*) native_modules/micropython.mk
 NEEDS := | out/stamps/venv out/stamps/micropython out/stamps/monocypher
 
 .SECONDEXPANSION:
@@ -218,12 +219,12 @@ $(QEMU_BOARDS:%=out/firmware/%/firmware.elf): out/firmware/%/firmware.elf: tools
 	@tools/firmware.sh $*
 
 out/firmware/samd21-learning/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/* native_modules/svm/*.[ch] native_modules/micropython.mk) \
+		$(wildcard boards/emulated/samd21/* native_modules/svm/*.[ch]) $(STATIC) \
 		$(DEVICE_FILES) $(FREEZER) host/acclimate_host/demo/on_board.py $(NEEDS)
 	@tools/firmware.sh samd21 learning
 
 out/firmware/stm32f103/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/stm32f103/*) $(DEVICE_FILES) $(FREEZER) $(NEEDS)
+		$(wildcard boards/emulated/stm32f103/*) $(DEVICE_FILES) $(FREEZER) $(STATIC) $(NEEDS)
 	@tools/firmware.sh stm32f103 online
 
 out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
@@ -234,15 +235,16 @@ out/firmware/nrf52840-f30/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
 firmware-nrf52840-natives: out/firmware/nrf52840-natives/firmware.elf
 out/firmware/nrf52840-natives/firmware.elf: tools/firmware.sh $(BOARD_FILES) $(DEVICE_FILES) \
 		$(wildcard boards/emulated/nrf52840/* device/*.py native_modules/micropython.mk \
-		native_modules/*/*.[chS]) $(NEEDS)
+		native_modules/*/*.[chS]) $(STATIC) tests/host/static_kinds.py $(NEEDS)
 	@tools/firmware.sh nrf52840 natives
 
 out/firmware/samd21-capsules/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) $(FREEZER) host/acclimate_host/testing/nor.py $(NEEDS)
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) $(FREEZER) $(STATIC) \
+		host/acclimate_host/testing/nor.py $(NEEDS)
 	@tools/firmware.sh samd21 capsules
 
 out/firmware/samd21-verdict/firmware.elf: tools/firmware.sh $(BOARD_FILES) \
-		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) $(FREEZER) \
+		$(wildcard boards/emulated/samd21/*) $(DEVICE_FILES) $(FREEZER) $(STATIC) \
 		host/acclimate_host/demo/update_small_board.py $(NEEDS)
 	@tools/firmware.sh samd21 verdict
 

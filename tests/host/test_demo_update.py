@@ -79,4 +79,4 @@ def test_a_board_of_32_kb_accepts_and_refuses_by_itself():
     assert [version for _, version, _ in story.shares] == [1, 1, 3, 3]
     assert [what for _, what, _ in story.events] == ["reject", "accept"]
     assert story.shares[-1][2] > story.shares[0][2] + 10
-    assert min(demo.free) > 3072
+    assert min(demo.free) > 9216

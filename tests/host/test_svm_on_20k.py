@@ -57,7 +57,7 @@ def board():
 def test_each_row_once_in_memory_that_stays(board):
     board.soft_reset()
     heap, taken, grown = map(int, board.exec(ONLINE).split())
-    assert heap >= HEAP_BYTES and taken <= 3200 and grown <= 0
+    assert heap >= HEAP_BYTES and taken <= 1600 and grown <= 0
 
 
 def test_the_small_machine_trains_with_its_native_solver_and_keeps_its_file(board):

@@ -6,9 +6,10 @@
 #define MICROPY_EMIT_INLINE_THUMB (1)
 #define MICROPY_EMIT_THUMB_ARMV7M (0)
 
-// Real SAMD21 firmware has no hashlib and no cryptolib.
+// Real SAMD21 firmware has no hashlib, no cryptolib and no cmath.
 #define MICROPY_PY_HASHLIB (0)
 #define MICROPY_PY_CRYPTOLIB (0)
+#define MICROPY_PY_CMATH (0)
 
 // No display hangs on these boards; the room is for the frozen package.
 #define MICROPY_PY_FRAMEBUF (0)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# Static freezing: functions, classes and names of the frozen package lie in flash, too.
+# Included by ../micropython.mk where ACCLIMATE_STATIC=1 is given. Which packages; and how many modules
+# may have names that change: each takes 16 bytes of RAM.
+ACCLIMATE_STATIC_PACKAGE ?= acclimate
+ACCLIMATE_STATIC_GLOBALS ?= 14
+export ACCLIMATE_STATIC_PACKAGE ACCLIMATE_STATIC_GLOBALS
+ACCLIMATE_FREEZER := $(ACCLIMATE_DIR)/../tools/static_freeze
+SRC_USERMOD_C += $(ACCLIMATE_DIR)/static/static.c
+CFLAGS_USERMOD += -DACCLIMATE_STATIC_GLOBALS=$(ACCLIMATE_STATIC_GLOBALS) -I$(ACCLIMATE_DIR)
+
+MAKE_MANIFEST = $(PYTHON) $(ACCLIMATE_FREEZER) $(TOP)/tools/makemanifest.py
+
+# Classes in flash need functions of this file that it keeps to itself.
+$(BUILD)/acclimate/objtype.c: $(TOP)/py/objtype.c $(wildcard $(ACCLIMATE_FREEZER)/*.py)
+	$(Q)$(PYTHON) $(ACCLIMATE_FREEZER) --types $< $@
+$(BUILD)/py/objtype.o: $(BUILD)/acclimate/objtype.c
+	$(call compile_c)
