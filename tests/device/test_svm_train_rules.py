@@ -289,9 +289,11 @@ def test_a_drifted_gradient_is_computed_anew_and_training_goes_on():
 
 def test_steps_of_a_piece_are_whole_numbers_above_0():
     for steps in (0, -1, 1.5, "1", 1 << 30):
-        assert "steps" in raised(ValueError, lambda s=steps: next(job_of().run(s)))
-    ended(job_of().run(1))
-    ended(job_of().run((1 << 30) - 1))
+        for begin in (t.check_steps, lambda s: ended(SVM().fit_steps(ROWS, Y, s))):
+            assert "steps" in raised(ValueError, begin, steps)
+    for steps in (None, 1, (1 << 30) - 1):
+        t.check_steps(steps)
+        ended(job_of().run(steps))
 
 
 def test_rows_of_a_pair_are_signed_and_read_with_pauses():

@@ -35,16 +35,6 @@ def crc32(data, value=0):
     return _native.crc32()(data, value) & 0xFFFFFFFF
 
 
-def _items(code, count):
-    """A zeroed array of `count` items."""
-    return array(code, bytes(count * {"B": 1, "b": 1, "h": 2, "H": 2}.get(code, 4)))
-
-
-def _size(code, count):
-    """Bytes of `count` items in the file, padded to words."""
-    return (count * {"B": 1, "b": 1, "h": 2, "H": 2}.get(code, 4) + 3) & ~3
-
-
 def _byte_count(data):
     """Bytes in a buffer; MicroPython knows no itemsize."""
     return len(bytes(data[0:1])) * len(data) if len(data) else 0
@@ -196,13 +186,14 @@ class _Reader:
         self.left = left
 
     def get(self, code, count):
-        size = _size(code, count)
-        if size > self.left:
-            raise ValueError("model file: expected %d more bytes, got %d" % (size, self.left))
-        self.left -= size
-        data = _items(code, count)
+        size = count * {"B": 1, "b": 1, "h": 2}.get(code, 4)
+        padded = (size + 3) & ~3
+        if padded > self.left:
+            raise ValueError("model file: expected %d more bytes, got %d" % (padded, self.left))
+        self.left -= padded
+        data = array(code, bytes(size))
         self.stream.readinto(data)
-        self.stream.read(size - count * (len(bytes(data[0:1])) if count else 0))
+        self.stream.read(padded - size)
         return data
 
 

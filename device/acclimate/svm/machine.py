@@ -197,18 +197,18 @@ class SVM:
         from acclimate.svm.data import prepare_pieces  # noqa: F401
 
         yield 0
-        from acclimate.svm.train import start_pieces
+        from acclimate.svm.train import check_steps, start_pieces
 
+        check_steps(steps)
         yield 0
         core_for(uses_fixed(self.state))  # loads the solver in Python where none is native
         yield 0
-        yield from self._alone(self._train(X, y, steps, start_pieces))
-
-    def _train(self, X, y, steps, start_pieces):
         start = start_pieces if self._kind is None else self._kind.start
-        for found in start(self, X, y):
-            job = found
+        for job in start(self, X, y):  # noqa: B007  the last one is the training
             yield 0
+        yield from self._alone(self._train(job, steps))
+
+    def _train(self, job, steps):
         self._job = job
         try:
             for _ in job.run(steps):
@@ -227,7 +227,7 @@ class SVM:
                 old.close()
             yield from pieces  # passes a close() on
             if self._open is not pieces:
-                raise ValueError("steps: expected one training at a time, got another since")
+                raise ValueError("steps: expected one training at a time, got another")
         finally:
             if self._open is pieces:
                 self._open = None
@@ -449,7 +449,7 @@ class SVM:
         from acclimate.svm.incremental import add_pieces
 
         yield 0
-        yield from self._alone(add_pieces(self, row, label, steps))
+        yield from add_pieces(self, row, label, steps)
 
     def save(self, path: str) -> None:
         """Write the fitted model to a file; the old file stays until the new one is whole."""
