@@ -442,7 +442,8 @@ class SVM:
 
         Close it before its end, and the sample and the model are as before. Between the steps a
         model predicts without the sample that gives way. One training at a time: the next `add`
-        or `fit` closes this one, which then raises `ValueError` when it is asked to go on.
+        or `fit` closes this one, which then raises `ValueError` when it is asked to go on. One
+        that is left without `close` keeps its buffers until then.
 
         :param int steps: as in `fit_steps`
         """
