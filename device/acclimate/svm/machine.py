@@ -35,16 +35,6 @@ def _number(name, value, least=0.0, most=_MOST):
     raise ValueError("%s: expected a number > %s, <= %s, got %s" % (name, least, most, value))
 
 
-def _small(kernel, state, storage, scale, budget, kind):
-    """State and storage of ``SVM(small=True)``, which has no choice of the rest."""
-    given = kernel, state or "fixed", storage or "uint8", scale, budget, kind
-    if given[:2] != ("linear", "fixed") or given[2] not in ("uint8", "int8") or any(given[3:]):
-        raise ValueError(
-            "small: expected kernel linear, state fixed, storage uint8 or int8, got %s" % (given,)
-        )
-    return given[1:3]
-
-
 def _kind(m, kind):
     """What `SVM(kind=...)` does differently; a file of its own."""
     try:
@@ -105,7 +95,9 @@ class SVM:
         epsilon: float = 0.1,
     ) -> None:
         if small:
-            state, storage = _small(kernel, state, storage, scale, budget, kind)
+            from acclimate.svm.refusals import small as checked
+
+            state, storage = checked(kernel, state, storage, scale, budget, kind)
         if kernel not in KERNELS:
             raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
         if state not in (None, "float", "fixed"):
@@ -325,7 +317,7 @@ class SVM:
             pass
         from acclimate.svm.data import shape_of
 
-        n, d, flat = shape_of(rows, out)
+        n, d, flat = shape_of(rows, out, "out")
         if d != model.d:
             raise ValueError("rows: expected %d features, got %d" % (model.d, d))
         for i in range(n):
@@ -423,7 +415,12 @@ class SVM:
         """Kernel value of two rows, with the parameters of this model."""
         from acclimate.svm.metrics import kernel
 
-        return kernel(self, a, b)
+        try:
+            return kernel(self, a, b)
+        except TypeError:
+            from acclimate.svm.refusals import expected
+
+            raise expected("a, b", "rows of numbers", (a, b)) from None
 
     def add(self, row: "Sequence[float] | ReadableBuffer", label: int) -> "SVM":
         """Learn one more sample within `budget` kept ones; see `acclimate.svm.incremental`.

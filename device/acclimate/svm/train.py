@@ -49,9 +49,10 @@ def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
     The rows themselves (2 bytes each for the row numbers, and the features unless `X` is
     used in place) come from the heap.
     """
-    if n < classes or d < 1 or classes < 2:
+    given = n, d, classes
+    if set(map(type, given)) != {int} or not 32767 >= n >= classes >= 2 or d < 1:
         raise ValueError(
-            "n, d, classes: expected n >= classes >= 2, d >= 1, got %d, %d, %d" % (n, d, classes)
+            "n, d, classes: expected 32767 >= n >= classes >= 2, d >= 1, got %s, %s, %s" % given
         )
     most = n - classes + 2
     fixed = uses_fixed(state)
