@@ -83,11 +83,13 @@ def _sections(m, model, samples):
         yield from model.answer.sections(m)
     if model.sigmoids is not None:
         yield from model.sigmoids.sections()
-    if samples is not None and (m.class_weight or m.tol != 1e-3 or m.max_iter != 10000):
-        from acclimate.svm.train import learning
+    if samples is not None:
+        new = type(m)()  # learns as a machine of which nobody says how
+        if m.class_weight or m.tol != new.tol or m.max_iter != new.max_iter:
+            from acclimate.svm.train import learning
 
-        data = learning(m)
-        yield struct.pack("<HH", _LEARNS, len(data)) + data
+            data = learning(m)
+            yield struct.pack("<HH", _LEARNS, len(data)) + data
 
 
 def _write(m, model, samples, stream):
