@@ -30,6 +30,22 @@ def out_of_memory(size, what):
     )
 
 
+def checked_arena(arena, least):
+    """Return a view of the caller's buffer to work in.
+
+    :raises ValueError: no buffer, or one that cannot be written
+    :raises MemoryError: fewer than `least` bytes
+    """
+    try:
+        view = memoryview(arena)
+        view[:1] = view[:1]
+    except TypeError:
+        raise ValueError("arena: expected a bytearray, got %s" % repr(arena)[:40]) from None
+    if len(view) < least:
+        raise MemoryError("arena: expected at least %d bytes, got %d" % (least, len(view)))
+    return view
+
+
 def largest(limit):
     """Return the largest block, to 16 bytes, that the heap has now, but at most limit."""
     low, high = 0, limit

@@ -51,10 +51,19 @@ def _count(shape):
     return len(shape) + len(_STITCHER) + len(_FEEDBACK) + len(_LOOP)
 
 
+def _check_bytes(name, buffer, count):
+    """Refuse what has another length, or none."""
+    try:
+        have = len(memoryview(buffer))
+    except TypeError:
+        have = repr(buffer)[:40]
+    if have != count:
+        raise ValueError("%s: expected %d bytes, got %s" % (name, count, have))
+
+
 def write(loop, buffer):
     """Put the state into the buffer, which has `size` bytes."""
-    if len(buffer) != size(loop):
-        raise ValueError("buffer: expected %d bytes, got %d" % (size(loop), len(buffer)))
+    _check_bytes("buffer", buffer, size(loop))
     at = 0
     for number in list(_shape(loop)) + _numbers(loop):
         pack_into("<i", buffer, at, min(number, _COUNT_MOST))
@@ -71,8 +80,7 @@ def read(loop, data):
     :raises ValueError: it is of a loop with other sizes, or damaged
     """
     shape = _shape(loop)
-    if len(data) != size(loop):
-        raise ValueError("state: expected %d bytes, got %d" % (size(loop), len(data)))
+    _check_bytes("state", data, size(loop))
     count = _count(shape)
     numbers = [unpack_from("<i", data, 4 * i)[0] for i in range(count)]
     if tuple(numbers[: len(shape)]) != shape:

@@ -11,6 +11,18 @@ _NEW = ".new"
 _ENOENT = 2
 
 
+def _text(path):
+    """A path as a text.
+
+    :raises ValueError: it is none; a number would be taken for a file that is open
+    """
+    if hasattr(path, "__fspath__"):
+        path = path.__fspath__()
+    if not isinstance(path, str):
+        raise ValueError("path: expected the name of a file, got %s" % repr(path)[:40])
+    return path
+
+
 def load(path, parse):
     """What `parse` makes of a stream, or of the file of a path: of the new one where power was
     lost between removing the old and renaming it.
@@ -19,13 +31,14 @@ def load(path, parse):
     """
     if hasattr(path, "readinto"):
         return parse(path)
+    path = _text(path)
     try:
         return _parsed(path, parse)
     except OSError as error:
         if error.args[0] != _ENOENT:
             raise
         try:
-            return _parsed(str(path) + _NEW, parse)
+            return _parsed(path + _NEW, parse)
         except (OSError, ValueError):
             raise error from None
 
@@ -37,6 +50,7 @@ def _parsed(path, parse):
 
 def write(path, parse):
     """A stream for the new file, to be closed before `done`; `parse` as for `load`."""
+    path = _text(path)
     try:
         os.stat(path)
     except OSError:  # the new one may be all that there is: the next cut must not take it
@@ -50,11 +64,12 @@ def write(path, parse):
 
 def written(path):
     """What `write` has written so far, to be looked at before `done`."""
-    return open(path + _NEW, "rb")
+    return open(_text(path) + _NEW, "rb")
 
 
 def done(path):
     """Put the new file in the place of the old one."""
+    path = _text(path)
     try:
         os.rename(path + _NEW, path)
     except OSError:  # FAT

@@ -28,6 +28,14 @@ except ImportError:
 _WRAP = (1 << 30) - 1
 
 
+def _between(value, low, high):
+    """True for a number of the range."""
+    try:
+        return low < value < high
+    except TypeError:  # no number
+        return False
+
+
 class EnergyBudget:
     """Joules that training may take in a day.
 
@@ -43,8 +51,10 @@ class EnergyBudget:
     def __init__(
         self, joules: float, watts: float, day: "Callable[[], int] | None" = None
     ) -> None:
-        if not (0 < joules < 1e9 and 0 < watts < 1e6):
+        if not (_between(joules, 0, 1e9) and _between(watts, 0, 1e6)):
             raise ValueError("joules, watts: expected > 0, got %r, %r" % (joules, watts))
+        if day is not None and not callable(day):
+            raise ValueError("day: expected a function or None, got %r" % (day,))
         self.joules = joules
         self.watts = watts
         self.used = 0.0
@@ -70,7 +80,7 @@ class EnergyBudget:
 
         :raises ValueError: a number that is no such time; nothing is counted then
         """
-        if not 0 <= us < 1e15:
+        if not _between(us, -1e-9, 1e15):
             raise ValueError("us: expected microseconds >= 0, got %r" % (us,))
         joules = us * self.watts / 1e6
         self.used += joules

@@ -42,6 +42,16 @@ def _int8(value):
     return -128 if value < -128 else value
 
 
+def _check_count(name, items, count):
+    """Refuse what has another length, or none."""
+    try:
+        have = len(items)
+    except TypeError:
+        have = repr(items)[:40]
+    if have != count:
+        raise ValueError("%s: expected %d elements, got %s" % (name, count, have))
+
+
 def _signed(out):
     """Refuse a buffer whose items are bytes without a sign: boards would wrap what is below 0."""
     try:
@@ -49,7 +59,7 @@ def _signed(out):
         out[0] = -1
         signed = out[0] == -1
         out[0] = first
-    except (ValueError, OverflowError):  # CPython asks at once
+    except (ValueError, OverflowError, TypeError):  # CPython asks at once
         signed = False
     if not signed:
         raise ValueError("out: expected array('b'), got items without a sign")
@@ -85,7 +95,10 @@ class WindowFeatures:
         ):
             if not isinstance(value, int) or not low <= value <= high:
                 raise ValueError("%s: expected %d..%d, got %r" % (name, low, high, value))
-        kinds = tuple(kinds)  # a generator is read once
+        try:
+            kinds = tuple(kinds)  # a generator is read once
+        except TypeError:
+            kinds = (kinds,)
         for kind in kinds or ((),):
             if kind not in KINDS:
                 raise ValueError("kinds: expected some of %s, got %r" % (" ".join(KINDS), kind))
@@ -114,14 +127,13 @@ class WindowFeatures:
         :raises ValueError: a length that does not fit, or no whole numbers; nothing is written
         """
         native = self._native
-        if native and native(window, out, self.channels, self.samples, self._how):
-            return out
-        if len(window) != self.samples * self.channels:
-            raise ValueError(
-                "window: expected %d values, got %d" % (self.samples * self.channels, len(window))
-            )
-        if len(out) != self.width:
-            raise ValueError("out: expected %d elements, got %d" % (self.width, len(out)))
+        try:
+            if native and native(window, out, self.channels, self.samples, self._how):
+                return out
+        except TypeError:  # no buffers, as is found below
+            pass
+        _check_count("window", window, self.samples * self.channels)
+        _check_count("out", out, self.width)
         _signed(out)
         try:
             total = sum(window)

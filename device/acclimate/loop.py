@@ -592,6 +592,7 @@ class Loop:
         rounds: int = 6,
     ) -> None:
         _check_size("rounds", rounds, 1, _WRAP)
+        _check_size("target", target, 0, 1001)
         rows, kept = (feedback.width, feedback.typecode), (stitcher.width, stitcher.typecode)
         if rows != kept:
             raise ValueError("feedback: expected width and typecode %s, got %s" % (kept, rows))
@@ -666,6 +667,7 @@ class Loop:
             within so many microseconds; 0: one piece
         :returns: "kept" or "discarded" when a training has ended, else None
         """
+        _check_size("limit_us", limit_us, 0, _WRAP)
         trainer = self.trainer
         begun = ticks_us()
         verdict = self._piece()
@@ -771,7 +773,7 @@ def _copy(to, at, source, start, count):
 
 def _zeros(typecode, count):
     """An array of zeros, made without a list that would need four times the memory."""
-    if typecode not in _LIMITS:
+    if not isinstance(typecode, str) or typecode not in _LIMITS:
         raise ValueError("typecode: expected one of b B h H i f, got %r" % (typecode,))
     if not count > 0:
         raise ValueError("sizes: expected 1 or more of each, got room for %s numbers" % count)

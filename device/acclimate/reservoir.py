@@ -40,6 +40,8 @@ class Draws:
     """Random numbers from 16-bit xorshift words (period 2**32 - 1)."""
 
     def __init__(self, seed: int = 1) -> None:
+        if not isinstance(seed, int):
+            raise ValueError("seed: expected a whole number, got %r" % (seed,))
         self._x = seed & 0xFFFF
         self._y = seed >> 16 & 0xFFFF or int(not self._x)
 
@@ -56,7 +58,7 @@ class Draws:
         :param count: 1 to 2**30 - 1.
         :raises ValueError: another count
         """
-        if not 0 < count <= 0x3FFFFFFF:  # none is below 0, and 30 bits are drawn
+        if not isinstance(count, int) or not 0 < count <= 0x3FFFFFFF:  # 30 bits are drawn
             raise ValueError("count: expected 1..%d, got %s" % (0x3FFFFFFF, count))
         mask = count - 1 or 1
         for shift in (1, 2, 4, 8, 16):
@@ -100,6 +102,8 @@ class Reservoir:
     @staticmethod
     def bytes_needed(capacity: int, width: int) -> int:
         """Return the bytes of the buffers, before anything is made."""
+        _size("capacity", capacity, 1, 128)
+        _size("width", width, 1, 65535)
         return capacity * (width + 2)
 
     def offer(self, row: "ReadableBuffer", prediction: int, confidence: int) -> int:
@@ -141,8 +145,12 @@ class Reservoir:
         return place
 
     def _fits(self, row):
-        if len(row) != self.width:
-            raise ValueError("row: expected %d numbers, got %d" % (self.width, len(row)))
+        try:
+            count = len(row)
+        except TypeError:  # nothing that has numbers
+            count = repr(row)[:40]
+        if count != self.width:
+            raise ValueError("row: expected %d numbers, got %s" % (self.width, count))
 
     def row(self, i: int, out: "WriteableBuffer") -> None:
         """Copy row i of those held to out: an array('b') or bytearray of width, or a view."""
@@ -150,6 +158,8 @@ class Reservoir:
         self._fits(out)
         start = i * self.width
         signed = not isinstance(out, bytearray)
+        if isinstance(out, (str, bytes, tuple)):
+            raise ValueError("out: expected a buffer that can be written, got %r" % (out,))
         for k in range(self.width):
             value = self.rows[start + k]
             if signed and value > 127:
@@ -176,6 +186,8 @@ class Reservoir:
 
         Where that raises nothing has changed.
         """
+        if not callable(predict):
+            raise ValueError("predict: expected a function, got %r" % (predict,))
         count = self.count
         fresh = bytearray(2 * count)
         for i in range(count):

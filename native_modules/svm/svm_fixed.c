@@ -91,13 +91,14 @@ static int32_t reaches_zero(const int32_t *par, int32_t k_shift) {
     return shift < 0 || (shift <= 31 && 0x1ffffu * (uint32_t)par[P_GAMMA] >> shift >= 15u << 12);
 }
 
-/* Choose the shifts from the largest x.x, so that a kernel value fills 16 bits. */
+/* Choose the shifts from the largest x.x, so that a kernel value fills 16 bits. All rows of the
+ * store count, as those of other classes are answered as well. */
 static void prepare(const svm_problem *p) {
     int32_t *par = p->par;
     int64_t top = 0;
     int32_t shift = 0, steps = 0, exponent = 0;
-    for (int32_t k = 0; k < p->n; k++) {
-        const void *a = sample(p, k);
+    const uint8_t *a = p->x, *end = a + p->x_bytes;
+    for (; a < end; a += p->stride) {
         int64_t v = raw(p, a, a);
         top = v > top ? v : top;
     }

@@ -110,3 +110,55 @@ def test_a_closed_addition_draws_the_same_sample_again():
         m.add([k, 9 - k, k % 3], k % 3)
         other.add([k, 9 - k, k % 3], k % 3)
         assert state(m) == state(other), k
+
+
+def test_what_is_refused_leaves_an_open_training_as_it_is():
+    words = ("low", "mid", "high")
+    named = [words[v] for v in Y]
+    m, other = (SVM("rbf", gamma=0.1, budget=30).fit(X, named) for _ in range(2))
+    other.add([1, 2, 3], "new")
+    first = begun(m.add_steps([1, 2, 3], "new", 1))
+    for call, arguments in (
+        (m.add, ([1, 2], "low")),
+        (m.add, (None, "low")),
+        (m.add, ([1, 2, 1e39], "low")),
+        (m.add, ([1, 2, 40000], "low")),
+        (m.add, ([1, 2, 3], 5)),
+        (m.add, ([1, 2, 3], None)),
+        (ends, (m.add_steps([1, 2, 3], "low", 0),)),
+        (m.fit, (X, named[1:])),
+        (m.fit, (X[:2], "aa")),
+        (m.fit, ([[float("nan")] * 3] * 21, named)),
+        (m.fit, (X + X, named + named)),
+        (ends, (m.fit_steps(X, named, -1),)),
+    ):
+        raised(ValueError, call, *arguments)
+    ends(first)
+    assert state(m) == state(other) and m.predict([1, 2, 3]) == other.predict([1, 2, 3])
+
+
+def test_settings_that_are_refused_at_a_fit_leave_an_open_one():
+    m, other = machine(), machine()
+    other.fit(X[7:], Y[7:])
+    first = begun(m.fit_steps(X[7:], Y[7:], 1))
+    m.class_weight = {1: -1}
+    raised(ValueError, m.fit, X, Y)
+    m.class_weight, m.arena = None, bytearray(8)
+    raised(MemoryError, m.fit, X, Y)
+    m.arena = None
+    ends(first)
+    assert state(m) == state(other)
+    first = begun(m.fit_steps(X, Y, 1))
+    m.fit(X[7:], Y[7:])
+    assert "one training" in raised(ValueError, ends, first)
+
+
+def test_a_row_that_is_learned_may_change_meanwhile():
+    for options in ({"scale": True}, {"storage": "float32"}, {"scale": True, "state": "fixed"}):
+        m, other = machine(budget=30, **options), machine(budget=30, **options)
+        row = [1, 2, 3]
+        steps = begun(m.add_steps(row, 2, 1), 3)
+        row[0] = 6
+        m.predict([6, 10, 0])
+        ends(steps)
+        assert state(m) == state(other.add([1, 2, 3], 2)), options

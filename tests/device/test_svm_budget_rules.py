@@ -348,7 +348,7 @@ def test_a_first_sample_near_zero_has_no_centre_of_a_model_before():
 def test_rows_that_were_not_moved_are_multiplied_as_the_store_is():
     for scaled, wanted in ((False, [8, -4]), (True, [2, -1])):
         kept = inc.Samples(array("h"), bytearray(), 2, "h", 2, scaled)
-        kept.put(0, [2, -1], 0)
+        kept.put(0, kept.item([2, -1]), 0)
         assert list(kept.x) == wanted, scaled
 
 
@@ -373,12 +373,12 @@ def test_samples_of_another_shape_or_label_are_refused_and_nothing_is_kept():
 
 def test_a_put_is_undone_at_the_end_and_within():
     kept = samples([[1, 2], [3, 4]], (0, 1))
-    kept.put(2, [5, 6], 7)
+    kept.put(2, kept.item([5, 6]), 7)
     assert list(kept.labels) == [0, 1, 7] and list(kept.row(2)) == [5, 6]
     kept.undo(2, None, None)
     assert list(kept.x) == [1, 2, 3, 4] and list(kept.labels) == [0, 1]
     old = kept.row(0)
-    kept.put(0, [9, 9], 5)
+    kept.put(0, kept.item([9, 9]), 5)
     assert list(kept.x) == [9, 9, 3, 4] and list(kept.labels) == [5, 1]
     kept.undo(0, old, 0)
     assert list(kept.x) == [1, 2, 3, 4] and list(kept.labels) == [0, 1]

@@ -79,3 +79,16 @@ def test_rows_of_floats_are_read_as_numbers_by_a_store_of_whole_numbers():
                 assert "row: expected" in str(error)
             else:
                 raise AssertionError("a store of " + storage + " holds no " + str(bad))
+
+
+def test_a_pair_of_classes_answers_rows_of_a_larger_third_one():
+    X = [[200 + 9 * (i % 4), 90 * (i // 4)] for i in range(12)]
+    X += [[500 + i, 400 + i % 2] for i in range(6)]
+    y = bytes([i > 5 for i in range(12)] + [2] * 6)
+    for degree, near in ((2, 0.01), (3, 0.01)):
+        options = {"degree": degree, "gamma": 1e-5, "coef0": 1.0, "C": 10}
+        right = SVM("poly", state="float", **options).fit(X, y)
+        found = SVM("poly", state="fixed", **options).fit(X, y)
+        for row in X[12:]:
+            a, b = right.decision(row)[0], found.decision(row)[0]
+            assert abs(a - b) < near * abs(a), (degree, row, a, b)

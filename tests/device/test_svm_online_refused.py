@@ -37,7 +37,7 @@ def test_bad_input_is_named_and_changes_nothing():
         fails(words, m.add, row, label)
         assert bytes(m._w) + bytes(m._mean) + m.labels == before
     fails(("row", "2", "3"), m.predict, [1, 2, 3])
-    fails(("out", "2", "1"), m.decision, [1, 2], [0])
+    fails(("out", "2", "[0]"), m.decision, [1, 2], [0])
     for call in (m.evaluate, m.report):
         fails(("y", "1", "2"), call, [[0, 0]], [0, 1])
         fails(("y", "2", "1"), call, [[0, 0], [5, 5]], [0])

@@ -97,3 +97,10 @@ def test_probabilities_need_room_for_real_numbers():
         assert "out" in raised(ValueError, m.predict_proba, X[0], out), out
     out = [0, 0, 7]
     assert m.predict_proba(X[0], out) is out and abs(sum(out) - 8) < 1e-6
+
+
+def test_an_arena_that_is_none_is_named():
+    for arena in (5, "", [1] * 4000, bytes(4000), 2.5, {}):
+        text = raised(ValueError, SVM(arena=arena).fit, X, Y)
+        assert text.startswith("arena: expected a bytearray, got"), text
+    assert SVM(arena=bytearray(4000)).fit(X, Y).predict([2, 5, 2]) == 1

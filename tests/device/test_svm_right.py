@@ -284,3 +284,22 @@ def test_errors_in_doubt_are_looked_at_before_a_warning():
     y = [sum(row) * 3 + i * 7 % 101 > 350.5 for i, row in enumerate(X)]
     m = SVM("poly", degree=2, coef0=1.0, gamma=0.01, C=1, state="fixed").fit(X, y)
     assert m.converged and m.warning is None  # 1.4 of the limit, with a gap of 0.0101
+
+
+def test_a_polynomial_far_from_zero_is_trained_and_warns_where_it_is_not_sure():
+    # of this one float32 sees no difference between the rows, and no row supports anything
+    lost = [
+        [-29994, -29998, -30003.75],
+        [-30001.75, -29994.5, -30000.5],
+        [-30005.75, -29997.5, -29995.5],
+        [-30005, -30006.5, -29996.5],
+    ]
+    cases = [(lost, bytes((0, 1, 0, 1)), 2)]
+    for offset in (-10000, 10000, 30000):
+        cases.extend((moved(rows, offset), y, 2) for rows, y in ((RAMP, HALVES), (CORNERS, XOR)))
+        cases.append((moved(RAMP, offset), HALVES, 3))
+    for state in ("float", "fixed"):
+        for X, y, degree in cases:
+            m = SVM("poly", C=0.1, degree=degree, state=state).fit(X, y)
+            right = [m.predict(row) for row in X] == list(y)
+            assert m.warning or right, (state, degree, X[0], m)

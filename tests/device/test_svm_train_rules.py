@@ -289,9 +289,11 @@ def test_a_drifted_gradient_is_computed_anew_and_training_goes_on():
 
 def test_steps_of_a_piece_are_whole_numbers_above_0():
     for steps in (0, -1, 1.5, "1", 1 << 30):
-        assert "steps" in raised(ValueError, lambda s=steps: next(job_of().run(s)))
-    ended(job_of().run(1))
-    ended(job_of().run((1 << 30) - 1))
+        for begin in (t.check_steps, lambda s: ended(SVM().fit_steps(ROWS, Y, s))):
+            assert "steps" in raised(ValueError, begin, steps)
+    for steps in (None, 1, (1 << 30) - 1):
+        t.check_steps(steps)
+        ended(job_of().run(steps))
 
 
 def test_rows_of_a_pair_are_signed_and_read_with_pauses():
@@ -306,7 +308,7 @@ def test_rows_of_a_pair_are_signed_and_read_with_pauses():
         assert pauses == n // at_once and len(rows) == n
 
 
-def test_a_pair_that_ended_badly_or_without_support_is_refused():
+def test_a_pair_that_ended_badly_is_refused_one_without_support_is_told():
     options = {"kernel": "rbf", "gamma": 1.0}
     for state in ("float", "fixed"):
         for status in (P.NON_FINITE, P.WORK_TOO_SMALL):
@@ -330,10 +332,8 @@ def test_a_pair_that_ended_badly_or_without_support_is_refused():
     ):
         job = begun(state=state, tol=tol, **options)
         job._set_word(P.N_SUPPORT, 0)
-        if is_lost:
-            raised(ValueError, ended, job._end(P.CONVERGED))
-        else:
-            ended(job._end(P.CONVERGED))
+        ended(job._end(P.CONVERGED))
+        assert ((4, len(job.rows), 1, 1) in job.found) is is_lost, (state, tol)
 
 
 def test_the_largest_gap_of_all_pairs_is_told_also_of_an_open_one():

@@ -244,3 +244,19 @@ def test_integer_weights_give_a_real_value_where_that_is_asked_for(core):
     assert real[0] == -real[1]
     for k in range(2):  # rounded once, to nearest even
         assert abs(real[k]) == abs(np.float32(whole[k])) * np.float32(2.0 ** -q[0])
+
+
+@pytest.mark.parametrize("order", ["machine twin", "twin machine"])
+def test_the_core_in_c_trains_whichever_is_imported_first(order):
+    lines = {
+        "machine": "import acclimate.svm.machine",
+        "twin": "import acclimate_host.twin.svm",
+    }
+    text = "\n".join(
+        [*(lines[name] for name in order.split()), "from acclimate.svm import model"]
+        + ["print([type(model.core_for(fixed)).__name__ for fixed in (False, True)])"]
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=HANG_S, check=True
+    )
+    assert found.stdout.split() == ["['Twin',", "'Twin']"]

@@ -133,8 +133,13 @@ def decision(m, row, out=None):
     """
     count = _pairs(m)
     to = array("f", bytes(4 * count)) if out is None else out
-    if len(to) < count:
-        raise ValueError("out: expected %d numbers, got %d" % (count, len(to)))
+    try:
+        to[0] = 0.5  # which only what holds real numbers takes
+        good = len(to) >= count
+    except (TypeError, ValueError, IndexError):
+        good = False
+    if not good:
+        raise ValueError("out: expected %d real numbers, got %s" % (count, repr(out)[:40]))
     if m(row, to) is None:
         _answer(m, row, to)
     return to[0] if count == 1 and out is None else to
@@ -175,7 +180,8 @@ def predict_many(m, rows, out):
     if flat and (not n or len(rows) % n):
         raise ValueError("X: expected a multiple of %d items, got %d" % (n, len(rows)))
     if not flat and len(rows) != n:
-        raise ValueError("y: expected %d labels for %d rows, got %d" % (len(rows), len(rows), n))
+        counts = len(rows), len(rows), n
+        raise ValueError("out: expected %d labels for %d rows, got %d" % counts)
     if flat and len(rows) != n * d:
         raise ValueError("rows: expected %d features, got %d" % (d, len(rows) // n))
     for i in range(n):

@@ -66,15 +66,18 @@ def _at_least_two(classes):
     return classes
 
 
-def shape_of(X, y):
-    """(rows, features, flat?) of `X`, which is a list of rows or a flat buffer."""
+def shape_of(X, y, name="y"):
+    """(rows, features, flat?) of `X`, which is a list of rows or a flat buffer.
+
+    :param str name: what errors call `y`
+    """
     try:
         n = len(y)
         total = len(X)
     except TypeError:
-        raise ValueError("X, y: expected rows and labels, got %r and %r" % (X, y)) from None
+        raise ValueError("X, %s: expected rows and labels, got %r, %r" % (name, X, y)) from None
     if not n or not total:
-        raise ValueError("X, y: expected at least 2 rows, got %d and %d" % (total, n))
+        raise ValueError("X, %s: expected at least 2 rows, got %d and %d" % (name, total, n))
     flat = False
     try:
         d = len(X[0])
@@ -82,7 +85,8 @@ def shape_of(X, y):
         flat = True
     if not flat:
         if total != n:
-            raise ValueError("y: expected %d labels for %d rows, got %d" % (total, total, n))
+            counts = name, total, total, n
+            raise ValueError("%s: expected %d labels for %d rows, got %d" % counts)
         if not d:
             raise ValueError("X row 0: expected at least 1 feature, got 0")
     else:

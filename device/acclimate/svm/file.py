@@ -35,16 +35,6 @@ def crc32(data, value=0):
     return _native.crc32()(data, value) & 0xFFFFFFFF
 
 
-def _items(code, count):
-    """A zeroed array of `count` items."""
-    return array(code, bytes(count * {"B": 1, "b": 1, "h": 2, "H": 2}.get(code, 4)))
-
-
-def _size(code, count):
-    """Bytes of `count` items in the file, padded to words."""
-    return (count * {"B": 1, "b": 1, "h": 2, "H": 2}.get(code, 4) + 3) & ~3
-
-
 def _byte_count(data):
     """Bytes in a buffer; MicroPython knows no itemsize."""
     return len(bytes(data[0:1])) * len(data) if len(data) else 0
@@ -93,11 +83,13 @@ def _sections(m, model, samples):
         yield from model.answer.sections(m)
     if model.sigmoids is not None:
         yield from model.sigmoids.sections()
-    if samples is not None and (m.class_weight or m.tol != 1e-3 or m.max_iter != 10000):
-        from acclimate.svm.train import learning
+    if samples is not None:
+        new = type(m)()  # learns as a machine of which nobody says how
+        if m.class_weight or m.tol != new.tol or m.max_iter != new.max_iter:
+            from acclimate.svm.train import learning
 
-        data = learning(m)
-        yield struct.pack("<HH", _LEARNS, len(data)) + data
+            data = learning(m)
+            yield struct.pack("<HH", _LEARNS, len(data)) + data
 
 
 def _write(m, model, samples, stream):
@@ -196,13 +188,14 @@ class _Reader:
         self.left = left
 
     def get(self, code, count):
-        size = _size(code, count)
-        if size > self.left:
-            raise ValueError("model file: expected %d more bytes, got %d" % (size, self.left))
-        self.left -= size
-        data = _items(code, count)
+        size = count * {"B": 1, "b": 1, "h": 2}.get(code, 4)
+        padded = (size + 3) & ~3
+        if padded > self.left:
+            raise ValueError("model file: expected %d more bytes, got %d" % (padded, self.left))
+        self.left -= padded
+        data = array(code, bytes(size))
         self.stream.readinto(data)
-        self.stream.read(size - count * (len(bytes(data[0:1])) if count else 0))
+        self.stream.read(padded - size)
         return data
 
 

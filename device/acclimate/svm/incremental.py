@@ -33,10 +33,14 @@ class Samples:
         self.answer = None  # what numbers labels that are given otherwise
         self.wrong = wrong  # 1 for rows that the last training answers wrong; None: not known
 
-    def put(self, at, row, label):
-        """Store a row at index `at`, which may be the end."""
+    def item(self, row):
+        """A row in the units of the scaler as it is stored: the caller's buffers may change."""
         item = array(self.code, (0 for _ in range(self.d)))
         store_into(item, 0, row, self.code, 0 if self.scaled else self.shift)
+        return item
+
+    def put(self, at, item, label):
+        """Store what `item` made of a row at index `at`, which may be the end."""
         if at == len(self.labels):
             self.x.extend(item)
             self.labels.append(label)
@@ -217,7 +221,7 @@ def first_sample(m, row):
 
 
 def _checked(m, row, label):
-    """(samples, row in the units of the scaler, label) of a sample to be learned."""
+    """(samples, row as it is stored, label) of a sample to be learned."""
     try:
         d = len(row)
     except TypeError:
@@ -237,17 +241,27 @@ def _checked(m, row, label):
             samples.answer = Labels([label])
     if d != samples.d:
         raise ValueError("row: expected %d features, got %d" % (samples.d, d))
-    row = m._scaled(row)
     if samples.answer is not None:
-        return samples, row, label  # numbered when it is learned
-    if not plain_labels((label,)) or label != int(label):
+        label = samples.answer.check(label)  # numbered when it is learned
+    elif not plain_labels((label,)) or label != int(label):
         raise ValueError("label: expected 0..254, got %s" % (label,))
-    return samples, row, int(label)
+    else:
+        label = int(label)
+    return samples, samples.item(m._scaled(row)), label
 
 
 def add_pieces(m, row, label, steps=None):
     """Learn `row` with `label` in pieces; see `SVM.add_steps`."""
-    samples, row, label = _checked(m, row, label)
+    if steps is not None:
+        from acclimate.svm.train import check_steps
+
+        check_steps(steps)
+    # Only now a training that is open is closed: what is refused changes nothing.
+    yield from m._alone(_add(m, _checked(m, row, label), steps))
+
+
+def _add(m, sample, steps):
+    samples, item, label = sample
     model = m._model
     values = getattr(samples.answer, "values", ())
     labels, seed = len(values), samples.seed
@@ -274,7 +288,7 @@ def add_pieces(m, row, label, steps=None):
             if model is not None:
                 silenced = _silence(model, at)
         put = True
-        samples.put(at, row, label)
+        samples.put(at, item, label)
         if len(set(samples.labels)) > 1:
             yield from _train(m, samples, known, steps)
             samples.wrong = m.samples.wrong

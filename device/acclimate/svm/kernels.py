@@ -52,19 +52,18 @@ def distance2(X, a, x, b, d):
 _by_python = (dot, distance2)
 
 
-def prepare(par, X, rows):
+def prepare(par, X):
     """Write par[13..15] (fixed state): input shift, product shifts, exponent of a value.
 
-    A generator that works in pieces.
+    All rows of the store count, as those of other classes are answered as well. A generator that
+    works in pieces.
     """
     if isinstance(par[0], float):
         return
     d = par[0]
     top = 0
     left = pause = values_at_once(par)
-    for r in rows:
-        if r < 0:
-            r = ~r
+    for r in range(len(X) // d):
         top = max(top, dot(X, r, X, r, d))
         left -= 1
         if not left:

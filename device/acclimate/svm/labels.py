@@ -28,20 +28,23 @@ class Labels:
 
         return predict
 
-    def number(self, label):
-        """Class number of a label; one that is new gets the next.
+    def check(self, label):
+        """A label as it is kept.
 
-        :raises ValueError: a label of the other sort, or one too many
+        :raises ValueError: one of the other sort, or one too many
         """
         label = _checked(label, "label")
-        if label in self.values:
-            return self.values.index(label)
         if isinstance(label, str) != isinstance(self.values[0], str):
             raise ValueError("label: expected one like %r, got %r" % (self.values[0], label))
-        if len(self.values) == _MOST:
+        if len(self.values) == _MOST and label not in self.values:
             raise ValueError("label: expected at most %d different ones, got one more" % _MOST)
-        self.values.append(label)
-        return len(self.values) - 1
+        return label
+
+    def number(self, label):
+        """Class number of a label that was checked; one that is new gets the next."""
+        if label not in self.values:
+            self.values.append(label)
+        return self.values.index(label)
 
     def sections(self, _m):
         values = self.values

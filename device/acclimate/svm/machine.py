@@ -35,16 +35,6 @@ def _number(name, value, least=0.0, most=_MOST):
     raise ValueError("%s: expected a number > %s, <= %s, got %s" % (name, least, most, value))
 
 
-def _small(kernel, state, storage, scale, budget, kind):
-    """State and storage of ``SVM(small=True)``, which has no choice of the rest."""
-    given = kernel, state or "fixed", storage or "uint8", scale, budget, kind
-    if given[:2] != ("linear", "fixed") or given[2] not in ("uint8", "int8") or any(given[3:]):
-        raise ValueError(
-            "small: expected kernel linear, state fixed, storage uint8 or int8, got %s" % (given,)
-        )
-    return given[1:3]
-
-
 def _kind(m, kind):
     """What `SVM(kind=...)` does differently; a file of its own."""
     try:
@@ -105,7 +95,9 @@ class SVM:
         epsilon: float = 0.1,
     ) -> None:
         if small:
-            state, storage = _small(kernel, state, storage, scale, budget, kind)
+            from acclimate.svm.refusals import small as checked
+
+            state, storage = checked(kernel, state, storage, scale, budget, kind)
         if kernel not in KERNELS:
             raise ValueError("kernel: expected linear, poly or rbf, got " + repr(kernel))
         if state not in (None, "float", "fixed"):
@@ -197,18 +189,18 @@ class SVM:
         from acclimate.svm.data import prepare_pieces  # noqa: F401
 
         yield 0
-        from acclimate.svm.train import start_pieces
+        from acclimate.svm.train import check_steps, start_pieces
 
+        check_steps(steps)
         yield 0
         core_for(uses_fixed(self.state))  # loads the solver in Python where none is native
         yield 0
-        yield from self._alone(self._train(X, y, steps, start_pieces))
-
-    def _train(self, X, y, steps, start_pieces):
         start = start_pieces if self._kind is None else self._kind.start
-        for found in start(self, X, y):
-            job = found
+        for job in start(self, X, y):  # noqa: B007  the last one is the training
             yield 0
+        yield from self._alone(self._train(job, steps))
+
+    def _train(self, job, steps):
         self._job = job
         try:
             for _ in job.run(steps):
@@ -227,7 +219,7 @@ class SVM:
                 old.close()
             yield from pieces  # passes a close() on
             if self._open is not pieces:
-                raise ValueError("steps: expected one training at a time, got another since")
+                raise ValueError("steps: expected one training at a time, got another")
         finally:
             if self._open is pieces:
                 self._open = None
@@ -325,7 +317,7 @@ class SVM:
             pass
         from acclimate.svm.data import shape_of
 
-        n, d, flat = shape_of(rows, out)
+        n, d, flat = shape_of(rows, out, "out")
         if d != model.d:
             raise ValueError("rows: expected %d features, got %d" % (model.d, d))
         for i in range(n):
@@ -423,7 +415,12 @@ class SVM:
         """Kernel value of two rows, with the parameters of this model."""
         from acclimate.svm.metrics import kernel
 
-        return kernel(self, a, b)
+        try:
+            return kernel(self, a, b)
+        except TypeError:
+            from acclimate.svm.refusals import expected
+
+            raise expected("a, b", "rows of numbers", (a, b)) from None
 
     def add(self, row: "Sequence[float] | ReadableBuffer", label: int) -> "SVM":
         """Learn one more sample within `budget` kept ones; see `acclimate.svm.incremental`.
@@ -442,14 +439,15 @@ class SVM:
 
         Close it before its end, and the sample and the model are as before. Between the steps a
         model predicts without the sample that gives way. One training at a time: the next `add`
-        or `fit` closes this one, which then raises `ValueError` when it is asked to go on.
+        or `fit` closes this one, which then raises `ValueError` when it is asked to go on. One
+        that is left without `close` keeps its buffers until then.
 
         :param int steps: as in `fit_steps`
         """
         from acclimate.svm.incremental import add_pieces
 
         yield 0
-        yield from self._alone(add_pieces(self, row, label, steps))
+        yield from add_pieces(self, row, label, steps)
 
     def save(self, path: str) -> None:
         """Write the fitted model to a file; the old file stays until the new one is whole."""

@@ -12,6 +12,7 @@ from acclimate._native import load
 
 LINEAR, POLY, RBF = 0, 1, 2
 KERNELS = ("linear", "poly", "rbf")
+_BUFFERS = array, memoryview
 CODES = "bBhf"  # array type codes in the order of the solver's storage types
 
 
@@ -268,9 +269,15 @@ class Model:
     def decision(self, row, out=None):
         """Values with the signs of scikit-learn; see `SVM.decision`."""
         count = len(self.pairs)
-        if out is not None and len(out) < count:
-            raise ValueError("out: expected %d numbers, got %d" % (count, len(out)))
         to = array("f", bytes(4 * count)) if out is None else out
+        try:
+            to[0] = 0.5  # which only what holds real numbers takes
+            if len(to) < count or not isinstance(to, _BUFFERS):
+                raise TypeError
+        except (TypeError, ValueError, IndexError):
+            from acclimate.svm.refusals import expected
+
+            raise expected("out", "%d real numbers" % count, out) from None
         self.values_into(to, self._enter(row))
         if count > 1:
             return to

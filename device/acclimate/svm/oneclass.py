@@ -88,7 +88,7 @@ class OneClass:
         elif not isinstance(y, int) or y > most:
             raise ValueError("y: expected None or how many rows X has, got %s" % repr(y)[:20])
         if y < 2:
-            raise ValueError("X: expected at least 2 rows, got %d" % y)
+            raise ValueError("X, y: expected at least 2 rows, got %d" % y)
         # A linear function has no constant of its own here: moved rows are another problem.
         centre = m.kernel_name != "linear"
         for job in start_pieces(m, X, bytes(y), OneClassJob, CLASSES, centre):
@@ -129,7 +129,7 @@ class OneClass:
         n = count_of("X", X)
         if not n or isinstance(X[0], (int, float)):
             raise ValueError("X: expected a list of rows, got %d items" % n)
-        if not 0 <= share < 1:
+        if not within(share, 0) or not share < 1:
             raise ValueError("share: expected a number >= 0 and < 1, got %s" % (share,))
         low = array("f")
         count = int(share * n) + 1

@@ -35,8 +35,30 @@ _LARGE = 1e18  # squares of it are float32
 
 
 def _check_rows(X, y):
-    if not len(y) or len(X) != len(y):
-        raise ValueError("y: expected a label for each of %d rows, got %d" % (len(X), len(y)))
+    try:
+        rows, labels = len(X), len(y)
+    except TypeError:
+        raise ValueError("X, y: expected rows and labels, got others") from None
+    if not labels or rows != labels:
+        raise ValueError("X, y: expected a label for each of %d rows, got %d" % (rows, labels))
+
+
+def _check_sizes(features, classes):
+    for name, value, low, high in (
+        ("features", features, 1, 4096),
+        ("classes", classes, 2, 64),
+    ):
+        if not isinstance(value, int) or not low <= value <= high:
+            raise ValueError("%s: expected %d..%d, got %s" % (name, low, high, value))
+
+
+def _check_number(name, value, text, least, limit):
+    try:
+        good = least < value < limit
+    except TypeError:  # no number
+        good = False
+    if not good:
+        raise ValueError("%s: expected a number %s, got %s" % (name, text, value))
 
 
 class PassiveAggressive:
@@ -54,16 +76,10 @@ class PassiveAggressive:
     def __init__(
         self, features: int, classes: int = 2, C: float = 0.01, forget: float = 0.0
     ) -> None:
-        for name, value, low, high in (
-            ("features", features, 1, 4096),
-            ("classes", classes, 2, 64),
-        ):
-            if not isinstance(value, int) or not low <= value <= high:
-                raise ValueError("%s: expected %d..%d, got %s" % (name, low, high, value))
-        if isinstance(C, str) or not 0 < C < _LARGE:
-            raise ValueError("C: expected a number > 0, got %s" % (C,))
-        if isinstance(forget, str) or not 0 <= forget < 1:
-            raise ValueError("forget: expected a number >= 0 and < 1, got %s" % (forget,))
+        _check_sizes(features, classes)
+        _check_number("C", C, "> 0", 0, _LARGE)
+        if forget != 0:
+            _check_number("forget", forget, ">= 0 and < 1", 0, 1)
         self.d = features
         self.C = C
         self.forget = forget
@@ -78,6 +94,7 @@ class PassiveAggressive:
     @staticmethod
     def bytes_needed(features: int, classes: int = 2) -> int:
         """Bytes that a machine keeps, whatever it learns."""
+        _check_sizes(features, classes)
         return 4 * (classes * (features + 2) + 3 * features) + classes
 
     def _enter(self, row):
@@ -199,10 +216,15 @@ class PassiveAggressive:
         count = sum([1 for c in self.labels if c != _FREE])
         if out is None:
             out = array("f", bytes(4 * count))
-        elif len(out) < count:
-            raise ValueError("out: expected %d numbers, got %d" % (count, len(out)))
-        for c in range(count):
-            out[c] = values[c]
+        try:
+            if len(out) < count:
+                raise IndexError
+            for c in range(count):
+                out[c] = values[c]
+        except (TypeError, ValueError, IndexError):
+            raise ValueError(
+                "out: expected %d real numbers, got %s" % (count, repr(out)[:40])
+            ) from None
         return out
 
     def evaluate(

@@ -137,8 +137,14 @@ class SVM:
             raise ValueError("y: expected 2 classes, got %d..%d" % (low, high))
         need = self.bytes_needed(n)
         work = self.arena
-        if work is not None and len(work) < need:
-            raise MemoryError("arena: expected at least %d bytes, got %d" % (need, len(work)))
+        try:
+            good = work is None or len(work) >= need
+        except TypeError:
+            good = False
+        if not good:
+            from acclimate._heap import checked_arena
+
+            checked_arena(work, need)
         if work is None or not native:  # Python sees words in an array only
             work = array("i", bytes(need))
         steps = steps if steps and steps > 0 else max(1, 60000 // (n * (d + 8)))

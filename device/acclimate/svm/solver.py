@@ -71,7 +71,7 @@ def start_pieces(work, X, rows, par):
     if not is_float and par[1] == 3:
         return UNSUPPORTED
     one = 1.0 if is_float else 65536
-    yield from _k.prepare(par, X, rows)
+    yield from _k.prepare(par, X)
     zero = par[0] * 0
     if par[11]:
         _repair(work, rows, par)

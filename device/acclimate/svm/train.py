@@ -49,9 +49,10 @@ def bytes_needed(n, d, classes=2, gram=None, state=None, **_):
     The rows themselves (2 bytes each for the row numbers, and the features unless `X` is
     used in place) come from the heap.
     """
-    if n < classes or d < 1 or classes < 2:
+    given = n, d, classes
+    if set(map(type, given)) != {int} or not 32767 >= n >= classes >= 2 or d < 1:
         raise ValueError(
-            "n, d, classes: expected n >= classes >= 2, d >= 1, got %d, %d, %d" % (n, d, classes)
+            "n, d, classes: expected 32767 >= n >= classes >= 2, d >= 1, got %s, %s, %s" % given
         )
     most = n - classes + 2
     fixed = uses_fixed(state)
@@ -110,6 +111,12 @@ def _spare_bytes():
         return 1 << 26
 
 
+def check_steps(steps):
+    """Refuse what is no number of solver steps in a piece."""
+    if not (steps is None or isinstance(steps, int) and 0 < steps < 1 << 30):
+        raise ValueError("steps: expected 1..%d, got %r" % ((1 << 30) - 1, steps))
+
+
 class Job:
     """One training: the pairs that are done, and the solver state of the present one."""
 
@@ -164,21 +171,19 @@ class Job:
         least = 4 * core.work_words(n, not self.fixed, n if m.gram else 2)
         self.code = "i" if self.fixed else "f"
         if m.arena is not None:
-            if len(m.arena) < least:
-                raise MemoryError(
-                    "arena: expected at least %d bytes, got %d" % (least, len(m.arena))
-                )
-            size = len(m.arena) & ~3
-            full = 4 * core.work_words(n, not self.fixed, n)
-            if m.gram is False:
-                size = least
-            self.work = self._typed(m.arena, min(size, max(full, least)))
+            from acclimate._heap import checked_arena
+
+            arena = checked_arena(m.arena, least)
+        if self.warm is None and m._open:  # nothing is refused from here on
+            m._open.close()
+        size, full = least, 4 * core.work_words(n, not self.fixed, n)
+        if m.arena is not None:
+            if m.gram is not False:
+                size = min(len(arena) & ~3, full)
+            self.work = self._typed(arena, size)
             return
-        size = least
-        if m.gram is None:
-            full = 4 * core.work_words(n, not self.fixed, n)
-            if full <= _spare_bytes():
-                size = full
+        if m.gram is None and full <= _spare_bytes():
+            size = full
         try:
             self.work = self._own(size)
         except MemoryError:
@@ -301,10 +306,8 @@ class Job:
             self._warm_start(a, b)
         yield
         status = yield from self._solver("start", self.work, self.x, self.rows, par)
-        if status == P.UNSUPPORTED:
-            raise ValueError("kernel: expected one that this native module has, got another")
         if status < 0:
-            raise ValueError("fit: expected the solver to start, got status %d" % status)
+            raise ValueError("kernel, arena: native code refuses them: status %d" % status)
         if status != P.RUNNING:
             self._too_large()
         self.open = True
@@ -346,8 +349,6 @@ class Job:
 
         :param int steps: solver steps in a piece, 1 or more; None: as many as 50 ms allow
         """
-        if not (steps is None or isinstance(steps, int) and 0 < steps < 1 << 30):
-            raise ValueError("steps: expected 1..%d, got %r" % ((1 << 30) - 1, steps))
         k = len(self.shape[0])
         if self.gamma is None:
             yield from self._choose_gamma()
@@ -401,11 +402,14 @@ class Job:
 
     def _end(self, status):
         """Take over the result of the present pair, in pieces."""
-        lost = self.word(P.N_SUPPORT) == 0
-        if status == P.NON_FINITE or status < 0 or (lost and self.m.tol < 1 and not self.fixed):
+        lost = self.word(P.N_SUPPORT) == 0 and self.m.tol < 1 and not self.fixed
+        if status == P.NON_FINITE or status < 0:
             self._too_large()
         self._take((yield from collect(self)), status)
-        yield from trouble(self, status)
+        if lost:  # float32 does not tell the rows apart: whatever is answered is off
+            self.found.append((4, len(self.rows), 1, 1))
+        else:
+            yield from trouble(self, status)
 
     def doubted(self, error, bearable, count):
         """`error` of an answer, or in the fixed state, where it comes near what is bearable and

@@ -22,7 +22,7 @@ PACKAGE = "acclimate"
 # file on the board -> modules in it, each after those that it needs at once
 _TOGETHER = {
     "__init__": ("__init__", "_folder", "_native"),
-    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "_replace"),
+    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "_replace", "svm.refusals"),
     "_sha256": ("_crc32", "_sha256"),
     "svm": ("svm", "svm.model", "svm.plain", "svm.machine"),
     "_svm_data": ("svm.rows", "svm.data", "svm.scaled", "svm.metrics"),
@@ -119,7 +119,7 @@ _PREDICTING_APART = {
 PREDICTING_PURE = "predict pure"
 _PREDICTING_PURE = {
     **{unit: names for unit, names in _TOGETHER.items() if unit != "_svm_data"},
-    "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
+    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "svm.refusals"),
     "svm": (
         "svm",
         "_replace",

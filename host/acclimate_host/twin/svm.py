@@ -5,6 +5,7 @@ Buffers are those of `array`, or writable memoryviews of them.
 """
 
 import ctypes
+import sys
 
 from . import library
 from .library import pointer
@@ -115,7 +116,11 @@ def load(path=None):
 
 def register():
     """Let the device package of this process train with the twin, when it is built."""
-    library.register("svm", load())
+    twin = load()
+    library.register("svm", twin)
+    model = sys.modules.get("acclimate.svm.model")  # loaded before: it has looked already
+    if twin is not None and model is not None:
+        model.use(twin)
 
 
 register()
