@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .factors import multiplier, requantize
+from .factors import multiplier, requantize, round_shift
 from .graph import GraphError
 
 OPERATORS = (
@@ -225,6 +225,46 @@ def leaky_table(slope, x, y):
         for factor in (one, leaky / np.float32(y[0]))
     ]
     return np.clip(np.where(stored < 0, found[1], found[0]) + y[1], -128, 127).astype(np.int8)
+
+
+def requantized_table(x, y, has_relu):
+    """Return the table of another scale, or of a ReLU, as TensorFlow Lite rounds it.
+
+    :param x: (scale, zero point). :param y: the same. :param has_relu: below 0 stands 0
+    """
+    stored = np.arange(-128, 128) - x[1]
+    found = requantize(stored, *multiplier(x[0] / y[0])) + y[1]
+    return np.clip(found, y[1] if has_relu else -128, 127).astype(np.int8)
+
+
+def hard_swish_table(x, y):
+    """Return the table of a hard swish as TensorFlow Lite has it: in numbers of 16 bits.
+
+    What it rounds on the way is up to one step of the output. Where the output's scale is below
+    1/128 of the input's, it has no such form, and each entry is rounded once.
+    """
+    fine = float(x[0]) / 128
+    (to_output, output_shift), (to_gate, gate_shift) = map(_half, (fine / y[0], fine * 32768 / 3))
+    if output_shift > 0:
+        return table(FUNCTIONS["hard_swish"], x, y)
+    value = (np.arange(-128, 128) - x[1]) << 7
+    gate = value if gate_shift <= 0 else _within_16(value << (gate_shift - 1))
+    gate = (gate * to_gate + (1 << 14)) >> 15
+    gate = _within_16(gate << 1) if gate_shift > 0 else round_shift(gate, -gate_shift)
+    gate = (gate + (1 << 15)) >> 1  # from 0 for -3 and below to 32767 for 3 and above
+    product = gate * ((value * to_output + (1 << 14)) >> 15)
+    found = round_shift(np.sign(product) * (np.abs(product) >> 15), -output_shift) + y[1]
+    return np.clip(found, -128, 127).astype(np.int8)
+
+
+def _half(factor):
+    """Return (m, shift) with m / 2^15 * 2^shift next to a factor."""
+    m, shift = multiplier(factor)
+    return min((m + (1 << 15)) >> 16, 32767), shift
+
+
+def _within_16(values):
+    return np.clip(values, -32768, 32767)
 
 
 def is_alone(low, x):
