@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from .build import Builder
+from .coarse import checked
 from .graph import GraphError
 from .import_moves import (
     difference,
@@ -47,7 +48,7 @@ from .importing import (
     with_numbers,
 )
 from .losses import softmax_note
-from .network import Network, check_values, with_scales
+from .network import with_scales
 from .tflite_file import read_tflite
 
 _LOOKUPS = {
@@ -852,9 +853,7 @@ class _Lowering:
         values = self.values
         if not self.quantized:
             values = {name: np.asarray(value, np.float32) for name, value in values.items()}
-        network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
-        check_values(network)
-        return network
+        return checked(graph, values, self.notes)
 
 
 def chw(shape):

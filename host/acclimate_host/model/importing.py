@@ -362,8 +362,10 @@ def affine(operator, constant, is_left):
     }[operator]()
 
 
-def mean_layer(low, x):
+def mean_layer(low, x, kernel=None, stride=1):
     """Add the mean over each channel as a depthwise layer of equal weights; return its output.
+
+    :param kernel: (rows, columns) of a sliding mean; all of them where it is None
 
     For quantized models whose mean has a scale of its own, usually a finer one. Weights of 127
     keep the factor small, where the two roundings of a requantization do no harm.
@@ -371,8 +373,8 @@ def mean_layer(low, x):
     :param low: a lowering with `build`, `new`, `values` and `scales`
     """
     channels, *edges = low.build.tensors[x].shape
-    name = low.new("c")
-    y = low.build.conv(name, x, channels, tuple(edges), 1, channels, False, 0)
+    edges, name = kernel or edges, low.new("c")
+    y = low.build.conv(name, x, channels, tuple(edges), stride, channels, False, 0)
     low.values[name + ".w"] = np.full((channels, 1, *edges), 127, np.int8)
     low.values[name + ".b"] = np.zeros(channels, np.int32)
     scale = 1 / (127 * math.prod(edges))
