@@ -101,7 +101,7 @@ def test_a_float_model_becomes_int8():
         (
             lambda n: n.op("DIV", (n.last, n.op("TANH", (n.last,), SHAPE)), SHAPE, "DivOptions",
                            fusedActivationFunction=0),
-            ("DIV of two signals", "of the same shape"),
+            ("DIV of two signals", "a product or sum"),
         ),
         (
             lambda n: n.op("DIV", (n.number(2), n.last), SHAPE),

@@ -114,7 +114,10 @@ class Writer:
 
 
 class FloatWriter(Writer):
-    """A float32 model. :param stored: of its weights: "float32", "float16" or "int8"."""
+    """A float32 model. :param stored: of its weights: "float32", "float16", "int8" or "rounded".
+
+    "rounded" are float32 numbers that float16 has as well.
+    """
 
     def __init__(self, shape, stored, seed=1):
         self.stored = stored
@@ -134,7 +137,9 @@ class FloatWriter(Writer):
         x, count = self.last, weight_shape[axis]
         weight = self.random.normal(0, 0.4, weight_shape).astype(np.float32)
         bias = self.random.normal(0, 0.3, count).astype(np.float32)
-        if self.stored == "float32":
+        if self.stored == "rounded":
+            weight = weight.astype(np.float16).astype(np.float32)
+        if self.stored in ("float32", "rounded"):
             w = self._tensor(weight_shape, "float32", None, None, weight)
         elif self.stored == "float16":
             half = self._tensor(weight_shape, "float16", None, None, weight.astype(np.float16))

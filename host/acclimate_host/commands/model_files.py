@@ -50,9 +50,13 @@ def imported(name, input_shape=None):
         network = import_tflite(path)
     else:
         raise AcclimateError(f"{name}: expected a .onnx or .tflite file")
-    for note in network.notes:
-        print(f"note: {note}")
+    _print_notes(network.notes)
     return network
+
+
+def _print_notes(notes):
+    for note in notes:
+        print(f"note: {note}")
 
 
 def stored(network, samples, percentile=100.0, headroom=0.0):
@@ -65,6 +69,7 @@ def stored(network, samples, percentile=100.0, headroom=0.0):
     samples = samples() if callable(samples) else samples
     small, report = quantize(network, samples, percentile, headroom)
     print(report)
+    _print_notes(small.notes[len(network.notes) :])
     return small
 
 

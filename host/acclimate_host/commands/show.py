@@ -14,6 +14,8 @@ from acclimate_host.compile.encode import encode
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.errors import AcclimateError
 from acclimate_host.model import mlperf_tiny, text, zoo
+from acclimate_host.model.coarse import MOST as MOST_STEPS
+from acclimate_host.model.coarse import coarse_note
 from acclimate_host.model.layer_errors import layer_errors
 from acclimate_host.model.losses import with_loss
 from acclimate_host.model.seeded import seeded_network
@@ -130,6 +132,9 @@ def _errors(args):
     table(cells, ("layer", "operator", "own dB", "so far dB", "at -128", "at 127"))
     args.result = {"layers": [asdict(row) for row in rows]}
     print(f"most noise of its own: {rows[0].layer}")
+    for row in rows:
+        if row.worth > MOST_STEPS:
+            print(f"note: {coarse_note(row.layer, row.worth)}")
     if args.ranges:
         from acclimate_host.plots.ranges import channel_ranges
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from .build import Builder
+from .coarse import checked
 from .import_onnx_groups import grouped
 from .import_onnx_layers import CHANNELS_FIRST, ELEMENTWISE, PER_SAMPLE, Layers
 from .importing import ModelImportError, Problems, damage_named, operator_named
-from .network import Network, check_values, with_scales
+from .network import with_scales
 from .onnx_file import read_onnx
 
 
@@ -219,6 +220,4 @@ class _Lowering:
             graph = with_scales(graph, scales)
             self._check_rounded(graph)
         values = {k: v if self.quantized else v.astype(np.float32) for k, v in self.values.items()}
-        network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
-        check_values(network)
-        return network
+        return checked(graph, values, self.notes)

@@ -355,6 +355,8 @@ class Layers:
             low.problems.add(f"{op.name} with ceil_mode or dilations", "neither")
         elif op.name == "AveragePool" and any(pad) and op.attrs.get("count_include_pad"):
             low.problems.add("AveragePool that counts padding", "count_include_pad = 0")
+        elif op.name == "AveragePool" and not any(pad) and self._has_own_scale(op):
+            low.place(op.outputs[0], mean_layer(low, x, kernel, stride))
         else:
             kind = "average_pool" if op.name == "AveragePool" else "max_pool"
             self._pooled(op, low.build.sliding_pool(kind, low.new("p"), x, kernel, stride, pad))
@@ -386,19 +388,21 @@ class Layers:
     def _average(self, op):
         """The mean of each channel; one of another scale is a depthwise layer."""
         low, x = self.low, self.low.made[op.inputs[0]]
-        stored = self.file.scales.get(op.outputs[0])
-        if (
-            not low.quantized
-            or stored is None
-            or x not in low.scales
-            or ((stored.scale, stored.zero_point) == low.scales[x])
-        ):
+        if self._has_own_scale(op):
+            low.place(op.outputs[0], mean_layer(low, x))
+        else:
             self._pooled(op, low.build.pool(low.new("p"), x))
-            return
-        low.place(op.outputs[0], mean_layer(low, x))
+
+    def _has_own_scale(self, op):
+        """Tell whether an output is stored in other steps than its input."""
+        low, stored = self.low, self.file.scales.get(op.outputs[0])
+        x = low.made[op.inputs[0]]
+        if not low.quantized or stored is None or x not in low.scales:
+            return False
+        return (stored.scale, stored.zero_point) != low.scales[x]
 
     def _pooled(self, op, y):
-        """A pool keeps its input's scale; another scale in the file needs a table."""
+        """What keeps its input's scale needs a table for another scale in the file."""
         low, x = self.low, self.low.made[op.inputs[0]]
         if not low.quantized:
             low.place(op.outputs[0], y)
@@ -424,10 +428,7 @@ class Layers:
         pad = (amounts[2], amounts[3], amounts[6], amounts[7])
         if low.is_turned(op.inputs[0]):
             pad = (pad[1], pad[0], pad[3], pad[2])
-        y = low.build.pad(low.new("pad"), low.made[op.inputs[0]], pad)
-        if low.quantized:
-            low.scales[y] = low.scales[low.made[op.inputs[0]]]
-        low.place(op.outputs[0], y)
+        self._pooled(op, low.build.pad(low.new("pad"), low.made[op.inputs[0]], pad))
 
     def _pad_amounts(self, op):
         """Return the places before each axis and behind each, () where they are computed."""
@@ -454,7 +455,7 @@ class Layers:
         if not is_known or not self.moves.leads(op.inputs[0], to_last):
             self.moves.turned(op)
             return
-        low.made[op.outputs[0]] = low.made[op.inputs[0]]
+        self._kept(op)
         if to_last:
             low.hwc.add(op.outputs[0])
 
@@ -470,9 +471,16 @@ class Layers:
         if self._is_rearranged(op):
             self.moves.reshaped(op)
             return
-        low.made[op.outputs[0]] = low.made[op.inputs[0]]
+        self._kept(op)
         if op.inputs[0] in low.hwc:
             low.hwc.add(op.outputs[0])
+
+    def _kept(self, op):
+        """Let the output be the input, in other steps where the file has another pair for it."""
+        if self._has_own_scale(op):
+            self._with_table(op, "identity")
+        else:
+            self.low.made[op.outputs[0]] = self.low.made[op.inputs[0]]
 
     def _is_rearranged(self, op):
         """Tell whether a reshape is more than axes of one place and flattening."""
@@ -550,6 +558,14 @@ class Layers:
         return False
 
     def _requantize(self, op):
+        low = self.low
+        if self._has_own_scale(op):
+            first, second = low.scales[low.made[op.inputs[0]]], self.file.scales[op.outputs[0]]
+            steps = first[0], second.scale
+            low.notes.append(
+                f"{op.inputs[0]} is stored twice, in steps of {steps[0]:.3g} and {steps[1]:.3g}: "
+                "the second is made of the first"
+            )
         self._with_table(op, "identity")
 
     def _with_table(self, op, function, x=None):

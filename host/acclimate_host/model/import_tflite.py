@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from .build import Builder
+from .coarse import checked
+from .graph import GraphError
 from .import_moves import (
     difference,
     enlarged,
@@ -34,17 +36,19 @@ from .importing import (
     damage_named,
     dilate,
     function_of,
+    hard_swish_table,
     leaky_table,
     looked_up,
     mean_layer,
     operator_named,
+    requantized_table,
     same_padding,
     scaled,
     table,
     with_numbers,
 )
 from .losses import softmax_note
-from .network import Network, check_values, with_scales
+from .network import with_scales
 from .tflite_file import read_tflite
 
 _LOOKUPS = {
@@ -74,6 +78,19 @@ def _slice(order, options, begin, size):
     return order[tuple(slice(a, None if n < 0 else a + n) for a, n in spans)]
 
 
+def _strided(order, options, *constants):
+    """Rows, columns and channels in steps; None where axes are left open or made."""
+    if any(options[name] for name in ("EllipsisMask", "NewAxisMask", "Offset")):
+        return None
+    masks = [options[name + "Mask"] for name in ("Begin", "End", "ShrinkAxis")]
+    spans = []
+    for i, (begin, end, step) in enumerate(zip(*(np.ravel(c) for c in constants), strict=True)):
+        from_first, to_last, is_one = (mask & 1 << i for mask in masks)
+        first, last = (None if from_first else int(begin)), (None if to_last else int(end))
+        spans.append(int(begin) if is_one else slice(first, last, int(step)))
+    return order[tuple(spans)]
+
+
 def _mirrored(order, options, amounts):
     amounts = np.asarray(amounts, int).tolist()
     return np.pad(order, amounts, "symmetric" if options["Mode"] else "reflect")
@@ -85,6 +102,7 @@ MOVES = {
     "DEPTH_TO_SPACE": _depth_to_space,
     "SPACE_TO_DEPTH": _space_to_depth,
     "SLICE": _slice,
+    "STRIDED_SLICE": _strided,
     "MIRROR_PAD": _mirrored,
 }
 _AFFINE = {"MUL": "Mul", "SUB": "Sub", "DIV": "Div"}
@@ -145,7 +163,7 @@ class _Lowering:
             "RESIZE_BILINEAR": self._resize,
             "RESIZE_NEAREST_NEIGHBOR": self._resize,
             "DENSIFY": self._densify,
-            **dict.fromkeys(MOVES, self._moved),
+            **dict.fromkeys(MOVES, self.moved),
             **{name: partial(add, self) for name, add in RECURRENT.items()},
             "GREATER_EQUAL": self._at_least,
             "SELECT": self._select,
@@ -162,16 +180,38 @@ class _Lowering:
         for op in self.file.ops:
             if op.name not in handlers and op not in normal:
                 self.problems.add_unknown(op.name)
+        is_sound = all([self._has_scales(op) for op in self.file.ops])
         self._start()
-        self.problems.check()
+        if self.build is None or not is_sound:
+            self.problems.check()
         for op in self.file.ops:
-            if op not in normal and all(self._known(i) for i in op.inputs):
-                with operator_named(self.source, op.name):
-                    handlers[op.name](op)
-            elif op in normal and op.name == "MEAN":
+            if op in normal:
                 self._norm(op)
+            elif op.name in handlers and all(self._known(i) for i in op.inputs):
+                self._lower(handlers[op.name], op)
         self.problems.check()
         return self._finished()
+
+    def _lower(self, handler, op):
+        try:
+            with operator_named(self.source, op.name):
+                self.streams.make_real(op)
+                handler(op)
+        except GraphError:
+            self.problems.check()  # of what was found before, all at once
+            raise
+
+    def _has_scales(self, op):
+        """Note stored tensors of an operator whose scale is no number above 0; tell if none is."""
+        is_sound = True
+        for tensor in (self.tensor(i) for i in (*op.inputs, *op.outputs) if i >= 0):
+            if tensor.scale is None or tensor.dtype not in ("INT8", "UINT8", "INT16"):
+                continue
+            wrong = tensor.scale[~(np.isfinite(tensor.scale) & (tensor.scale > 0))]
+            if len(wrong):
+                is_sound = False
+                self.problems.add(f"{op.name} with a scale of {wrong[0]:g}", "scales above 0")
+        return is_sound
 
     # ---- tensors ---------------------------------------------------------------------------
 
@@ -193,10 +233,9 @@ class _Lowering:
         if len(self.file.inputs) != 1:
             self._start_with_several()
             return
-        index = self.file.inputs[0]
-        index = self._stored(index)
+        index = self._stored(self.file.inputs[0])
         given = self.tensor(index)
-        reshaped = [op for op in self.file.ops if self._renames(op) and op.inputs[0] == index]
+        reshaped = [op for op in self.file.ops if self._renames(op, index)]
         shape = self.tensor(reshaped[0].outputs[0]).shape if reshaped else given.shape
         self.quantized = given.dtype != "FLOAT32"
         if self.quantized and (given.dtype != "INT8" or given.scale is None):
@@ -235,28 +274,35 @@ class _Lowering:
             self.place(index, in_order(self, self.build.x, places, chw(tensor.shape)))
             start += count
 
-    def _renames(self, op):
-        """Tell whether an operator moves no value of the file's input, seen from here."""
-        if op.name == "TRANSPOSE":  # channels lead in a network here
-            return np.ravel(self.tensor(op.inputs[1]).data).tolist() == [0, 2, 3, 1]
+    def _renames(self, op, index):
+        """Tell whether an operator moves no value of the input `index`, seen from here."""
+        if index not in op.inputs[:1]:
+            return False
+        if op.name == "TRANSPOSE":  # channels lead in a network here; who else reads is not told
+            axes = np.ravel(self.tensor(op.inputs[1]).data).tolist()
+            return axes == [0, 2, 3, 1] and self.readers(index) == 1
         return op.name in _RESHAPES
 
     def _transpose(self, op):
         if op.outputs[0] not in self.made:  # not the input's own
-            self._moved(op)
+            self.moved(op)
 
-    def _moved(self, op):
+    def moved(self, op):
         """Put the elements of a signal in other places."""
         constants = [self.real(i) for i in op.inputs[1:]]
         order = None
         if all(constant is not None for constant in constants):
-            order = MOVES[op.name](self._order(op.inputs[0]), op.options, *constants)
-        shape = self.tensor(op.outputs[0]).shape
-        if order is None or order.shape != tuple(shape) or len(shape) > 4:
+            order = MOVES[op.name](self.order(op.inputs[0]), op.options, *constants)
+        self.moved_to(op, op.outputs[0], op.inputs[0], order)
+
+    def moved_to(self, op, index, source, order):
+        """Let the file's tensor `index` be elements of `source`, at `order` in memory's order."""
+        shape = self.tensor(index).shape
+        if order is None or order.shape != tuple(shape) or not is_map(shape):
             self.problems.add(f"{op.name} to {shape}", "constant places, at most four axes")
             return
-        x = self.shaped(op.inputs[0])
-        self.place(op.outputs[0], in_order(self, x, order.ravel(), chw(shape)))
+        x = self.shaped(source)
+        self.place(index, in_order(self, x, order.ravel(), chw(shape)))
 
     def _stored(self, index):
         """Return the int8 tensor that stands for the file's input: behind its QUANTIZE."""
@@ -273,17 +319,23 @@ class _Lowering:
         if self.real(op.inputs[0]) is not None:
             self.constants[op.outputs[0]] = self.real(op.inputs[0])
             return
-        if op.outputs[0] not in self.file.outputs:
+        if not self._is_end(op.inputs[0], [op]):
             self.problems.add("DEQUANTIZE within the network", "int8 from input to output")
             return
         self.notes.append("the file's output is float32, here int8: net.real_outputs reads it")
         self.made[op.outputs[0]] = self.made[op.inputs[0]]
 
-    def _is_end(self, index):
-        """Tell whether a tensor is the output, but for a change of how it is stored."""
-        readers = [op for op in self.file.ops if index in op.inputs]
-        ends = [op.outputs[0] for op in readers if op.name in ("DEQUANTIZE", "QUANTIZE")]
-        return any(end in self.file.outputs for end in (index, *ends))
+    def _is_end(self, index, readers=None):
+        """Tell whether a tensor is an output and no more, but for a change of how it is stored.
+
+        :param readers: operators to look at; None: all that read it
+        """
+        if readers is None:
+            readers = [op for op in self.file.ops if index in op.inputs]
+        ends = [op.outputs[0] for op in readers]
+        is_stored = all(op.name in ("DEQUANTIZE", "QUANTIZE") for op in readers)
+        unread = all(end in self.file.outputs and self.readers(end) == 1 for end in ends)
+        return is_stored and unread and (index in self.file.outputs or bool(ends))
 
     def place(self, index, name):
         """Say that the graph's tensor `name` is the file's tensor `index`."""
@@ -374,24 +426,28 @@ class _Lowering:
         if found.data is None or found.dtype != "INT8" or found.scale is None:
             self.problems.add(f"{op.name} with {found.dtype} weights", "constant int8 weights")
             return None
+        if len(found.scale) > 1 and found.axis != axis:
+            what = f"{op.name} with scales along axis {found.axis} of its weights"
+            self.problems.add(what, f"along axis {axis}")
+            return None
         return found.data
 
     def _conv(self, op):
         weight = self._weights(op)
         if weight is not None:
-            depth = self.build.tensors[self.made[op.inputs[0]]].shape[0]
+            depth = self.build.tensors[self.shaped(op.inputs[0])].shape[0]
             self.convolution(op, weight.transpose(0, 3, 1, 2), depth // weight.shape[3])
 
     def _depthwise(self, op):
         weight = self._weights(op, axis=3)
         if weight is None or self.streams.depthwise_of_part(op, weight):
             return
-        depth = self.build.tensors[self.made[op.inputs[0]]].shape[0]
+        depth = self.build.tensors[self.shaped(op.inputs[0])].shape[0]
         self.convolution(op, weight.transpose(3, 0, 1, 2), depth)
 
-    def convolution(self, op, weight, groups):
-        """Add a convolution of `weight` (outputs, inputs, height, width)."""
-        x, activation = self.made[op.inputs[0]], self.activation(op)
+    def convolution(self, op, weight, groups, x=None):
+        """Add a convolution of `weight` (outputs, inputs, height, width); `x` is its input."""
+        x, activation = x or self.shaped(op.inputs[0]), self.activation(op)
         if activation is None:
             return
         dilation = (op.options.get("DilationHFactor", 1), op.options.get("DilationWFactor", 1))
@@ -408,47 +464,74 @@ class _Lowering:
         weight, activation = self._weights(op), self.activation(op)
         if weight is None or activation is None:
             return
-        x = self.made[op.inputs[0]]
+        if op.options.get("WeightsFormat"):
+            self.problems.add("FULLY_CONNECTED with weights in another order", "as they are")
+            return
+        x, (outputs, inputs) = self.made[op.inputs[0]], weight.shape
         channels, height, width = self.build.tensors[x].shape
-        if weight.shape[1] != channels * height * width:
-            self.problems.add(
-                f"FULLY_CONNECTED over {weight.shape[1]} of {channels * height * width} values",
-                "all values of its input at once",
-            )
+        if inputs != channels * height * width:
+            self._dense_of_rows(op, weight, *activation)
             return
         weight = weight.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
         name = self.new("fc")
-        y = self.build.dense(name, x, len(weight))
+        y = self.build.dense(name, x, outputs)
         if activation[0]:
             self.build.clamp(y, activation[1] or 6.0)
         self.parameters(name, op, weight, x)
         self.place(op.outputs[0], y)
 
+    def _dense_of_rows(self, op, weight, relu, limit):
+        """Add a dense layer over each row of its input as a convolution of one pixel."""
+        (outputs, inputs), x = weight.shape, self.made[op.inputs[0]]
+        rows, rest = divmod(self.build.tensors[x].elements, inputs)
+        if rest:
+            what = f"{op.name} over {inputs} of {rows * inputs + rest} values"
+            self.problems.add(what, "over all values of its input, or of each row")
+            return
+        x, name = shaped(self, x, (inputs, rows, 1)), self.new("c")
+        y = self.build.conv(name, x, outputs, 1, 1, 1, relu, 0, limit)
+        self.parameters(name, op, weight[:, :, None, None], x)
+        self.place(op.outputs[0], y)
+
     def _add(self, op):
-        activation = self.activation(op)
         if not all(i in self.made for i in op.inputs):
             self._affine(op)
-        elif activation is not None:
-            y = self.build.add(self.new("a"), *(self.made[i] for i in op.inputs))
+            return
+        activation, parts = self.activation(op), self._pair(op)
+        if activation is not None:
+            y = self.build.add(self.new("a"), *parts)
             if activation[0]:
                 self.build.clamp(y, activation[1] or 6.0)
             self.place(op.outputs[0], y)
 
+    def _pair(self, op):
+        """Return two signals in the shape of the output: what has less there is repeated."""
+        names, shapes = (
+            [self.made[i] for i in op.inputs],
+            [self.tensor(i).shape for i in op.inputs],
+        )
+        edges = [self.build.tensors[name].shape for name in names]
+        shape = tuple(self.tensor(op.outputs[0]).shape)
+        if shapes[0] == shapes[1] and edges[0] == edges[1]:
+            return names
+        orders = (np.broadcast_to(self.order(i), shape) for i in op.inputs)
+        return [
+            in_order(self, self.shaped(i), order.ravel(), chw(shape))
+            for i, order in zip(op.inputs, orders, strict=True)
+        ]
+
     def _of_two(self, op):
         """A product, or a difference, of two signals."""
-        left, right = (self.made[i] for i in op.inputs)
-        activation = self.activation(op)
+        activation, y = self.activation(op), None
         if op.name == "MUL":
-            y = gated(self, left, right)
+            y = gated(self, *(self.shaped(i) for i in op.inputs))
+            y = gated(self, *self._pair(op)) if y is None else y
         elif op.name == "SUB" and not self.quantized:
-            same = self.build.tensors[left].shape == self.build.tensors[right].shape
-            y = difference(self, left, right) if same else None
+            y = difference(self, *self._pair(op))
         else:
-            self.problems.add(f"{op.name} of two signals", "in a float model, of the same shape")
+            self.problems.add(f"{op.name} of two signals", "in a float model, a product or sum")
             return
-        if y is None:
-            self.problems.add(f"{op.name} of two shapes", "the same, or one number per channel")
-        elif activation is not None:
+        if activation is not None:
             self.place(op.outputs[0], y)
             if activation[0] and self.quantized:
                 self.build.nodes[-1].attrs.update(relu=True, limit=activation[1] or 6.0)
@@ -458,22 +541,28 @@ class _Lowering:
 
     def shaped(self, index):
         """Return a signal as a tensor of the file's own shape."""
-        return shaped(self, self.made[index], chw(self.tensor(index).shape))
+        shape = self.tensor(index).shape
+        if not is_map(shape):
+            raise GraphError(f"a signal of shape {shape}; expected one sample, at most four axes")
+        return shaped(self, self.made[index], chw(shape))
 
-    def _order(self, index):
+    def order(self, index):
         """Return where each element of a signal lies in memory, in the file's shape."""
         shape = self.tensor(index).shape
         return np.arange(math.prod(shape)).reshape(shape)
 
     def join(self, op):
-        """Put signals behind each other along any axis; tell whether that can be."""
+        """Put signals behind each other along any axis."""
+        if op.options["FusedActivationFunction"]:
+            self.problems.add(f"{op.name} with an activation", "an activation behind it")
+            return
         parts = [self.shaped(i) for i in op.inputs]
         given = self.tensor(op.outputs[0])
         if self.quantized:
             target = (float(given.scale[0]), self.zero_point(op.outputs[0]))
             parts = [of_scale(self, part, target) for part in parts]
         axis = op.options["Axis"] % len(given.shape)
-        orders = [self._order(i) for i in op.inputs]
+        orders = [self.order(i) for i in op.inputs]
         self.place(op.outputs[0], joined(self, parts, orders, axis, chw(given.shape)))
 
     def _densify(self, op):
@@ -539,7 +628,7 @@ class _Lowering:
         self.place(op.outputs[0], y)
 
     def _select(self, op):
-        parts = [self.made.get(i) for i in op.inputs]
+        parts = [self.shaped(i) if i in self.made else None for i in op.inputs]
         shapes = [self.build.tensors[part].shape for part in parts if part]
         if self.quantized or len(shapes) != 3 or len(set(shapes)) != 1:
             self.problems.add(f"{op.name}", "of three signals of one shape, in a float model")
@@ -547,9 +636,9 @@ class _Lowering:
         self.place(op.outputs[0], selected(self, *parts))
 
     def _prelu(self, op):
-        x, slope = self.made[op.inputs[0]], self.real(op.inputs[1])
+        x, slope = self.shaped(op.inputs[0]), self.real(op.inputs[1])
         channels = self.build.tensors[x].shape[0]
-        if self.quantized or slope is None or np.size(slope) not in (1, channels):
+        if self.quantized or slope is None or not is_of_channels(slope, channels):
             self.problems.add("PRELU", "in a float model, a slope for each channel")
             return
         slope = np.broadcast_to(np.ravel(slope), (channels,))
@@ -584,12 +673,10 @@ class _Lowering:
         if self.quantized or real is None or source not in self.made:
             self.problems.add(f"{op.name} of a constant", "a layer's bias and weights, or float")
             return
-        x = self.made[source]
+        x = self.shaped(source)
         channels = self.build.tensors[x].shape[0]
         form = affine(_AFFINE.get(op.name, "Add"), real, is_left)
-        if form is None or real.size not in (1, channels) or real.shape[-1:] not in (
-            (), (1,), (channels,)
-        ):  # fmt: skip
+        if form is None or not is_of_channels(real, channels):
             self.problems.add(f"{op.name} of a constant map", "a constant per channel")
         elif activation is not None:
             factor, shift = (np.broadcast_to(np.ravel(part), channels) for part in form)
@@ -599,27 +686,32 @@ class _Lowering:
             self.place(op.outputs[0], y)
 
     def _pool(self, op):
-        activation, x = self.activation(op), self.made[op.inputs[0]]
+        activation, x = self.activation(op), self.shaped(op.inputs[0])
         if activation is None:
             return
         kernel = (op.options["FilterHeight"], op.options["FilterWidth"])
         edges = self.build.tensors[x].shape[1:]
         stride, pad = self.padding(op, edges, kernel)
-        if op.name == "AVERAGE_POOL_2D" and kernel == edges and not any(pad):
+        is_average = op.name == "AVERAGE_POOL_2D"
+        if is_average and kernel == edges and not any(pad) and not activation[0]:
             y = self.build.pool(self.new("p"), x)
         else:
-            kind = "average_pool" if op.name == "AVERAGE_POOL_2D" else "max_pool"
+            kind = "average_pool" if is_average else "max_pool"
             y = self.build.sliding_pool(kind, self.new("p"), x, kernel, stride, pad)
         if activation[0]:
             self.build.nodes[-1].attrs.update(relu=True, limit=activation[1] or 6.0)
         self.place(op.outputs[0], y)
 
     def _mean(self, op):
-        axes = sorted(np.ravel(self.tensor(op.inputs[1]).data).tolist())
-        if axes not in ([1, 2], [-3, -2]):
-            self.problems.add(f"MEAN over axes {axes}", "mean over height and width")
+        axes, shape = self.tensor(op.inputs[1]).data, self.tensor(op.inputs[0]).shape
+        axes = None if axes is None else {int(axis) % len(shape) for axis in np.ravel(axes)}
+        # Axes of one place make no difference.
+        middle = {i for i, edge in enumerate(shape[:-1]) if edge > 1}
+        if axes is None or {i for i in axes if shape[i] > 1} != middle:
+            what = "computed axes" if axes is None else f"axes {sorted(axes)} of {shape}"
+            self.problems.add(f"MEAN over {what}", "mean over height and width")
             return
-        x, given = self.made[op.inputs[0]], self.tensor(op.outputs[0])
+        x, given = self.shaped(op.inputs[0]), self.tensor(op.outputs[0])
         if (
             not self.quantized
             or (float(given.scale[0]), self.zero_point(op.outputs[0])) == self.scales[x]
@@ -631,14 +723,16 @@ class _Lowering:
 
     def _pad(self, op):
         amounts = self.tensor(op.inputs[1]).data
-        if amounts is None or amounts.shape != (4, 2) or amounts[0].any():
+        rank = len(self.tensor(op.inputs[0]).shape)
+        if amounts is None or amounts.shape != (rank, 2) or rank < 2 or amounts[0].any():
             self.problems.add("PAD of batch", "pad of height and width")
             return
-        (top, bottom), (left, right), channels = amounts[1:].tolist()
+        # Where there is no height, or no width either, nothing is added to them.
+        (top, bottom), (left, right), channels = [[0, 0]] * (4 - rank) + amounts[1:].tolist()
         if any(channels) and self.quantized:
             self.problems.add("PAD of channels in int8", "in a float model")
             return
-        x = self.made[op.inputs[0]]
+        x = self.shaped(op.inputs[0])
         y = with_zeros(self, x, *channels) if any(channels) else x
         if any((top, left, bottom, right)):
             y = self.build.pad(self.new("pad"), y, (top, left, bottom, right))
@@ -647,6 +741,9 @@ class _Lowering:
     def _softmax(self, op):
         if not self._is_end(op.outputs[0]):
             self.problems.add("SOFTMAX within the network", "softmax at the output")
+            return
+        if op.options.get("Beta", 1.0) != 1.0:
+            self.problems.add(f"SOFTMAX with beta {op.options['Beta']:g}", "a beta of 1")
             return
         shape = self.file.tensors[op.inputs[0]].shape
         note = softmax_note(shape[-1], math.prod(shape))
@@ -665,6 +762,9 @@ class _Lowering:
 
     def _leaky(self, op):
         slope = op.options["Alpha"]
+        if slope < 0 and self.quantized:
+            self.problems.add("LEAKY_RELU with an alpha below 0 in int8", "a positive alpha")
+            return
         self._with_table(op, with_numbers("leaky_relu", slope), self.made[op.inputs[0]], slope)
 
     def _bounded(self, op):
@@ -700,14 +800,21 @@ class _Lowering:
             self.made[index] = x
             return
         name = self.new("t")
-        self.values[name + ".table"] = (
-            table(function_of(function), self.scales[x], target)
-            if slope is None
-            else leaky_table(slope, self.scales[x], target)
-        )
+        self.values[name + ".table"] = self._table(function, self.scales[x], target, slope)
         y = self.build.lookup(name, x, function)
         self.scales[name + ".table"] = target
         self.place(index, y)
+
+    @staticmethod
+    def _table(function, x, y, slope):
+        """Return a table as TensorFlow Lite Micro rounds it, where it does so in integers."""
+        if function in ("identity", "relu"):
+            return requantized_table(x, y, function == "relu")
+        if function == "hard_swish":
+            return hard_swish_table(x, y)
+        if slope is not None:
+            return leaky_table(slope, x, y)
+        return table(function_of(function), x, y)
 
     def _reshape(self, op):
         if op.outputs[0] in self.made:  # the input's own
@@ -716,7 +823,7 @@ class _Lowering:
         old, shape = self.build.tensors[x].shape, self.tensor(op.outputs[0]).shape
         size = math.prod(old)
         flat = [edge for edge in shape if edge != 1] in ([size], [-1], [])
-        if not flat and (len(shape) > 4 or math.prod(shape) != size):
+        if not flat and (not is_map(shape) or math.prod(shape) != size):
             self.problems.add(f"{op.name} to {shape}", "at most four axes")
             return
         # A flattened tensor stays as it is: a dense layer sees all values in memory's order.
@@ -725,6 +832,8 @@ class _Lowering:
 
     def _output(self):
         """Return the output; several stand behind each other, each in the file's order."""
+        for index in self.file.outputs:
+            self.streams.make(index)
         ends = [self.made[index] for index in self.file.outputs]
         if len(ends) == 1:
             return ends[0]
@@ -744,12 +853,22 @@ class _Lowering:
         values = self.values
         if not self.quantized:
             values = {name: np.asarray(value, np.float32) for name, value in values.items()}
-        network = Network(graph, values, tuple(dict.fromkeys(self.notes)))
-        check_values(network)
-        return network
+        return checked(graph, values, self.notes)
 
 
 def chw(shape):
-    """Return (channels, height, width) of a file's shape (1, ..., channels)."""
-    edges = shape[1:]
-    return (edges[-1], *((1,) * (3 - len(edges))), *edges[:-1])
+    """Return (channels, height, width) of a file's shape (1, ..., channels), or without the 1."""
+    edges = tuple(shape[1:] if shape[:1] == (1,) else shape)
+    *rest, channels = edges or (1,)
+    return (channels, *(1,) * (2 - len(rest)), *rest)
+
+
+def is_map(shape):
+    """Tell whether a file's shape is one that `chw` takes."""
+    return len(shape) - (shape[:1] == (1,)) <= 3
+
+
+def is_of_channels(constant, channels):
+    """Tell whether a constant is one number, or one for each channel along its last axis."""
+    size = np.size(constant)
+    return size == 1 or size == channels == np.shape(constant)[-1]

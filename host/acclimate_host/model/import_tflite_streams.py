@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .import_moves import in_order
 from .importing import KERNEL_MOST
+from .moves import places
 
 _SPLIT_FORM = "split of channels into depthwise layers that see it to its last row, joined again"
+# What knows a part of a tensor as one; whatever else reads it gets a tensor.
+_MAKE_PARTS = ("STRIDED_SLICE", "SPLIT", "SPLIT_V")
+_READ_PARTS = (*_MAKE_PARTS, "DEPTHWISE_CONV_2D", "ASSIGN_VARIABLE")
 _STATE_FORM = "a variable that keeps the last rows of what it was joined with"
 
 
@@ -120,9 +125,9 @@ class Streams:
         """Return the part that a tensor is, or None."""
         if index in self.parts:
             return self.parts[index]
-        name = self.low.made.get(index)
-        if name is None:
+        if index not in self.low.made:
             return None
+        name = self.low.shaped(index)
         channels, rows, _ = self.low.build.tensors[name].shape
         return _Part(name, (0, channels), (0, rows))
 
@@ -138,6 +143,7 @@ class Streams:
             and begin is not None
             and step is not None
             and not any(masks)
+            and not op.options["Offset"]
             and len(shape) == 4
             and (step == 1).all()
             and shape[2:] == source[2:]
@@ -147,7 +153,8 @@ class Streams:
             rows = (part.rows[0] + start, part.rows[0] + start + shape[1])
             sound = rows[1] <= part.rows[1] and not (begin[[0, 2, 3]] != 0).any()
         if not sound:
-            low.problems.add("STRIDED_SLICE", "rows of an activation, step 1")
+            self.make(op.inputs[0])
+            low.moved(op)
             return
         self.parts[op.outputs[0]] = _Part(part.source, part.channels, rows)
 
@@ -155,14 +162,36 @@ class Streams:
         low = self.low
         axis_at, data_at = (2, 0) if op.name == "SPLIT_V" else (0, 1)
         axis, part = low.tensor(op.inputs[axis_at]).data, self._whole(op.inputs[data_at])
-        if part is None or axis is None or int(np.ravel(axis)[0]) not in (3, -1):
-            low.problems.add(op.name, _SPLIT_FORM)
+        if part is None or axis is None:
+            low.problems.add(op.name, "an activation, along an axis that is constant")
             return
-        first = part.channels[0]
-        for index in op.outputs:
-            count = low.tensor(index).shape[3]
-            self.parts[index] = _Part(part.source, (first, first + count), part.rows)
-            first += count
+        shapes = [low.tensor(index).shape for index in op.outputs]
+        axis = int(np.ravel(axis)[0]) % len(shapes[0])
+        ends = np.cumsum([0, *(shape[axis] for shape in shapes)])
+        if axis == 3:
+            for index, *bounds in zip(op.outputs, ends, ends[1:], strict=False):
+                channels = tuple(int(part.channels[0] + bound) for bound in bounds)
+                self.parts[index] = _Part(part.source, channels, part.rows)
+            return
+        self.make(op.inputs[data_at])
+        orders = np.split(low.order(op.inputs[data_at]), ends[1:-1], axis)
+        for index, order in zip(op.outputs, orders, strict=True):
+            low.moved_to(op, index, op.inputs[data_at], order)
+
+    def make_real(self, op):
+        """Make the parts that an operator reads tensors, unless it knows what a part is."""
+        if op.name not in _READ_PARTS:
+            for index in op.inputs:
+                self.make(index)
+
+    def make(self, index):
+        """Make a tensor of a part; nothing where it is there, or no part."""
+        low, part = self.low, self.parts.get(index)
+        if part is None or index in low.made:
+            return
+        at = places(low.build.tensors[part.source].shape)
+        at = at[slice(*part.channels), slice(*part.rows)]
+        low.place(index, in_order(low, part.source, at.transpose(1, 2, 0).ravel(), at.shape))
 
     def depthwise_of_part(self, op, weight):
         """Put a depthwise layer of a part aside; return whether it is one."""
@@ -173,17 +202,39 @@ class Streams:
         shape = self.low.tensor(op.inputs[0]).shape
         fits = (height, width, channels) == shape[1:] and op.options["Padding"] == 1
         total = self.low.build.tensors[part.source].shape[1]
-        if not fits or width != 1 or part.rows[1] != total:
-            self.low.problems.add("DEPTHWISE_CONV_2D of a slice", _SPLIT_FORM)
-            return True
+        is_whole = part.channels == (0, self.low.build.tensors[part.source].shape[0])
+        if (
+            not fits
+            or width != 1
+            or part.rows[1] != total
+            or not (is_whole or self._is_joined(op))
+        ):
+            self.make(op.inputs[0])
+            return False
         weight = weight.transpose(3, 0, 1, 2)
-        if part.channels == (0, self.low.build.tensors[part.source].shape[0]):
+        if is_whole:
             wide = _raised(weight, total)
-            self.low.made[op.inputs[0]] = part.source
-            self.low.convolution(op, wide, len(wide))
+            self.low.convolution(op, wide, len(wide), part.source)
         else:
             self.pending[op.outputs[0]] = _Pending(op, part, weight)
         return True
+
+    def _is_joined(self, op):
+        """Tell whether a depthwise layer goes into a join of such layers, and nowhere else."""
+        low, made = self.low, op.outputs[0]
+        join = next((o for o in low.file.ops if made in o.inputs), None)
+        if join is None or join.name != "CONCATENATION" or low.readers(made) != 1:
+            return False
+        makers = {index: o for o in low.file.ops for index in o.outputs}
+        layers = [makers.get(index) for index in join.inputs]
+        return low.quantized and all(
+            layer is not None
+            and layer.name == "DEPTHWISE_CONV_2D"
+            and len(layer.inputs) > 2
+            and layer.inputs[0] in makers
+            and makers[layer.inputs[0]].name in _MAKE_PARTS
+            for layer in layers
+        )
 
     def _joined(self, op, pending):
         """Make one depthwise layer of several; return False where they do not fit together."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .factors import multiplier, requantize
+from .factors import multiplier, requantize, round_shift
 from .graph import GraphError
 
 OPERATORS = (
@@ -227,6 +227,46 @@ def leaky_table(slope, x, y):
     return np.clip(np.where(stored < 0, found[1], found[0]) + y[1], -128, 127).astype(np.int8)
 
 
+def requantized_table(x, y, has_relu):
+    """Return the table of another scale, or of a ReLU, as TensorFlow Lite rounds it.
+
+    :param x: (scale, zero point). :param y: the same. :param has_relu: below 0 stands 0
+    """
+    stored = np.arange(-128, 128) - x[1]
+    found = requantize(stored, *multiplier(x[0] / y[0])) + y[1]
+    return np.clip(found, y[1] if has_relu else -128, 127).astype(np.int8)
+
+
+def hard_swish_table(x, y):
+    """Return the table of a hard swish as TensorFlow Lite has it: in numbers of 16 bits.
+
+    What it rounds on the way is up to one step of the output. Where the output's scale is below
+    1/128 of the input's, it has no such form, and each entry is rounded once.
+    """
+    fine = float(x[0]) / 128
+    (to_output, output_shift), (to_gate, gate_shift) = map(_half, (fine / y[0], fine * 32768 / 3))
+    if output_shift > 0:
+        return table(FUNCTIONS["hard_swish"], x, y)
+    value = (np.arange(-128, 128) - x[1]) << 7
+    gate = value if gate_shift <= 0 else _within_16(value << (gate_shift - 1))
+    gate = (gate * to_gate + (1 << 14)) >> 15
+    gate = _within_16(gate << 1) if gate_shift > 0 else round_shift(gate, -gate_shift)
+    gate = (gate + (1 << 15)) >> 1  # from 0 for -3 and below to 32767 for 3 and above
+    product = gate * ((value * to_output + (1 << 14)) >> 15)
+    found = round_shift(np.sign(product) * (np.abs(product) >> 15), -output_shift) + y[1]
+    return np.clip(found, -128, 127).astype(np.int8)
+
+
+def _half(factor):
+    """Return (m, shift) with m / 2^15 * 2^shift next to a factor."""
+    m, shift = multiplier(factor)
+    return min((m + (1 << 15)) >> 16, 32767), shift
+
+
+def _within_16(values):
+    return np.clip(values, -32768, 32767)
+
+
 def is_alone(low, x):
     """Tell whether one operator reads a tensor, under all names that the file has for it.
 
@@ -322,8 +362,10 @@ def affine(operator, constant, is_left):
     }[operator]()
 
 
-def mean_layer(low, x):
+def mean_layer(low, x, kernel=None, stride=1):
     """Add the mean over each channel as a depthwise layer of equal weights; return its output.
+
+    :param kernel: (rows, columns) of a sliding mean; all of them where it is None
 
     For quantized models whose mean has a scale of its own, usually a finer one. Weights of 127
     keep the factor small, where the two roundings of a requantization do no harm.
@@ -331,8 +373,8 @@ def mean_layer(low, x):
     :param low: a lowering with `build`, `new`, `values` and `scales`
     """
     channels, *edges = low.build.tensors[x].shape
-    name = low.new("c")
-    y = low.build.conv(name, x, channels, tuple(edges), 1, channels, False, 0)
+    edges, name = kernel or edges, low.new("c")
+    y = low.build.conv(name, x, channels, tuple(edges), stride, channels, False, 0)
     low.values[name + ".w"] = np.full((channels, 1, *edges), 127, np.int8)
     low.values[name + ".b"] = np.zeros(channels, np.int32)
     scale = 1 / (127 * math.prod(edges))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .coarse import worth
 from .float_run import FloatRun
 from .graph import GraphError
 from .int8 import Int8Run
@@ -23,7 +24,8 @@ class LayerError:
 
     `own_db`: the layer alone, with inputs that are exact but for their int8 steps. `total_db`:
     after all layers so far. `low`, `high`: share of stored outputs at -128 and 127. `ranges`:
-    (least, largest) real output of each channel; `bounds`: what int8 can hold.
+    (least, largest) real output of each channel; `bounds`: what int8 can hold. `worth`: steps of
+    the output that one step of an input is at most.
     """
 
     layer: str
@@ -34,6 +36,7 @@ class LayerError:
     high: float
     ranges: tuple
     bounds: tuple
+    worth: float
 
 
 def layer_errors(network, samples, percentile=100.0):
@@ -80,6 +83,7 @@ def _row(small, node, real, stored, own):
         float((stored == 127).mean()),
         ranges,
         bounds,
+        worth(small, node),
     )
 
 

@@ -15,9 +15,11 @@ def fault(onnx, graph):
 
     :param graph: an onnx.GraphProto; graphs within its operators are not looked at
     """
+    if graph.sparse_initializer:
+        name = graph.sparse_initializer[0].values.name
+        return f"weight {_plain(name)!r} is sparse; expected whole weights"
     given = {value.name for value in graph.input}
     known = {"", *given, *(tensor.name for tensor in graph.initializer)}
-    known |= {tensor.values.name for tensor in graph.sparse_initializer}
     for node in graph.node:
         where = f"{node.op_type} {_plain(node.name or ', '.join(node.output))}"
         missing = [name for name in node.input if name not in known]

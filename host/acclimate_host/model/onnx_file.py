@@ -9,9 +9,10 @@ import numpy as np
 from ..errors import Missing
 from . import onnx_check
 from .importing import ModelImportError, damage_named
-from .onnx_fold import fold
+from .onnx_fold import fold, value_types
 
 _ALIASES = ("Identity", "Dropout")
+_REAL_TYPES = (1, 10, 11, 16)  # float, float16, double, bfloat16
 _MOVES = ("Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
 
@@ -102,7 +103,7 @@ def read_onnx(model, source="model", input_shape=None):
 def _load_weights(onnx, model, folder, source):
     """Read weights that lie in a file beside the model, as PyTorch's newer exporter keeps them."""
     helper = onnx.external_data_helper
-    apart = [t for t in model.graph.initializer if helper.uses_external_data(t)]
+    apart = [t for t in _tensors(model.graph) if helper.uses_external_data(t)]
     if not apart:
         return
     name = next((e.value for e in apart[0].external_data if e.key == "location"), "?")
@@ -115,6 +116,13 @@ def _load_weights(onnx, model, folder, source):
             f"{source}: weights are in {name!r} beside it, which cannot be read "
             f"({_one_line(error)})"
         ) from None
+
+
+def _tensors(graph):
+    """Return all constants of a graph: weights, and those that operators hold."""
+    attributes = [a for node in graph.node for a in node.attribute]
+    held = [t for a in attributes for t in (*a.tensors, *[a.t] * a.HasField("t"))]
+    return [*graph.initializer, *held]
 
 
 def _one_line(error):
@@ -138,6 +146,7 @@ class _Reader:
         self.constants = {t.name: helper.to_array(t) for t in self.model.graph.initializer}
         self.alias, self.scales, self.quantized, self.ops = {}, {}, set(), []
         self.zeros = {}  # zero points of activations, as the file has them
+        self.types = None  # of values by name, once they are asked for
 
     def read(self):
         graph = self.model.graph
@@ -186,7 +195,7 @@ class _Reader:
     def _node(self, op):
         if op.name == "Dropout" and np.any(self.constants.get((*op.inputs, "", "")[2], False)):
             self.ops.append(replace(op, name="Dropout in training"))
-        elif op.name in _ALIASES:
+        elif op.name in _ALIASES or op.name == "Cast" and self._keeps_numbers(op):
             self.alias[op.outputs[0]] = op.inputs[0]
         elif op.name == "QuantizeLinear":
             self._quantize(op)
@@ -196,6 +205,12 @@ class _Reader:
             self._transposed(op)
         else:
             self.ops.append(op)
+
+    def _keeps_numbers(self, op):
+        """Tell whether a Cast is between kinds of real numbers, which are all one here."""
+        if self.types is None:
+            self.types = value_types(self.onnx, self.model)
+        return op.attrs.get("to") in _REAL_TYPES and self.types.get(op.inputs[0]) in _REAL_TYPES
 
     def _transposed(self, op):
         """A stored constant that is turned, as PyTorch writes a layer's weight, stays one."""
@@ -218,7 +233,7 @@ class _Reader:
         zero = 0 if zero_point is None else int(np.ravel(zero_point)[0])
         name = op.inputs[0]
         kept = Stored(float(np.ravel(scale)[0]), zero - 128 * (dtype == "uint8"))
-        if self.scales.get(name, kept) != kept:
+        if self.scales.get(name, kept) != kept or self.zeros.get(name, zero) != zero:
             name = op.outputs[0]
             self.ops.append(OnnxOp("Requantize", op.inputs[:1], (name,)))
         self.scales[name] = kept

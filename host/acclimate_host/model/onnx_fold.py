@@ -173,14 +173,24 @@ def _evaluated(onnx, model, node, constants):
     return np.asarray(found)
 
 
-def _shapes(onnx, model):
-    """Return {name: shape} of values with fixed shapes."""
+def _values(onnx, model):
+    """Return what is known of a model's values, none where it is damaged."""
     try:
         found = onnx.shape_inference.infer_shapes(model).graph
     except Exception:  # whatever the library says of models that the importer then refuses
-        return {}
+        return ()
+    return (*found.input, *found.value_info, *found.output)
+
+
+def value_types(onnx, model):
+    """Return {name: number of its type} of values."""
+    return {value.name: value.type.tensor_type.elem_type for value in _values(onnx, model)}
+
+
+def _shapes(onnx, model):
+    """Return {name: shape} of values with fixed shapes."""
     shapes = {}
-    for value in (*found.input, *found.value_info, *found.output):
+    for value in _values(onnx, model):
         kind = value.type.tensor_type
         if kind.HasField("shape") and all(d.HasField("dim_value") for d in kind.shape.dim):
             shapes[value.name] = tuple(d.dim_value for d in kind.shape.dim)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .coarse import checked
 from .float_run import FloatRun
 from .graph import GraphError, Node, Tensor
 from .importing import BIAS_LIMIT, function_of, table
 from .int8 import Int8Run
-from .network import Network, check_values, in_shape, with_scales
+from .network import in_shape, with_scales
 
 _FIXED = {"sigmoid": (1 / 256, -128), "tanh": (1 / 128, 0)}  # scale, zero point of a table's y
 _KEEPS_SCALE = ("pool", "average_pool", "max_pool", "pad", "window", "gather")
@@ -96,8 +97,7 @@ def quantize(network, samples, percentile=100.0, headroom=0.0):
             y = node.outputs[0]
             stored = np.rint(network.values[y] / scales[y][0]) + scales[y][1]
             values[y] = np.clip(stored, -128, 127).astype(np.int8)
-    small = Network(with_scales(network.graph, scales), values, network.notes)
-    check_values(small)
+    small = checked(with_scales(network.graph, scales), values, network.notes)
     return small, _report(network, small, samples, made, ranges)
 
 

@@ -30,6 +30,7 @@ class FileTensor:
     scale: object
     zero_point: object
     data: object
+    axis: int = 0  # of the scales, where there are several
 
 
 @dataclass(frozen=True)
@@ -134,11 +135,13 @@ def _with_branches(graphs):
 def _tensor(tflite, model, tensor, kinds):
     quantization = tensor.Quantization()
     scale = zero_point = data = None
+    axis = 0
     if quantization is not None and quantization.ScaleLength():
         scale = np.array(quantization.ScaleAsNumpy(), np.float64)
         zero_point = np.zeros(len(scale), np.int64)
         if quantization.ZeroPointLength():
             zero_point = np.array(quantization.ZeroPointAsNumpy(), np.int64)
+        axis = quantization.QuantizedDimension()
     shape = _list(tensor.ShapeLength, tensor.ShapeAsNumpy)
     kind = kinds[tensor.Type()]
     buffer = model.Buffers(tensor.Buffer())
@@ -149,7 +152,7 @@ def _tensor(tflite, model, tensor, kinds):
     elif 0 in shape and kind in _DTYPES:
         data = np.zeros(shape, _DTYPES[kind])  # as the shape of a single number
     name = (tensor.Name() or b"").decode("utf-8", "replace")
-    return FileTensor(name, shape, kind, scale, zero_point, data)
+    return FileTensor(name, shape, kind, scale, zero_point, data, axis)
 
 
 def _dense(tflite, values, shape, sparsity):
@@ -232,7 +235,9 @@ _OPTIONS = {
         "EllipsisMask",
         "NewAxisMask",
         "ShrinkAxisMask",
+        "Offset",
     ),
+    "SoftmaxOptions": ("Beta",),
     "VarHandleOptions": ("SharedName",),
     "CallOnceOptions": ("InitSubgraphIndex",),
     "LeakyReluOptions": ("Alpha",),
