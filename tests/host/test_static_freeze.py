@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from acclimate_host.connect import open_board, package
+from acclimate_host.connect import emulator, open_board, package
 from acclimate_host.paths import firmware, repository
 from harness import runtimes
 
@@ -18,6 +18,7 @@ ROOT = repository()
 TOOL = ROOT / "tools" / "static_freeze"
 MICROPYTHON = ROOT / "out" / "micropython"
 BUILT = firmware(runtimes.BUILT_IN)
+SMALL = firmware("samd21-capsules")
 KINDS = ROOT / "tests" / "host" / "static_kinds.py"
 needs_firmware = pytest.mark.skipif(
     not BUILT.exists(), reason="firmware nrf52840-natives is not built"
@@ -126,6 +127,26 @@ def test_names_in_flash_refuse_to_be_set(board):
         "told(TABLE.update, {'one': 2})\ntold(delattr, core, 'Store')"
     )
     assert answer.split() == ["AttributeError", "AttributeError", "TypeError", "AttributeError"]
+
+
+@pytest.mark.skipif(not SMALL.exists(), reason="firmware samd21-capsules is not built")
+def test_a_subclass_of_a_class_in_flash_writes_nothing_there(monkeypatch, tmp_path):
+    log = tmp_path / "faults"
+    command = emulator.Emulator._system_command
+    monkeypatch.setattr(
+        emulator.Emulator,
+        "_system_command",
+        lambda self: [*command(self), "-d", "guest_errors", "-D", str(log)],
+    )
+    with open_board("samd21", elf=SMALL) as board:
+        board.exec("print(1)")
+        before = log.read_text()  # the emulator's own, as it loads the firmware
+        assert board.exec(
+            "from acclimate.flash import Flash, FlashError\n"
+            "class Mine(Flash):\n    pass\nclass Fault(FlashError):\n    pass\n"
+            "print(Mine(4096, 1024).size, isinstance(Fault('x'), OSError))"
+        ).split() == ["4096", "True"]
+    assert before and log.read_text() == before
 
 
 def test_a_frozen_store_takes_no_more_than_two_kilobytes_for_builders_of_firmware(board):
