@@ -31,10 +31,13 @@ if [ "$variant" = learning ]; then # in flash: a native module from a file lies 
     built_in=ACCLIMATE_MODULES=svm
     flags=-DSVM_NO_FLOAT
 fi
-case $variant in capsules | verdict | online) # no C module; one module has names that change
-    built_in=ACCLIMATE_MODULES=
-    static="ACCLIMATE_STATIC=1 ACCLIMATE_STATIC_GLOBALS=1" ;;
-learning)
+case $variant in capsules | verdict | online) # no C module
+    built_in=ACCLIMATE_MODULES= ;;
+esac
+case $variant in
+verdict | online)
+    static="ACCLIMATE_STATIC=1 ACCLIMATE_STATIC_GLOBALS=1" ;; # one module has names that change
+capsules | learning)
     static="ACCLIMATE_STATIC=1 ACCLIMATE_STATIC_GLOBALS=2" ;;
 natives)
     static="ACCLIMATE_STATIC=1 ACCLIMATE_STATIC_PACKAGE=acclimate,static_kinds" ;;

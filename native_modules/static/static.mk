@@ -11,8 +11,10 @@ CFLAGS_USERMOD += -DACCLIMATE_STATIC_GLOBALS=$(ACCLIMATE_STATIC_GLOBALS) -I$(ACC
 
 MAKE_MANIFEST = $(PYTHON) $(ACCLIMATE_FREEZER) $(TOP)/tools/makemanifest.py
 
-# Classes in flash need functions of this file that it keeps to itself.
-$(BUILD)/acclimate/objtype.c: $(TOP)/py/objtype.c $(wildcard $(ACCLIMATE_FREEZER)/*.py)
-	$(Q)$(PYTHON) $(ACCLIMATE_FREEZER) --types $< $@
+# Classes in flash need objects of these files that the files keep to themselves.
+$(BUILD)/acclimate/%.c: $(TOP)/py/%.c $(wildcard $(ACCLIMATE_FREEZER)/*.py)
+	$(Q)$(PYTHON) $(ACCLIMATE_FREEZER) --changed $< $@
 $(BUILD)/py/objtype.o: $(BUILD)/acclimate/objtype.c
+	$(call compile_c)
+$(BUILD)/py/modio.o: $(BUILD)/acclimate/modio.c
 	$(call compile_c)

@@ -8,6 +8,7 @@ the same.
 import gc
 import sys as system
 from array import array
+from io import IOBase
 
 from micropython import const
 
@@ -157,6 +158,14 @@ class Derived(Base):
         raise AttributeError(name)
 
 
+class Stream(IOBase):
+    written = 0
+
+    def write(self, data):
+        self.written += len(data)
+        return len(data)
+
+
 class Setting:
     def __setattr__(self, name, value):
         object.__setattr__(self, name, value * 2)
@@ -180,9 +189,10 @@ def _of_classes():
     yield caught(AttributeError, lambda: d.none), caught(AttributeError, setattr, d, "double", 1)
     yield caught(Fault, _raise, Worse("why", "because")), caught(ValueError, _raise, Fault("why"))
     yield repr(Fault("why")), Base.__name__, sorted(d.__dict__), Fault("a").args, bool(d)
-    s = Setting()
+    s, stream = Setting(), Stream()
     s.x = 4
-    yield s.x
+    print("eight, ", file=stream)
+    yield s.x, stream.written, isinstance(stream, IOBase)
 
     class Late(Derived):
         def fixed(self):

@@ -6,10 +6,11 @@ The device tests of everything run on such a firmware, too, as the runtime ``nrf
 
 import subprocess
 import sys
+import zlib
 
 import pytest
 
-from acclimate_host.connect import open_board, package
+from acclimate_host.connect import emulator, open_board, package
 from acclimate_host.paths import firmware, repository
 from harness import runtimes
 
@@ -17,6 +18,7 @@ ROOT = repository()
 TOOL = ROOT / "tools" / "static_freeze"
 MICROPYTHON = ROOT / "out" / "micropython"
 BUILT = firmware(runtimes.BUILT_IN)
+SMALL = firmware("samd21-capsules")
 KINDS = ROOT / "tests" / "host" / "static_kinds.py"
 needs_firmware = pytest.mark.skipif(
     not BUILT.exists(), reason="firmware nrf52840-natives is not built"
@@ -104,6 +106,17 @@ def test_state_is_new_after_a_soft_reset_and_after_an_unload(board):
         assert board.exec(code + again).splitlines() == ["1 1 ['a']", "1 1 ['a']"]
 
 
+def test_a_function_finds_the_state_of_a_module_that_nobody_imported(board):
+    board.soft_reset()
+    answer = board.exec(
+        "import sys\nfrom acclimate import _crc\nprint('acclimate._native' in sys.modules)\n"
+        "c = bytearray(4)\n_crc.start(c)\n_crc.update(c, b'abc', 0, 3)\n_crc.finish(c)\n"
+        "from acclimate import _native\nprint(c == bytes(%r), _native.reason('codec'))"
+        % zlib.crc32(b"abc").to_bytes(4, "little")
+    )
+    assert answer.splitlines() == ["False", "True built in"]
+
+
 def test_names_in_flash_refuse_to_be_set(board):
     board.soft_reset()
     answer = board.exec(
@@ -114,6 +127,26 @@ def test_names_in_flash_refuse_to_be_set(board):
         "told(TABLE.update, {'one': 2})\ntold(delattr, core, 'Store')"
     )
     assert answer.split() == ["AttributeError", "AttributeError", "TypeError", "AttributeError"]
+
+
+@pytest.mark.skipif(not SMALL.exists(), reason="firmware samd21-capsules is not built")
+def test_a_subclass_of_a_class_in_flash_writes_nothing_there(monkeypatch, tmp_path):
+    log = tmp_path / "faults"
+    command = emulator.Emulator._system_command
+    monkeypatch.setattr(
+        emulator.Emulator,
+        "_system_command",
+        lambda self: [*command(self), "-d", "guest_errors", "-D", str(log)],
+    )
+    with open_board("samd21", elf=SMALL) as board:
+        board.exec("print(1)")
+        before = log.read_text()  # the emulator's own, as it loads the firmware
+        assert board.exec(
+            "from acclimate.flash import Flash, FlashError\n"
+            "class Mine(Flash):\n    pass\nclass Fault(FlashError):\n    pass\n"
+            "print(Mine(4096, 1024).size, isinstance(Fault('x'), OSError))"
+        ).split() == ["4096", "True"]
+    assert before and log.read_text() == before
 
 
 def test_a_frozen_store_takes_no_more_than_two_kilobytes_for_builders_of_firmware(board):
@@ -138,6 +171,7 @@ def test_a_frozen_store_takes_no_more_than_two_kilobytes_for_builders_of_firmwar
         ("import io\nclass A(io.IOBase): pass", "attribute IOBase at import"),
         ("class A: pass\nclass B: pass\nclass C(A, B): pass", "the bases of C"),
         ("class A:\n    def __new__(cls): pass", "a class in class A, or __new__"),
+        ("class A:\n    class B: pass", "a class in class A, or __new__"),
         ("import absent", "no frozen module absent"),
         ("import sys\nX = sys.path", "attribute path at import"),
         ("import micropython\n@micropython.native\ndef f(): pass", "native code"),
@@ -182,11 +216,17 @@ def test_a_module_outside_of_the_chosen_packages_stays_as_it_is(freeze):
 
 
 @pytest.mark.skipif(not MICROPYTHON.exists(), reason="no source of MicroPython")
-def test_the_type_file_is_changed_in_known_places_and_another_one_is_refused(tmp_path):
-    for name in ("objtype.c", "objclosure.c", "objproperty.c"):
+def test_files_of_micropython_are_changed_in_known_places_and_others_are_refused(tmp_path):
+    for name in ("objtype.c", "objclosure.c", "objproperty.c", "modio.c"):
         (tmp_path / name).write_text((MICROPYTHON / "py" / name).read_text())
-    command = [sys.executable, TOOL, "--types", tmp_path / "objtype.c", tmp_path / "out.c"]
-    subprocess.run(command, check=True)
+
+    def changed(name):
+        command = [sys.executable, TOOL, "--changed", tmp_path / name, tmp_path / "out.c"]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert changed("modio.c").returncode == 0
+    assert "\nconst mp_stream_p_t iobase_p = {" in (tmp_path / "out.c").read_text()
+    assert changed("objtype.c").returncode == 0
     text = (tmp_path / "out.c").read_text()
     assert text.count("if (!(t->flags & MP_TYPE_FLAG_IS_SUBCLASSED)) {") == 1
     assert "\nvoid instance_print(" in text and "\nstatic void instance_print(" not in text
@@ -195,11 +235,12 @@ def test_the_type_file_is_changed_in_known_places_and_another_one_is_refused(tmp
         ("objproperty.c", "proxy[3]", "proxy[4]"),
         ("objtype.c", "\nstatic void instance_print(", "\nstatic void print_instance("),
         ("objtype.c", "t->flags |= MP_TYPE_FLAG_IS_SUBCLASSED;", ""),
+        ("modio.c", "iobase_p = {", "base_p = {"),
     ):
         kept = (tmp_path / name).read_text()
         assert old in kept
         (tmp_path / name).write_text(kept.replace(old, new))
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = changed("modio.c" if name == "modio.c" else "objtype.c")
         assert done.returncode and "does not know this MicroPython" in done.stderr
         (tmp_path / name).write_text(kept)
 

@@ -2,7 +2,7 @@
 """Freeze modules so that their functions, classes and names lie in flash, too.
 
 usage: python tools/static_freeze MAKEMANIFEST ARGUMENTS      in place of makemanifest.py ARGUMENTS
-       python tools/static_freeze --types PY/OBJTYPE.C OUT    what a class in flash needs of it
+       python tools/static_freeze --changed PY/FILE.C OUT     what a class in flash needs of it
 
 Ordinary freezing leaves bytecode in flash, but each import makes a function object, a class and a
 table for every name in the heap. Here the import runs at build time; what it makes is written as
@@ -23,17 +23,25 @@ from static_freeze import emit, objects, program  # noqa: E402
 
 CHOSEN = os.environ.get("ACCLIMATE_STATIC_PACKAGE", "acclimate").split(",")
 MOST_STATES = int(os.environ.get("ACCLIMATE_STATIC_GLOBALS", "14"))
-# An object that each class in flash names, and one that it must not set there.
-STATIC = (
-    "void instance_print",
-    "mp_obj_t mp_obj_instance_make_new",
-    "mp_obj_t instance_unary_op",
-    "mp_obj_t instance_binary_op",
-    "void mp_obj_instance_attr",
-    "mp_obj_t instance_subscr",
-    "mp_int_t instance_get_buffer",
-)
+# What classes in flash name, and what the interpreter must not set there.
+VISIBLE = {
+    "objtype.c": (
+        "\nstatic void instance_print(",
+        "\nstatic mp_obj_t mp_obj_instance_make_new(",
+        "\nstatic mp_obj_t instance_unary_op(",
+        "\nstatic mp_obj_t instance_binary_op(",
+        "\nstatic void mp_obj_instance_attr(",
+        "\nstatic mp_obj_t instance_subscr(",
+        "\nstatic mp_int_t instance_get_buffer(",
+    ),
+    "modio.c": (
+        "\nstatic const mp_obj_type_t mp_type_iobase;",
+        "\nstatic const mp_stream_p_t iobase_p = {",
+        "\nstatic MP_DEFINE_CONST_OBJ_TYPE(\n    mp_type_iobase,",
+    ),
+}
 MARK = "            t->flags |= MP_TYPE_FLAG_IS_SUBCLASSED;\n"
+ONCE = "            if (!(t->flags & MP_TYPE_FLAG_IS_SUBCLASSED)) {\n    %s            }\n" % MARK
 # What the constants in emit.py copy and no header shows.
 PRIVATE = {
     "objclosure.c": """
@@ -61,29 +69,21 @@ def load(path, name):
     return module
 
 
-def types(source, target):
-    """Write MicroPython's objtype.c with its slot functions visible, and no write to flash."""
-    text = Path(source).read_text()
-    for name, struct in PRIVATE.items():
-        if struct not in Path(source).with_name(name).read_text():
-            raise SystemExit("static freezing does not know this MicroPython: %s differs" % name)
-    for change, by in (
-        *(("\nstatic %s(" % name, "\n%s(" % name) for name in STATIC),
-        (
-            MARK,
-            "            if (!(t->flags & MP_TYPE_FLAG_IS_SUBCLASSED)) {\n    %s            }\n"
-            % MARK,
-        ),
-    ):
-        if text.count(change) != 1:
-            raise SystemExit("static freezing does not know this MicroPython: %r" % change)
-        text = text.replace(change, by)
-    prototypes = emit.HEAD[emit.HEAD.index("mp_obj_t mp_obj_instance_make_new") :].partition(
-        "\n\n"
-    )[0]
-    head = '#include "py/objtype.h"\n#include "py/runtime.h"\n' + prototypes + "\n"
+def changed(source, target):
+    """Write a file of MicroPython: visible is what classes in flash name, and none is set."""
+    text, name = Path(source).read_text(), Path(source).name
+    for other, struct in PRIVATE.items():
+        if struct not in Path(source).with_name(other).read_text():
+            raise SystemExit("static freezing does not know this MicroPython: %s differs" % other)
+    changes = {old: old.replace("static ", "", 1) for old in VISIBLE[name]}
+    if name == "objtype.c":
+        changes[MARK] = ONCE
+    for old, new in changes.items():
+        if text.count(old) != 1:
+            raise SystemExit("static freezing does not know this MicroPython: %r" % old)
+        text = text.replace(old, new)
     Path(target).parent.mkdir(parents=True, exist_ok=True)
-    Path(target).write_text(head + text)
+    Path(target).write_text(emit.VISIBLE + text)
 
 
 def manifest(script, arguments):
@@ -223,8 +223,8 @@ def mpy_tool(path, arguments):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--types":
-        types(*sys.argv[2:])
+    if sys.argv[1] == "--changed":
+        changed(*sys.argv[2:])
     elif sys.argv[1] == "--tool":
         mpy_tool(sys.argv[2], sys.argv[3:])
     else:

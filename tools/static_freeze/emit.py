@@ -22,6 +22,7 @@ HEAD = """
 // objects of frozen modules that an import would make in the heap
 #include "py/objfun.h"
 #include "py/objtype.h"
+#include "py/stream.h"
 
 #if MICROPY_VERSION_MAJOR != 1 || MICROPY_VERSION_MINOR != 25
 #error "static freezing is written for MicroPython 1.25: build without ACCLIMATE_STATIC"
@@ -29,7 +30,12 @@ HEAD = """
 #if MICROPY_OBJ_REPR == MICROPY_OBJ_REPR_D || MICROPY_PY_SYS_SETTRACE
 #error "static freezing knows neither 64-bit objects nor sys.settrace"
 #endif
-
+"""
+# What a changed copy of MicroPython's own files shows.
+VISIBLE = """
+#include "py/objtype.h"
+#include "py/runtime.h"
+#include "py/stream.h"
 mp_obj_t mp_obj_instance_make_new(const mp_obj_type_t *, size_t, size_t, const mp_obj_t *);
 void instance_print(const mp_print_t *, mp_obj_t, mp_print_kind_t);
 mp_obj_t instance_unary_op(mp_unary_op_t, mp_obj_t);
@@ -37,8 +43,10 @@ mp_obj_t instance_binary_op(mp_binary_op_t, mp_obj_t, mp_obj_t);
 void mp_obj_instance_attr(mp_obj_t, qstr, mp_obj_t *);
 mp_obj_t instance_subscr(mp_obj_t, mp_obj_t, mp_obj_t);
 mp_int_t instance_get_buffer(mp_obj_t, mp_buffer_info_t *, mp_uint_t);
-extern const mp_obj_type_t mp_type_closure;
-
+extern const mp_obj_type_t mp_type_closure, mp_type_iobase;
+extern const mp_stream_p_t iobase_p;
+"""
+LAYOUT = """
 // As the interpreter's own, but of constant objects.
 typedef struct { mp_obj_base_t base; const mp_module_context_t *context;
     struct _mp_raw_code_t *const *child_table; const byte *bytecode; mp_rom_obj_t extra_args[];
@@ -247,6 +255,8 @@ class Writer:
         slots = list(SLOTS)
         if made.base is not None:
             slots.append(("parent", self.reference(made.base)[len("MP_ROM_PTR(") : -1]))
+        if made.is_stream():
+            slots.append(("protocol", "&iobase_p"))
         slots.append(("locals_dict", "&%s_names" % name))
         self.write_names(name + "_names", made.names)
         self.declare("mp_obj_type_t", name)
@@ -325,7 +335,7 @@ class Writer:
         states = [m.state for m in self.modules.values() if m.state is not None]
         return "\n".join(
             (
-                HEAD,
+                HEAD + VISIBLE + LAYOUT,
                 '#include "%s"' % "static/static.h",
                 CHECK_STATES % len(states),
                 *self.declared,

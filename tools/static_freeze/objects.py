@@ -91,6 +91,12 @@ class Class:
     def __init__(self, name, base, names):
         self.name, self.base, self.names = name, base, names
 
+    def is_stream(self):
+        """Tell whether it inherits the protocol of a stream."""
+        if isinstance(self.base, Class):
+            return self.base.is_stream()
+        return getattr(self.base, "c", None) == "mp_type_iobase"
+
     def has_accessors(self):
         """Tell whether the interpreter must look for properties and the like."""
         special = ("__setattr__", "__delattr__")

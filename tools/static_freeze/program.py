@@ -48,6 +48,7 @@ OPERATORS = [
 ]
 OF_MODULES = {
     ("array", "array"): Symbol("mp_type_array"),
+    ("io", "IOBase"): Symbol("mp_type_iobase"),
     ("micropython", "const"): Builtin("const", "mp_identity_obj"),
 }
 
@@ -451,6 +452,6 @@ class Frame:
 
 
 def is_base(value):
-    """Tell whether a class in flash may derive from it: no protocol in C to inherit."""
-    known = ["mp_type_" + name for name in (*EXCEPTIONS, "object")]
+    """Tell whether a class in flash may derive from it: what it inherits in C is known."""
+    known = ["mp_type_" + name for name in (*EXCEPTIONS, "object", "iobase")]
     return isinstance(value, Class) or (isinstance(value, Symbol) and value.c in known)
