@@ -11,8 +11,8 @@ The advice that spans of features differ is
 no warning here: it is about accuracy, and libsvm's is the same.
 
 Which rows are trained on is drawn by a seed. The limits of the warnings were chosen on draws 0 to
-2, and mended after 3 to 5; the figures are those of 6 to 8, which nobody had looked at then
-(`--draw N`: of that one alone).
+2, and mended after 3 to 5; the figures are those of 6 to 8, which nobody had looked at then. What
+was refused there is trained since (`--draw N`: of that one alone).
 """
 
 import argparse

@@ -29,3 +29,20 @@ def test_bytes_of_the_other_sign_are_numbers_that_both_types_hold():
     assert m.predict(memoryview(bytearray((200,)))) == 1
     for value in (-1, -128):
         fails(("row", "0..255", str(value)), m.predict, array("b", (value,)))
+
+
+def test_what_is_no_buffer_is_refused_by_the_name_of_the_argument():
+    X, y = bytearray((20, 0, 22, 1, 60, 9, 64, 8)), bytes((0, 0, 1, 1))
+    m = SVM().fit(X, y)
+    for value in (None, 5, 2.5, "ab", [], "abcd"):
+        fails(("X, y",), SVM().fit, X, value)
+        fails(("X",), SVM().fit, value, y)
+        if value != "ab":  # on boards a text of the right length is a buffer of bytes
+            fails(("row",), m.predict, value)
+            fails(("row",), m.decision, value)
+        fails(("X, y",), m.evaluate, X, value if value != "abcd" else 7)
+        fails(("X, y",), m.report, value, y)
+    for steps in ("1", 2.5, [1]):
+        fails(("steps",), lambda v: list(m.fit_steps(X, y, v)), steps)
+    fails(("max_iter",), SVM, 1.0, 1e-3, 1 << 40)
+    fails(("arena", "bytearray"), SVM(arena=5).fit, X, y)

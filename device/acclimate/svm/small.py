@@ -64,6 +64,7 @@ class SVM:
         for name, value in (("C", C), ("tol", tol), ("max_iter", max_iter)):
             try:
                 good = value > 0 and value - value == 0  # of infinity there is no half
+                good = good and (name != "max_iter" or value <= 1 << 30)
             except TypeError:
                 good = False
             if not good:
@@ -90,7 +91,7 @@ class SVM:
                 return
             low = 0
         for v in data:  # min() and max() would allocate
-            if v < low or v > low + 255:
+            if isinstance(v, str) or v is None or v < low or v > low + 255:
                 raise ValueError("%s: expected %d..%d, got %s" % (name, low, low + 255, v))
 
     def _parameters(self, d):
@@ -126,12 +127,17 @@ class SVM:
         """Generator: check, then `steps` solver steps at a time (0: few enough to take under
         50 ms in native code); yields how many it has offered. The model changes at the end.
         """
-        n = len(y)
-        d = len(X) // n if n else 0
-        low = min(y) if n else 0
-        high = max(y) if n else 0
+        try:
+            n = len(y)
+            d = len(X) // n if n else 0
+            low = min(y) + 0 if n else 0  # a text is no label here
+            high = max(y) + 0 if n else 0
+        except TypeError:
+            raise ValueError("X, y: expected flat buffers, got others") from None
+        if not isinstance(steps, (int, type(None))):
+            raise ValueError("steps: expected a whole number, got %r" % (steps,))
         if not d or d * n != len(X) or isinstance(X, list):
-            raise ValueError("X: expected a flat buffer, a multiple of %d, got %d" % (n, len(X)))
+            raise ValueError("X, y: expected flat buffers of whole rows, got %d, %d" % (len(X), n))
         self._fits("X", X)
         if low == high or any(low < v < high for v in y):
             raise ValueError("y: expected 2 classes, got %d..%d" % (low, high))
@@ -181,15 +187,17 @@ class SVM:
     def _decide(self, row):
         if self.w is None:
             raise ValueError("SVM: expected a fitted model, got none: call fit first")
-        if len(row) != self.d:
-            raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
-        if not native:
-            self._fits("row", row)
         try:
+            if len(row) != self.d:
+                raise ValueError("row: expected %d features, got %d" % (self.d, len(row)))
+            if not native:
+                self._fits("row", row)
             return _call(self.w, row, self.xtype)
         except ValueError:  # numbers that the type does not hold: native code names none
             self._fits("row", row)
             raise
+        except TypeError:
+            raise ValueError("row: expected bytes, got " + repr(row)[:40]) from None
 
     def save(self, path):
         """Write the fitted machine to a file; the old one stays until the new one is whole."""

@@ -4,9 +4,13 @@
 
 def _answers(m, X, y):
     """Yield (label, right?) for each row of a flat buffer."""
-    n = len(y)
-    if m.w is None or m.d * n != len(X):
-        raise ValueError("X: expected a fitted machine and rows of its width, got %d" % len(X))
+    try:
+        n = len(y)
+        good = m.w is not None and n and m.d * n == len(X)
+    except TypeError:
+        good = False
+    if not good:
+        raise ValueError("X, y: expected a fitted machine, rows of its width, and their labels")
     for i in range(n):
         yield y[i], m.predict(X[i * m.d : i * m.d + m.d]) == y[i]
 
