@@ -212,3 +212,66 @@ def test_parts_of_a_signal_go_on_on_their_own():
     net.graph.operators[-1].outputs = [left, right]
     net.op("SUB", (right, left), (1, 6, 4, 2), "SubOptions", **PLAIN)
     same(net, (last, left))
+
+
+def without_scale(net):
+    net.layer("FULLY_CONNECTED", (5, 16), (1, 5), 0.1, 0, 0, "FullyConnectedOptions")
+    net.graph.tensors[net.graph.operators[-1].inputs[1]].quantization = None
+
+
+def sliced(**masks):
+    def change(net):
+        constants = [net.constant(v) for v in ([0, 0, 0], [1, 4, 4], [1, 1, 1])]
+        names = ("beginMask", "endMask", "ellipsisMask", "newAxisMask", "shrinkAxisMask")
+        fields = {**dict.fromkeys(names, 0), **masks}
+        net.op("STRIDED_SLICE", (net.last, *constants), (1, 4, 4), 0.05, 3, "StridedSliceOptions",
+               **fields)  # fmt: skip
+
+    return change
+
+
+def probability(net):
+    """A softmax that is stored again, and then read."""
+    net.op("SOFTMAX", (net.last,), (1, 4, 4), 1 / 256, -128, "SoftmaxOptions", beta=1.0)
+    y = net.op("QUANTIZE", (net.last,), (1, 4, 4), 1 / 128, -128)
+    net.op("RELU", (y,), (1, 4, 4), 1 / 128, -128)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (sliced(newAxisMask=2), "STRIDED_SLICE to (1, 4, 4): constant places"),
+        (sliced(ellipsisMask=1), "STRIDED_SLICE to (1, 4, 4): constant places"),
+        (without_scale, "FULLY_CONNECTED with INT8 weights: constant int8 weights"),
+        (lambda n: n.layer("FULLY_CONNECTED", (5, 3), (1, 5), 0.1, 0, 0, "FullyConnectedOptions"),
+         "FULLY_CONNECTED over 3 of 16 values: over all values of its input, or of each row"),
+        (probability, "SOFTMAX within the network"),
+        (lambda n: n.another_input((2, 4), 0.05, 3), "2 inputs: each (1, height"),
+    ],
+)  # fmt: skip
+def test_forms_that_have_no_place_here_are_refused_by_name(change, words):
+    net = Writer((1, 4, 4))
+    change(net)
+    assert words in refused(net)
+
+
+def test_two_inputs_of_a_wide_type_are_refused():
+    net = Writer((1, 4))
+    net.op("ADD", (net.last, net.another_input((1, 4))), (1, 4), 0.1, 0, "AddOptions", **PLAIN)
+    for index in (net.first, *net.more):
+        net.graph.tensors[index].type = 7
+    assert "2 inputs (INT16, INT16): float32, or int8 of one scale" in refused(net)
+
+
+def test_a_mean_over_two_rows_is_not_one_over_columns():
+    net = Writer((1, 2, 3, 4))
+    net.op("MEAN", (net.last, net.constant([2])), (1, 2, 4), 0.05, 3, "ReducerOptions")
+    assert "MEAN over axes [2] of (1, 2, 3, 4)" in refused(net)
+
+
+def test_a_stored_bias_has_the_steps_of_its_layer_s_sums():
+    net = Writer((1, 4), 0.05)
+    net.layer("FULLY_CONNECTED", (3, 4), (1, 3), 0.1, 0, 0, "FullyConnectedOptions")
+    network = network_from_tflite(net.finish(), "m.tflite")
+    weight, bias = (network.graph[name].scale for name in ("fc0.w", "fc0.b"))
+    assert bias == pytest.approx(np.multiply(weight, network.graph["x"].scale))
