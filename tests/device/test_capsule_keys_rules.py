@@ -6,6 +6,7 @@
 from capsule_vectors import BASE, KEY
 from nor import NorFlash
 
+from acclimate import _trust
 from acclimate.store import CapsuleError
 from acclimate.store.capsule import Checker, Head, Wanted
 
@@ -267,3 +268,18 @@ def test_without_a_key_only_a_board_that_was_told_so_takes_what_comes_from_outsi
     # with a key, `unsigned` changes nothing
     wanted = Wanted(key=KEY[:-1], unsigned=True)
     assert reason_of(checker().signed, head_of(BASE).bytes, SIGNATURE, wanted, 1) == "authenticity"
+
+
+def test_the_path_of_a_key_is_read_where_the_board_has_what_reads_it():
+    read = _trust.trusted
+    _trust.trusted = lambda path: ("the key in " + path, b"its secret")
+    try:
+        wanted = Wanted(key="board.key", secret=b"another")
+    finally:
+        _trust.trusted = read
+    assert wanted.key == "the key in board.key" and wanted.secret == b"its secret"
+
+
+def test_whether_there_is_a_key_is_shown_and_no_key():
+    for options, word in (({}, "unsigned"), ({"key": KEY}, "signed")):
+        assert repr(Wanted(7, 2, **options)) == "Wanted(model=7, kind=2): " + word

@@ -105,6 +105,7 @@ def test_bounds_take_no_bytes_wherever_they_stand():
     data[116:120], data[124:128] = data[124:128], data[116:120]  # the bound comes first
     head = parsed(data)
     assert head.section_at(1) == 128 and head.section_at(2) == 136 and head.total == 144
+    assert raised(head.fits, Wanted(board=8), 144) == "board"
     for type in (131, 200, 255):
         assert refused(header((5,), ((type, 0),))) == "table"
 
@@ -179,6 +180,7 @@ def test_what_the_device_wants_is_compared_and_zero_is_anything():
     assert raised(head.fits, Wanted(), total - 1) == "oversized"
     # a capsule that names no board is for any; its model and kind it always names
     anywhere = parsed(header(b5=2, n8=7))
+    anywhere.bytes[112:116] = b"\x63\x63\x63\x63"  # what stands before the table is no bound
     anywhere.fits(Wanted(7, 2, 5, 6, 3, 4), total)
     assert raised(parsed(header(b5=2)).fits, Wanted(model=7), total) == "model"
     assert raised(parsed(header(b5=0, n8=7)).fits, Wanted(kind=2), total) == "kind"
