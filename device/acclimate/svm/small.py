@@ -144,13 +144,11 @@ class SVM:
         need = self.bytes_needed(n)
         work = self.arena
         try:
-            good = work is None or len(work) >= need
+            short = work is not None and len(work) < need
         except TypeError:
-            good = False
-        if not good:
-            from acclimate._heap import checked_arena
-
-            checked_arena(work, need)
+            raise ValueError("arena: expected a bytearray, got " + repr(work)[:40]) from None
+        if short:
+            raise MemoryError("arena: expected at least %d bytes, got %d" % (need, len(work)))
         if work is None or not native:  # Python sees words in an array only
             work = array("i", bytes(need))
         steps = steps if steps and steps > 0 else max(1, 60000 // (n * (d + 8)))
