@@ -153,3 +153,22 @@ def test_a_wide_gap_goes_to_the_tree_without_a_search_near_the_relaxation(monkey
     for bound, ends, is_tree in ((0.99, 133, True), (0.999, 133, False), (0.99, 100, False)):
         one.bound, model.ends = bound, [0] * ends
         assert one._goes_to_the_tree(root) == is_tree
+    one.graph, model.ends = network_graph("resnet8_cifar", "m4", "chain"), [0] * 61
+    one.bound = 0.99
+    assert not one._goes_to_the_tree(root)
+
+
+def test_where_the_best_chain_finds_no_more_others_begin(monkeypatch):
+    monkeypatch.setattr(greedy, "_ROUNDS", ((2, 3),))
+    monkeypatch.setattr(greedy, "_STALLED", 5)
+    monkeypatch.setattr(greedy.Search, "_most", lambda self: None)
+    search = greedy.Search(network_graph("resnet18_cifar", "m4", "chain"), Budget(490_752))
+    seen = []
+    for score in (9, 8, 7, 6, 5, 4, 3, 3, 3, 2, 3, 3, 3, 3, 3, 3):
+        search.next()
+        if search.chain not in seen:
+            seen.append(search.chain)
+        search.learn(float(score))
+    # Two chains, three walks each; the best goes on, with 2 as its best and five walks after it.
+    assert len(seen) == 3 and seen[1].least == 2 and seen[1].stalled == 5
+    assert len(search.rounds) == 1 and search.chain.best is not None

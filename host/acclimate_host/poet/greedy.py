@@ -30,6 +30,7 @@ _DEARER, _FIRST_DEARER = 5e-3, 0.1  # share by which a walk may pass the best, a
 _SETTLED = 300  # walks in which the latter falls to a third
 _HEAT = 1e-4  # mean share by which the draw that later ones begin near may be worse
 _ROUNDS = ((4, 600), (2, 1500))  # so many chains, for so many walks each; then the best one alone
+_STALLED = 1500  # walks of that one which find nothing better, before others begin
 
 
 class _Facts:
@@ -325,24 +326,29 @@ class _Chain:
         self.best = self.spent = None
         self.stored = []  # what the best draw's walk wrote
         self.score, self.tries = _NEVER, 0
+        self.least, self.stalled = _NEVER, 0  # the best score, and walks since
 
 
 class Search:
     """Walks that learn from the best plan so far.
 
     Several chains begin apart, as each may end where no small change helps; the best goes on.
+    Where that finds no more, others begin.
     """
 
     def __init__(self, graph, budget, space=None, seed=0):
         self.facts = _Facts(graph, budget, space or Space())
         self.rng = random.Random(seed)
-        self.rounds = list(_ROUNDS)
-        self.chains = [_Chain() for _ in range(self.rounds[0][0])]
-        self.chain = self.chains[0]
+        self._begin()
         self.draw = self.walk = self.keep = None
         self.tries, self.share = 0, 0.0
         self.timed = budget.deadline is not None
         self.pages = any(self.facts.paged)
+
+    def _begin(self):
+        self.rounds = list(_ROUNDS)
+        self.chains = [_Chain() for _ in range(self.rounds[0][0])]
+        self.chain = self.chains[0]
 
     def guide(self, keep):
         """From now on some walks heed {tensor: share that stays} of each stage."""
@@ -365,6 +371,8 @@ class Search:
 
     def _turn(self):
         """Go on to the next chain where this one has had its walks; end a round with the last."""
+        if not self.rounds and self.chain.stalled >= _STALLED:
+            self._begin()
         if not self.rounds or self.chain.tries < self.rounds[0][1]:
             return
         at = self.chains.index(self.chain) + 1
@@ -388,6 +396,9 @@ class Search:
     def learn(self, score):
         """Say what the last walk is worth (less is better); later ones begin near the best."""
         chain, worse = self.chain, 1 + _HEAT * self.rng.expovariate(1.0)
+        chain.stalled += 1
+        if score < chain.least:
+            chain.least, chain.stalled = score, 0
         if score <= chain.score * worse:
             chain.best, chain.score = self.draw, score
             chain.spent = self.walk.profile if score < LATE else None

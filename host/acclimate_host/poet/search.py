@@ -30,7 +30,7 @@ from .tree import Tree
 
 _PATIENT = 20  # times as many states where nothing else found a plan
 _FIRST_S = 3.0  # walks before anything else, at most
-_MANY = 100  # nodes, from when the walks find better plans for some seconds more
+_MANY = 100  # nodes, from when walks find more for some seconds, and the tree pays at once
 _BOUND_NODES = 15  # nodes for a second of the limit; with more of them a bound has no time
 _HURRIED = 0.75  # share of such a limit for walks
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
@@ -242,7 +242,7 @@ class Search:
     def _first_s(self):
         """Seconds of walks before anything else: they stop to find more, later in large graphs."""
         count = len(self.graph.nodes)
-        return count / 20 if _MANY <= count <= _CLASS_NODES else min(_FIRST_S, count / 50)
+        return count / 20 if self._is_middling() else min(_FIRST_S, count / 50)
 
     def _narrower(self):
         """Walks with less RAM, so that no running operator's workspace is in the way."""
@@ -354,9 +354,15 @@ class Search:
     def _goes_to_the_tree(self, root):
         """Whether the tree uses the time better than the search near the relaxation.
 
-        Where stages are joined the tree finds few plans, and the search near the relaxation some.
+        That search pays in small graphs, which it decides, and where stages are joined: there the
+        tree finds few plans.
         """
-        return self._is_wide(root) and len(root.model.ends) == len(self.graph.nodes)
+        joined = len(root.model.ends) < len(self.graph.nodes)
+        return self._is_wide(root) and not joined and self._is_middling()
+
+    def _is_middling(self):
+        """Whether the graph is neither small nor too large for the formulation of a class."""
+        return _MANY <= len(self.graph.nodes) <= _CLASS_NODES
 
     def _tightened(self, root):
         """Cuts, then plans near the relaxation, in turn; False where no (better) plan is left."""
