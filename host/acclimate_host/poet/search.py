@@ -30,7 +30,7 @@ from .tree import Tree
 
 _PATIENT = 20  # times as many states where nothing else found a plan
 _FIRST_S = 3.0  # walks before anything else, at most
-_MANY = 100  # nodes, from when walks find more for some seconds, and the tree pays at once
+_MANY = 100  # nodes, from when the tree pays at once
 _BOUND_NODES = 15  # nodes for a second of the limit; with more of them a bound has no time
 _HURRIED = 0.75  # share of such a limit for walks
 _WALK_SHARE = 0.25  # of the time of the cuts, for walks
@@ -235,14 +235,9 @@ class Search:
             self._say("greedy")
         count, left = len(self.graph.nodes), self.watch.left()
         hurried = left < count / _BOUND_NODES
-        seconds = _HURRIED * left if hurried else min(self._first_s(), 0.4 * left)
+        seconds = _HURRIED * left if hurried else min(_FIRST_S, count / 50, 0.4 * left)
         self.walk(self.watch.part(seconds))
         self._say("greedy")
-
-    def _first_s(self):
-        """Seconds of walks before anything else: they stop to find more, later in large graphs."""
-        count = len(self.graph.nodes)
-        return count / 20 if self._is_middling() else min(_FIRST_S, count / 50)
 
     def _narrower(self):
         """Walks with less RAM, so that no running operator's workspace is in the way."""
@@ -358,11 +353,8 @@ class Search:
         tree finds few plans.
         """
         joined = len(root.model.ends) < len(self.graph.nodes)
-        return self._is_wide(root) and not joined and self._is_middling()
-
-    def _is_middling(self):
-        """Whether the graph is neither small nor too large for the formulation of a class."""
-        return _MANY <= len(self.graph.nodes) <= _CLASS_NODES
+        middling = _MANY <= len(self.graph.nodes) <= _CLASS_NODES
+        return self._is_wide(root) and not joined and middling
 
     def _tightened(self, root):
         """Cuts, then plans near the relaxation, in turn; False where no (better) plan is left."""
