@@ -36,6 +36,6 @@ CFLAGS_USERMOD += -DACCLIMATE_USER_MODULE -DSVM_MODULE -DNET_FAST -ffp-contract=
 	$(addprefix -I$(ACCLIMATE_DIR)/, common codec svm svm_linear net ed25519 xchacha frontend)
 
 # Functions, classes and names of the frozen package in flash: docs/install.md.
-ifdef ACCLIMATE_STATIC
+ifneq ($(filter-out 0,$(ACCLIMATE_STATIC)),)
 include $(ACCLIMATE_DIR)/static/static.mk
 endif

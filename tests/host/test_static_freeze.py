@@ -215,6 +215,17 @@ def test_a_module_outside_of_the_chosen_packages_stays_as_it_is(freeze):
     assert verdicts(freeze({"mods": "X = 1"}, package="acclimate")) == {}
 
 
+@pytest.mark.parametrize("given,is_static", [("", False), ("0", False), ("1", True)])
+def test_a_build_freezes_statically_where_it_is_told_to(given, is_static):
+    text = (
+        f"USERMOD_DIR := {ROOT}/native_modules\ninclude $(USERMOD_DIR)/micropython.mk\n"
+        "told: ; @echo frozen by $(MAKE_MANIFEST)\n"
+    )
+    command = ["make", "-s", "-f", "-", "told", f"ACCLIMATE_STATIC={given}"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    assert ("static_freeze" in done.stdout) == is_static
+
+
 @pytest.mark.skipif(not MICROPYTHON.exists(), reason="no source of MicroPython")
 def test_files_of_micropython_are_changed_in_known_places_and_others_are_refused(tmp_path):
     for name in ("objtype.c", "objclosure.c", "objproperty.c", "modio.c"):
