@@ -40,9 +40,10 @@ class Draws:
     """Random numbers from 16-bit xorshift words (period 2**32 - 1)."""
 
     def __init__(self, seed: int = 1) -> None:
-        if not isinstance(seed, int):
-            raise ValueError("seed: expected a whole number, got %r" % (seed,))
-        self._x = seed & 0xFFFF
+        try:
+            self._x = seed & 0xFFFF
+        except TypeError:
+            raise ValueError("seed: expected a whole number, got %r" % (seed,)) from None
         self._y = seed >> 16 & 0xFFFF or int(not self._x)
 
     def word(self) -> int:

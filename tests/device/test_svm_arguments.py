@@ -48,7 +48,9 @@ def test_places_for_answers_are_named():
         named("out", lambda value, m=m: m.decision(X[0], value), (NONE,))
         named("out", lambda value, m=m: m.predict_many(X[:2], value))
         for out in (bytearray(3), array("b", (0, 0, 0)), array("i", (0, 0, 0)), [0, 0, 0]):
-            assert raised(ValueError, m.decision, X[0], out).startswith("out: expected ")
+            kept = list(out)
+            assert raised(ValueError, m.decision, X[0], out).startswith("out: expected array('f')")
+            assert list(out) == kept
 
 
 def test_rows_of_a_kernel_are_named():

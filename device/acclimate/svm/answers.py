@@ -134,12 +134,12 @@ def decision(m, row, out=None):
     count = _pairs(m)
     to = array("f", bytes(4 * count)) if out is None else out
     try:
+        if len(to) < count:
+            raise TypeError
         to[0] = 0.5  # which only what holds real numbers takes
-        good = len(to) >= count
-    except (TypeError, ValueError, IndexError):
-        good = False
-    if not good:
-        raise ValueError("out: expected %d real numbers, got %s" % (count, repr(out)[:40]))
+    except (TypeError, ValueError):
+        got = repr(out)[:40]
+        raise ValueError("out: expected array('f') of %d, got %s" % (count, got)) from None
     if m(row, to) is None:
         _answer(m, row, to)
     return to[0] if count == 1 and out is None else to

@@ -271,13 +271,13 @@ class Model:
         count = len(self.pairs)
         to = array("f", bytes(4 * count)) if out is None else out
         try:
-            to[0] = 0.5  # which only what holds real numbers takes
             if len(to) < count or not isinstance(to, _BUFFERS):
                 raise TypeError
-        except (TypeError, ValueError, IndexError):
+            to[0] = 0.5  # which only what holds real numbers takes
+        except (TypeError, ValueError):
             from acclimate.svm.refusals import expected
 
-            raise expected("out", "%d real numbers" % count, out) from None
+            raise expected("out", "array('f') of %d" % count, out) from None
         self.values_into(to, self._enter(row))
         if count > 1:
             return to
