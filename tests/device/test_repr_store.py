@@ -5,18 +5,22 @@
 from capsule_vectors import BASE, KEY, UPDATE
 from nor import NorFlash
 
-from acclimate.flash import BlockFlash
+from acclimate.flash import BlockFlash, RetryingDevice
 from acclimate.pull import Client, Mqtt, Receiver, SerialPull
 from acclimate.store import LiveModel, Store, Updater, Wanted
 
 
 class Device:
+    def __repr__(self):
+        return "a card"
+
     def ioctl(self, what, number):
         return {4: 4, 5: 128}[what]
 
 
 def test_flash_and_wanted():
     assert repr(BlockFlash(Device(), 8)) == "BlockFlash: 512 bytes, pages of 128, units of 8"
+    assert repr(RetryingDevice(Device())) == "RetryingDevice(a card)"
     assert repr(Wanted()) == "Wanted(model=0, kind=0): unsigned"
     told = repr(Wanted(model=7, kind=1, key=KEY))
     assert told == "Wanted(model=7, kind=1): signed"

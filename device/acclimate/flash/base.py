@@ -57,12 +57,15 @@ class Flash:
         self._bounds(at, len(buffer))
         self._get(at, buffer)
 
-    def _get(self, at, buffer):
-        """Read; once more where the driver fails."""
+    def _get(self, at, buffer=None):
+        """Read, or erase without a buffer; once more where the driver fails."""
         again = self._tries
         while True:
             try:
-                self._read(at, buffer)
+                if buffer is None:
+                    self._erase(at)
+                else:
+                    self._read(at, buffer)
                 return
             except OSError as error:
                 if not again:
@@ -132,16 +135,8 @@ class Flash:
         """Set all bytes of the page that starts at at to 255; tried again if the driver fails."""
         self._bounds(at, self.erase_bytes)
         if at % self.erase_bytes:
-            raise ValueError("erase at %d: not the start of a page" % at)
-        again = self._tries
-        while True:
-            try:
-                self._erase(at)
-                break
-            except OSError as error:
-                if not again:
-                    _failed(at, error)
-            again = False
+            raise ValueError("erase at %d: no start of a page" % at)
+        self._get(at)
         if not self.is_blank(at, self.erase_bytes):
             raise FlashError("flash: page %d is not blank after erase" % at)
 
@@ -180,7 +175,7 @@ def _failed(at, error):
     """Raise what a driver raised as a FlashError."""
     if isinstance(error, FlashError):
         raise error
-    raise FlashError("flash: the driver fails at %d: %s" % (at, error)) from None
+    raise FlashError("flash: driver fails at %d: %s" % (at, error)) from None
 
 
 def geometry(device, block=0):

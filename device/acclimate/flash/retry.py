@@ -27,6 +27,9 @@ class RetryingDevice:
         self.retries = 0
         self._tries, self._wait_s = tries, wait_ms / 1000
 
+    def __repr__(self):
+        return "RetryingDevice(%r)" % (self.device,)
+
     def ioctl(self, what: int, value: int) -> int | None:
         return self.device.ioctl(what, value)
 

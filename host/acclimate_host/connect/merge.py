@@ -159,7 +159,7 @@ EXTRAS = {
 _CONSTANTS = ("svm.parameters", "svm.rows", "svm.model")
 # Where the heap is small the objects of these print as others do: it goes to what they compute.
 _SILENT = (
-    *("features", "reservoir", "drift", "loop", "_bands", "flash.base"),
+    *("features", "reservoir", "drift", "loop", "_bands", "flash.base", "flash.retry"),
     *("store.core", "store.capsule", "store.delta", "store.live_model", "pull.client"),
     *("pull.blocks", "pull.serial", "pull.mqtt"),
 )
