@@ -56,13 +56,16 @@ def test_update_allocates_nothing_that_stays():
     if not hasattr(gc, "mem_alloc"):
         return "no heap to look at"
     h, block = sha256(), bytes(64)
-    h.update(block)
-    gc.collect()
-    before = gc.mem_alloc()
-    for _ in range(4):
+    more = []
+    for _ in range(3):  # a word on the stack may keep what it happens to point to, once
         h.update(block)
-    gc.collect()
-    assert gc.mem_alloc() <= before
+        gc.collect()
+        before = gc.mem_alloc()
+        for _ in range(4):
+            h.update(block)
+        gc.collect()
+        more.append(gc.mem_alloc() - before)
+    assert min(more) <= 0, more
 
 
 def test_native_code_reads_no_byte_that_a_buffer_has_not():

@@ -18,7 +18,7 @@ def fitting():
 def train(m, X, y):
     """Train `m`; False, with nothing changed, where only the way in pieces can or may complain."""
     core = fitting()
-    if core is None or m._scale or m.budget or m.class_weight or m._open:
+    if core is None or m._scale or m.budget or m.class_weight is not None or m._open:
         return False
     if m.arena is not None or m.gram is not None:
         return False
