@@ -208,12 +208,25 @@ def test_a_broken_connection_is_tried_again_as_the_board_says(monkeypatch, serve
 
 
 def test_https_is_spoken_with_the_name_of_the_host(monkeypatch, served):
-    server, wrapped, made = served(b"reply"), [], []
+    server, wrapped, made, closed = served(b"reply"), [], [], []
+
+    class Wrapped:
+        """As ssl has it: a socket of its own, which takes what the other one had."""
+
+        def __init__(self, line):
+            self.line = line
+            self.sendall, self.recv = line.sendall, line.recv
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            closed.append(self)
 
     class Context:
         def wrap_socket(self, line, server_hostname):
             wrapped.append((self, server_hostname))
-            return line
+            return Wrapped(line)
 
     given = Context()
     monkeypatch.setattr(ssl, "create_default_context", lambda: made.append(Context()) or made[-1])
@@ -221,6 +234,7 @@ def test_https_is_spoken_with_the_name_of_the_host(monkeypatch, served):
         board = Board(monkeypatch, [send(server.port, tls), "ready"])
         assert tunnel.pull(board, URL, context=context) == ""
     assert wrapped == [(given, "127.0.0.1"), (made[0], "127.0.0.1")] and len(made) == 1
+    assert len(closed) == 2  # at once, not when somebody collects it
 
 
 # ---- patience ----------------------------------------------------------------------------------
