@@ -70,7 +70,7 @@ def add_arguments(parser):
         choices=[name.lower() for name in OPTIMIZERS],
         help="what a step keeps beside weights; all but plain take RAM (%(default)s)",
     )
-    parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
+    parser.add_argument("-o", "--out", default=".", metavar="DIR", help="folder of the files (.)")
     add = parser.add_argument_group("instructions and RAM").add_argument
     add(
         "--ram",
