@@ -195,5 +195,8 @@ def _sizes(network, program, folder):
 
 def _stored(network, args):
     if args.samples is None and not network.quantized:
-        raise AcclimateError(f"{args.model}: its numbers are float; --samples gives their ranges")
+        raise AcclimateError(
+            f"{args.model}: its numbers are float: give --samples FILE.npy, some real inputs, "
+            "from which the ranges of int8 are chosen"
+        )
     return stored(network, lambda: array(args.samples), args.percentile, args.headroom)
