@@ -187,7 +187,7 @@ out/stamps/monocypher: tools/monocypher_source.sh | out/stamps/venv
 
 # ---- built things -------------------------------------------------------------------------
 
-built: native twin sanitized stage firmware $(if $(NPM),playground)
+built: native-parts twin sanitized stage firmware $(if $(NPM),playground)
 	@$(if $(NPM),:,echo "left out: the page, as there is no npm")
 	@tools/left_out.sh "$(ARCHS)" "$(FIRMWARE)"
 
@@ -256,7 +256,15 @@ out/firmware/esp32/firmware.elf: tools/firmware_esp32.sh $(wildcard tools/xtensa
 	@tools/firmware_esp32.sh
 
 # Each module's own Makefile knows what is out of date; .done is touched only when it was.
-native: $(ARCHS:%=out/native/%/.done)
+# A demo brought no compiler for boards, so the set-up comes first; sub-makes look for them again.
+native:
+	@$(MAKE) setup PACKAGES="base arm xtensa riscv" VENV=out/stamps/venv
+	@$(MAKE) native-parts
+	@$(MAKE) native-left-out
+.PHONY: native-parts native-left-out
+native-left-out:
+	@tools/left_out.sh "$(ARCHS)"
+native-parts: $(ARCHS:%=out/native/%/.done)
 .PHONY: always
 $(ARCHS:%=out/native/%/.done): out/native/%/.done: always $(NEEDS)
 	@tools/native.sh $* $(MODULES)

@@ -30,7 +30,7 @@ def page(paper, find=None):
     lines += [rows.filled(head["intro"].strip(), find), ""]
     lines += [_counted(paper), ""]
     for number, title, about in paper.sections:
-        lines += [f"## {number} {title}".replace("##  ", "## "), ""]
+        lines += [f"## {number} {title}".replace("##  ", "## ").rstrip(), ""]
         if about:
             lines += [rows.filled(about.strip(), find), ""]
         found = [row for row in paper.rows if row.section == number]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Board descriptions: one TOML file per board in boards/, checked against a schema.
+"""Board descriptions: one TOML file per board, checked against a schema.
+
+They are in boards/ of the repository, and in the folder that ACCLIMATE_BOARDS names: a user's own.
 
 Every figure stands with its source, and what is not known is left out::
 
@@ -15,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from acclimate_host.errors import AcclimateError, did_you_mean
-from acclimate_host.figures import Figure, read_figures, read_toml
-from acclimate_host.paths import boards_folder
+from acclimate_host.figures import Figure, raise_all, read_figures, read_toml
+from acclimate_host.paths import boards_folder, own_boards_folder
 
 KINDS = ("board", "emulated", "desktop")
 # Native modules are built for these.
@@ -108,24 +110,31 @@ class BoardDescription:
 def parse(data: dict[str, Any], file: str = "board") -> BoardDescription:
     """Return the BoardDescription of a TOML document (a dictionary).
 
-    :raises DescriptionError: naming the file and the key.
+    :raises DescriptionError: naming the file and each key that is wrong.
     """
     data = dict(data)
-    texts = {key: _text(data.pop(key), key, file) for key in _TEXTS if key in data}
-    for key in _NEEDED:
-        if key not in texts:
-            raise DescriptionError(f"{file}: {key} is missing")
-    _one_of(texts["kind"], KINDS, "kind", file)
-    _one_of(texts["arch"], ARCHS + OTHER_ARCHS, "arch", file)
+    mistakes: list[str] = []
+
+    def tried(check: Any, *args: Any) -> Any:
+        try:
+            return check(*args)
+        except DescriptionError as error:
+            mistakes.append(str(error))
+            return None
+
+    texts = {key: tried(_text, data.pop(key), key, file) for key in _TEXTS if key in data}
+    mistakes += [f"{key} is missing" for key in _NEEDED if key not in texts]
+    for key, allowed in (("kind", KINDS), ("arch", ARCHS + OTHER_ARCHS)):
+        if texts.get(key) is not None:
+            tried(_one_of, texts[key], allowed, key, file)
     fpu = data.pop("fpu", None)
     if not isinstance(fpu, bool):
-        raise DescriptionError(f"{file}: fpu must be true or false, not {fpu!r}")
-    runtimes = data.pop("runtime", None)
-    if not isinstance(runtimes, list) or not runtimes:
-        raise DescriptionError(f"{file}: at least one [[runtime]] is needed")
-    supports = tuple(_runtime(table, file) for table in runtimes)
-    figures = read_figures(data, FIGURES, file, DescriptionError)
-    _check_flash(figures, file)
+        mistakes.append(f"fpu must be true or false, not {fpu!r}")
+    supports = tried(_runtimes, data.pop("runtime", None), file)
+    figures = tried(read_figures, data, FIGURES, file, DescriptionError)
+    if figures is not None:
+        tried(_check_flash, figures, file)
+    raise_all(mistakes, file, DescriptionError)
     return BoardDescription(fpu=fpu, figures=figures, runtimes=supports, **texts)
 
 
@@ -138,6 +147,12 @@ def _text(value: Any, key: str, file: str) -> str:
 def _one_of(value: Any, allowed: tuple[str, ...], key: str, file: str) -> None:
     if value not in allowed:
         raise DescriptionError(f"{file}: {key} is {value!r}, not one of {', '.join(allowed)}")
+
+
+def _runtimes(tables: Any, file: str) -> tuple[RuntimeSupport, ...]:
+    if not isinstance(tables, list) or not tables:
+        raise DescriptionError(f"{file}: at least one [[runtime]] is needed")
+    return tuple(_runtime(table, file) for table in tables)
 
 
 def _runtime(table: Any, file: str) -> RuntimeSupport:
@@ -165,34 +180,66 @@ def _check_flash(figures: dict[str, Figure], file: str) -> None:
 
 
 def load_file(path: str | Path) -> BoardDescription:
-    """Return the BoardDescription of one file."""
+    """Return the BoardDescription of one file.
+
+    :raises DescriptionError: there is no such file, or it is no description.
+    """
     path = Path(path)
-    description = parse(read_toml(path, DescriptionError), path.name)
+    if not path.is_file():
+        raise DescriptionError(f"no file {path}")
+    data = read_toml(path, DescriptionError)
+    if "pageout" in data:
+        raise DescriptionError(
+            f"{path.name}: this is a cost table, not a board's description; "
+            f"use it with acclimate plan --board {path}"
+        )
+    description = parse(data, path.name)
     if description.name != path.stem:
         raise DescriptionError(f"{path.name}: name is {description.name!r}, not {path.stem!r}")
     return description
 
 
+def is_description(path: str | Path) -> bool:
+    """Tell whether a TOML file describes a board, and is no cost table."""
+    return "runtime" in read_toml(Path(path), DescriptionError)
+
+
+def _files() -> dict[str, Path]:
+    """Return {name: file} of all descriptions; a user's own takes the place of one shipped."""
+    own = own_boards_folder()
+    folders = [boards_folder()] + ([own] if own else [])
+    return {path.stem: path for folder in folders for path in folder.glob("*.toml")}
+
+
 def names() -> list[str]:
     """Return the names of all described boards."""
-    return sorted(path.stem for path in boards_folder().glob("*.toml"))
+    return sorted(_files())
 
 
 def load(name: str) -> BoardDescription:
-    """Return the BoardDescription of a board by name.
+    """Return the BoardDescription of a board by its name, or of a file (``my_board.toml``).
 
     :raises DescriptionError: there is no such board, or its file is wrong.
     """
-    if name not in names():
-        near = did_you_mean(name, names())
-        raise DescriptionError(f"no board {name!r}; there are: {', '.join(names())}{near}")
-    return load_file(boards_folder() / (name + ".toml"))
+    if name.endswith(".toml"):
+        return load_file(name)
+    files = _files()
+    if name not in files:
+        near = did_you_mean(name, files)
+        raise DescriptionError(
+            f"no board {name!r}; there are: {', '.join(sorted(files))}, "
+            f"or name a file, as {name}.toml{near}"
+        )
+    return load_file(files[name])
 
 
 def load_all() -> tuple[list[BoardDescription], list[DescriptionError]]:
     """Return (descriptions, errors): one bad file does not hide the others."""
     found: list[BoardDescription] = []
     errors: list[DescriptionError] = []
+    own = own_boards_folder()
+    if own and not own.is_dir():
+        errors.append(DescriptionError(f"ACCLIMATE_BOARDS: no folder {own}"))
     for name in names():
         try:
             found.append(load(name))

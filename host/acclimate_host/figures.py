@@ -18,7 +18,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Figure", "read_figures", "read_toml", "tomllib"]
+__all__ = ["Figure", "raise_all", "read_figures", "read_toml", "tomllib"]
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,33 @@ def read_figures(
     """Return {name: Figure} of a table; a dot separates the name of an inner table from its key.
 
     :param limits: name -> (smallest, largest) allowed value
-    :raises AcclimateError: of class `error`, naming the file, the key and what is allowed
+    :raises AcclimateError: of class `error`, naming the file, each wrong key and what is allowed
     """
-    found = {}
+    found: dict[str, Figure] = {}
+    mistakes = []
     for key, entry in data.items():
         parts = {key: entry}
         if isinstance(entry, dict) and not {"value", "source"} & set(entry):
             parts = {f"{key}.{name}": part for name, part in entry.items()}
         for name, part in parts.items():
-            found[name] = _figure(part, name, limits, file, error)
+            try:
+                found[name] = _figure(part, name, limits, file, error)
+            except error as mistake:
+                mistakes.append(str(mistake))
+    raise_all(mistakes, file, error)
     return found
+
+
+def raise_all(mistakes: list[str], file: str, error: type[AcclimateError]) -> None:
+    """Raise one error that names all mistakes of a file, in one line; nothing where none is.
+
+    >>> raise_all(["x.toml: fpu is missing", "x.toml: arch is 'z'"], "x.toml", AcclimateError)
+    Traceback (most recent call last):
+        ...
+    acclimate_host.errors.AcclimateError: x.toml: fpu is missing; arch is 'z'
+    """
+    if mistakes:
+        raise error(f"{file}: " + "; ".join(m.removeprefix(f"{file}: ") for m in mistakes))
 
 
 def _figure(

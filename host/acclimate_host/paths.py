@@ -43,6 +43,12 @@ def boards_folder() -> Path:
     return Path(__file__).resolve().parent / "data" / "boards"
 
 
+def own_boards_folder() -> Path | None:
+    """Return the folder of a user's own board descriptions, which ACCLIMATE_BOARDS names."""
+    folder = os.environ.get("ACCLIMATE_BOARDS")
+    return Path(folder) if folder else None
+
+
 def paper_code(name: str) -> Any:
     """Import bench.papers.NAME of the repository, which the wheel leaves out.
 

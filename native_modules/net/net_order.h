@@ -12,7 +12,7 @@
  *          k 0..3   k 0..3   k 4,5,-  k 4,5,-  k 0..3   k 4,5,-
  *
  * So one load takes the words of two rows, and each word loaded from the input serves both.
- * A depthwise layer's weights stay (kernel row, kernel column, channel), without filling.
+ * A depthwise layer's weights stay (channel, kernel row, kernel column), without filling.
  */
 #ifndef ACCLIMATE_NET_ORDER_H
 #define ACCLIMATE_NET_ORDER_H

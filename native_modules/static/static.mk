@@ -9,6 +9,12 @@ ACCLIMATE_FREEZER := $(ACCLIMATE_DIR)/../tools/static_freeze
 SRC_USERMOD_C += $(ACCLIMATE_DIR)/static/static.c
 CFLAGS_USERMOD += -DACCLIMATE_STATIC_GLOBALS=$(ACCLIMATE_STATIC_GLOBALS) -I$(ACCLIMATE_DIR)
 
+# This number is part of the interpreter's root pointers: all is made again when it changes.
+QSTR_GLOBAL_DEPENDENCIES += $(BUILD)/acclimate/globals.h
+$(BUILD)/acclimate/globals.h: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '// $(ACCLIMATE_STATIC_GLOBALS)' | cmp -s - $@ || echo '// $(ACCLIMATE_STATIC_GLOBALS)' > $@
+
 MAKE_MANIFEST = $(PYTHON) $(ACCLIMATE_FREEZER) $(TOP)/tools/makemanifest.py
 
 # Classes in flash need objects of these files that the files keep to themselves.

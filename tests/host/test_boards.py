@@ -7,7 +7,10 @@ import pytest
 
 from acclimate_host import boards
 from acclimate_host.boards import DescriptionError
+from acclimate_host.cli import main
 from acclimate_host.connect import RUNNABLE
+from acclimate_host.poet.costs import costs_folder
+from acclimate_host.poet.inputs import cost_table
 
 GOOD = {
     "name": "x",
@@ -106,6 +109,59 @@ def change(**values):
 def test_mistakes_are_named(data, text):
     with pytest.raises(DescriptionError, match=text):
         boards.parse(data, "x.toml")
+
+
+def test_all_mistakes_of_a_file_are_named_in_one_line():
+    data = change(arch="z80", fpu="yes", clock_hz={"value": 5, "source": "s"}, colour=3)
+    del data["title"], data["runtime"]
+    with pytest.raises(DescriptionError) as raised:
+        boards.parse(data, "x.toml")
+    text = str(raised.value)
+    assert text.startswith("x.toml: title is missing; ")
+    assert text.count("x.toml") == 1 and "\n" not in text
+    parts = ("'z80', not one of", "fpu must be", "[[runtime]]", "clock_hz is 5", "colour is not")
+    assert [part for part in parts if part not in text] == []
+
+
+def mine(folder, name="my_board", **changes):
+    """Write a description of one's own, as a user does: a shipped file with other lines."""
+    text = (boards.boards_folder() / "xiao_nrf52840.toml").read_text()
+    text = text.replace('name = "xiao_nrf52840"', f'name = "{name}"', 1)
+    for old, new in changes.items():
+        text = text.replace(old, new, 1)
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.toml").write_text(text)
+    return str(folder / f"{name}.toml")
+
+
+def test_a_file_of_ones_own_is_shown_and_planned_for(tmp_path, capsys):
+    file = mine(tmp_path)
+    assert main(["boards", file]) == 0
+    assert capsys.readouterr().out.startswith("my_board: Seeed Studio XIAO nRF52840")
+    assert cost_table(file).name == cost_table("xiao_nrf52840").name == "m4"
+    assert main(["install", "--board", file]) == 2
+    assert "describes a board: name its port with --port DEV" in capsys.readouterr().err
+    assert main(["boards", str(tmp_path / "none.toml")]) == 2
+    assert "no file" in capsys.readouterr().err
+
+
+def test_a_folder_of_ones_own_is_listed_beside_what_is_shipped(tmp_path, monkeypatch, capsys):
+    mine(tmp_path)
+    mine(tmp_path, "broken", fpu="fpv", clock_hz="clock")
+    monkeypatch.setenv("ACCLIMATE_BOARDS", str(tmp_path))
+    assert main(["boards"]) == 2
+    shown = capsys.readouterr()
+    assert "\nmy_board " in shown.out and "\nnano33ble " in shown.out
+    assert "broken.toml: fpu must be" in shown.err and "clock is not known" in shown.err
+    assert boards.load("my_board").core == "Cortex-M4F"
+    monkeypatch.setenv("ACCLIMATE_BOARDS", str(tmp_path / "gone"))
+    assert main(["boards"]) == 2
+    assert f"ACCLIMATE_BOARDS: no folder {tmp_path / 'gone'}" in capsys.readouterr().err
+
+
+def test_a_cost_table_is_no_description_and_the_message_says_what_it_is_for():
+    with pytest.raises(DescriptionError, match=r"cost table.* acclimate plan --board .*m4.toml"):
+        boards.load(str(costs_folder() / "m4.toml"))
 
 
 @pytest.mark.case("A7")

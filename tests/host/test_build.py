@@ -218,6 +218,16 @@ def test_scripts_name_no_absolute_path_of_a_machine():
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_native_brings_the_compilers_first_which_a_demo_did_not():
+    done = subprocess.run(
+        ["make", "-n", "native"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    told = done.stdout
+    brought = told.index("tools/packages.sh base arm xtensa riscv")
+    assert brought < told.index("tools/native.sh") < told.index("tools/left_out.sh")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_a_demo_of_a_board_that_there_is_not_ends_before_the_set_up():
     command = ["make", "demo", "BOARD=nope"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S)

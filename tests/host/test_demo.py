@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +18,7 @@ from acclimate_host.cli import main
 from acclimate_host.connect import emulator, open_board, why_not
 from acclimate_host.connect.install import install
 from acclimate_host.demo import deploy, protocol, summary, watch
-from acclimate_host.demo.__main__ import clock_of
+from acclimate_host.demo.__main__ import clock_of, what_next
 from acclimate_host.demo.runner import Runner
 from acclimate_host.errors import AcclimateError
 from acclimate_host.paths import built, device_package, repository
@@ -82,6 +83,19 @@ def test_a_board_that_the_demo_cannot_use_is_named_with_those_it_can(name):
         deploy.open_for_demo(name, None)
     said = str(raised.value)
     assert name in said and all(board in said for board in deploy.BOARDS)
+
+
+def test_the_end_names_a_command_and_pages_that_are_there(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(repository())
+    told = " ".join(what_next(SimpleNamespace(board="desktop", port=None)))
+    command, *words = told.removeprefix("Next").partition(" opens ")[0].split()
+    assert Path(command).resolve() == Path(sys.executable).with_name("acclimate").resolve()
+    assert words == ["repl", "--board", "desktop"]
+    pages = re.findall(r"\S+\.md", told)
+    assert len(pages) == 3 and all(Path(page).is_file() for page in pages)
+    port = what_next(SimpleNamespace(board="desktop", port="/dev/ttyACM0"))
+    assert port[0].endswith("repl --port /dev/ttyACM0")
 
 
 def test_help_and_makefile_name_every_board_of_the_demo(capsys):

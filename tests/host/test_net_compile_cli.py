@@ -134,10 +134,14 @@ def test_what_only_predicts_has_no_weights_and_goes_into_a_capsule(folder):
     [
         (["none.onnx"], "none.onnx: no such file"),
         (["x.npy"], "expected a .onnx or .tflite file"),
-        (["net.onnx"], "--samples gives their ranges"),
-        (["net.onnx", "--samples", "net.onnx"], "expected a .npy of numbers"),
+        (["net.onnx"], "its numbers are float: give --samples FILE.npy, some real inputs"),
+        (["net.onnx", "--samples", "net.onnx"], "expected a .npy of numbers (this is no file of"),
+        (["net.onnx", "--samples", "none.npy"], "none.npy: no such file"),
         (["net.onnx", "--samples", "x.npy", "--channels", "c1"], "expected LAYER:COUNT"),
-        (["net.onnx", "--samples", "x.npy", "--channels", "c9:1"], "no convolution 'c9'"),
+        (
+            ["net.onnx", "--samples", "x.npy", "--channels", "c9:1"],
+            "no convolution 'c9' in net; there are: c",
+        ),
         (["net.onnx", "--samples", "x.npy", "--biases", "99"], "bias_layers is 99"),
         (["net.onnx", "--samples", "x.npy", "--ram", "50%"], "with k, m or g"),
         (["net.onnx", "--samples", "x.npy", "--ram", "99", "--predict-only"], "no choice fits"),

@@ -226,6 +226,23 @@ def test_a_build_freezes_statically_where_it_is_told_to(given, is_static):
     assert ("static_freeze" in done.stdout) == is_static
 
 
+def test_another_number_of_modules_with_globals_is_noticed_without_a_clean_build(tmp_path):
+    text = (
+        f"USERMOD_DIR := {ROOT}/native_modules\ninclude $(USERMOD_DIR)/micropython.mk\n"
+        "made: $(QSTR_GLOBAL_DEPENDENCIES) ; @touch $@; echo made again\nFORCE:\n.PHONY: FORCE\n"
+    )
+
+    def build(most):
+        command = ["make", "-s", "-f", "-", "made", "BUILD=.", "ACCLIMATE_STATIC=1"]
+        command.append(f"ACCLIMATE_STATIC_GLOBALS={most}")
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        return done.stdout == "made again\n"
+
+    assert [build(most) for most in (2, 2, 3, 3, 2)] == [True, False, True, False, True]
+
+
 @pytest.mark.skipif(not MICROPYTHON.exists(), reason="no source of MicroPython")
 def test_files_of_micropython_are_changed_in_known_places_and_others_are_refused(tmp_path):
     for name in ("objtype.c", "objclosure.c", "objproperty.c", "modio.c"):

@@ -11,7 +11,7 @@ from acclimate_host.connect import RUNNABLE, why_not
 
 
 def add_arguments(parser):
-    parser.add_argument("name", nargs="?", help="show all that is known of one board")
+    parser.add_argument("name", nargs="?", help="all of one board: its name, or a .toml file")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

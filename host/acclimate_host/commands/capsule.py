@@ -3,6 +3,7 @@
 
 import json
 import secrets
+from pathlib import Path
 
 from acclimate_host.capsules import key_list, keys, region
 from acclimate_host.capsules.build import KINDS, build
@@ -83,12 +84,20 @@ def run(args):
     return actions[args.action](args)
 
 
+_MODEL_FILES = (".onnx", ".tflite", ".keras", ".h5", ".pt", ".pth")
+_ADVICE = "acclimate compile makes net_program and net_weights"
+
+
 def _build(args):
     sections, fields = {}, {}
     for name in ("program", "weights", "operators", "meta"):
         path = getattr(args, name)
         if path is None:
             continue
+        if Path(path).suffix in _MODEL_FILES:
+            raise AcclimateError(
+                f"--{name} {path}: no board reads it: compile it first ({_ADVICE})"
+            )
         sections[name.upper()] = (
             operators(path, args.arch) if name == "operators" else read_bytes(path)
         )

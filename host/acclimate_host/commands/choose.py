@@ -155,7 +155,10 @@ def _read_csv(name, with_users):
     try:
         X = np.array([[float(v) for v in row[:last]] for row in rows])
     except ValueError as error:
-        raise AcclimateError(f"{name}: expected numbers as features: {error}") from None
+        place = "before the user" if with_users else "last"
+        raise AcclimateError(
+            f"{name}: expected numbers as features, and the label {place}: {error}"
+        ) from None
     labels = [row[last].strip() for row in rows]
     try:
         y = np.array([int(label) for label in labels], np.int64)

@@ -70,7 +70,7 @@ def add_arguments(parser):
         choices=[name.lower() for name in OPTIMIZERS],
         help="what a step keeps beside weights; all but plain take RAM (%(default)s)",
     )
-    parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (.)")
+    parser.add_argument("-o", "--out", default=".", metavar="DIR", help="folder of the files (.)")
     add = parser.add_argument_group("instructions and RAM").add_argument
     add(
         "--ram",
@@ -195,5 +195,8 @@ def _sizes(network, program, folder):
 
 def _stored(network, args):
     if args.samples is None and not network.quantized:
-        raise AcclimateError(f"{args.model}: its numbers are float; --samples gives their ranges")
+        raise AcclimateError(
+            f"{args.model}: its numbers are float: give --samples FILE.npy, some real inputs, "
+            "from which the ranges of int8 are chosen"
+        )
     return stored(network, lambda: array(args.samples), args.percentile, args.headroom)

@@ -79,7 +79,7 @@ def add_arguments(parser):
         metavar="BYTES",
         help="choose what to train in an arena of so many bytes, such as 100k; may be repeated",
     )
-    parser.add_argument("--out", metavar="FILE", help="write the contributions as JSON")
+    parser.add_argument("-o", "--out", metavar="FILE", help="write the contributions as JSON")
 
 
 def run(args):

@@ -12,6 +12,7 @@ from acclimate_host.model.network import in_shape
 from acclimate_host.model.quantize import quantize
 
 _PARTS = ("", "_validate", "_test")
+_NUMPY_FILES = (b"\x93NUMPY", b"PK")  # how an array and an archive begin
 
 
 def add_input_shape(parser):
@@ -131,11 +132,16 @@ def _part(name, part, x, labels, shape, classes):
 def _opened(name, wanted, parts=()):
     """Return the array of a file, or {name: array} of an archive's parts."""
     try:
+        with open(name, "rb") as file:
+            if not file.read(6).startswith(_NUMPY_FILES):  # numpy would speak of pickles
+                raise ValueError("this is no file of numpy.save or numpy.savez")
         found = np.load(name, allow_pickle=False)
         if isinstance(found, np.ndarray) or not parts:
             return found
         names = [key + part for part in parts for key in ("x", "labels")]
         return {key: found[key] for key in names if key in found}
+    except FileNotFoundError:
+        raise AcclimateError(f"{name}: no such file") from None
     except (OSError, ValueError, EOFError, MemoryError, BadZipFile, zlib.error) as error:
         text = " ".join(str(error).split())
         raise AcclimateError(f"{name}: expected a {wanted} ({text})") from None

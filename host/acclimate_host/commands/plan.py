@@ -93,7 +93,7 @@ def add_arguments(parser):
     add("--check", action="store_true", help="judge the plan in a .json file instead of planning")
     add("--time-limit", type=float, metavar="S", help="of a solve, in seconds")
     add("--cpu-limit", type=float, metavar="S", help="of a solve, in seconds of all processors")
-    add("--out", metavar="FILE", help="write problem, plan and claim (or the sweep) as JSON")
+    add("-o", "--out", metavar="FILE", help="write problem, plan and claim (or the sweep) as JSON")
     add("--picture", metavar="FILE", help="draw the schedule (or the sweep), .svg or .png")
     add(
         "--sweep",

@@ -68,7 +68,7 @@ def add_arguments(parser):
         help="of a power meter while it computes: time_s, current_a "
         "[, voltage_v] or time_s, power_w",
     )
-    add("--out", metavar="FILE", help="write the cost table, a .toml")
+    add("-o", "--out", metavar="FILE", help="write the cost table, a .toml")
     add("--rounds", type=int, default=3, help="runs of each operator (3)")
 
 

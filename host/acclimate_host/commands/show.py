@@ -69,7 +69,7 @@ def add_arguments(parser):
         "--ranges", metavar="FILE", help="with --errors: draw the channels' ranges, .svg or .png"
     )
     parser.add_argument("--nodes", action="store_true", help="print every node")
-    parser.add_argument("--out", metavar="FILE", help="draw the graph, as .svg")
+    parser.add_argument("-o", "--out", metavar="FILE", help="draw the graph, as .svg")
     parser.add_argument("--arena", metavar="FILE", help="draw the arena, as .svg or .png")
 
 

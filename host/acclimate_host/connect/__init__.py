@@ -34,6 +34,8 @@ def open_board(name_or_port, **options):
         return DesktopBoard(name_or_port, **options)
     if name_or_port in emulator.NAMES:
         return EmulatedBoard(Emulator(name_or_port, **options))
+    if name_or_port.endswith(".toml"):
+        raise AcclimateError(f"{name_or_port} describes a board: name its port with --port DEV")
     if is_port(name_or_port):
         return SerialBoard(name_or_port, **options)
     if name_or_port in boards.names():

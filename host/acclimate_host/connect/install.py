@@ -87,7 +87,7 @@ def install(
     if native and not known:
         report.notes.append(
             f"this installation has no native modules for {info.arch}; "
-            "make native builds them in a clone"
+            "in a clone make native builds them, and pip install . brings them"
         )
     if left_out:
         report.notes.append(

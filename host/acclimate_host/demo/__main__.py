@@ -3,8 +3,10 @@
 
 import argparse
 import os
+import shutil
 import sys
 import time
+from pathlib import Path
 
 from acclimate_host.commands.showing import progress
 from acclimate_host.demo import deploy, network, protocol, second, summary, watch
@@ -89,7 +91,21 @@ def _run(args):
         return error.exit_code
     network_part(args, recordings)
     print(f"\n{time.monotonic() - started:.0f} seconds in all, set-up not counted.")
+    print("\n".join(what_next(args)))
     return 0
+
+
+def what_next(args):
+    """Return lines for a person who has seen the demo: the board's prompt, and what to read."""
+    board = f"--port {args.port}" if args.port else f"--board {args.board}"
+    command = "acclimate"
+    if not shutil.which(command):
+        command = os.path.relpath(Path(sys.executable).with_name(command))
+    return (
+        f"Next      {command} repl {board}",
+        "          opens a prompt: paste the ten lines of README.md there, and it trains a model.",
+        "          docs/tutorials/index.md begins with that; docs/examples.md has whole programs.",
+    )
 
 
 def introduce(opened, settings, session):

@@ -139,7 +139,8 @@ def run(board, plan, say=print, folder=""):
         right, ticks = numbers("n.test()")
         result.shares.append(right / plan.test)
         result.predict_ticks = ticks / plan.test
-        say(f"  after {epoch} passes: {right} of {plan.test} later windows right")
+        passes = "1 pass" if epoch == 1 else f"{epoch} passes"
+        say(f"  after {passes}: {right} of {plan.test} later windows right")
 
     progress("the board learns", 0, plan.epochs)
     tested(0)

@@ -2,10 +2,11 @@
 """The second part: better and worse models come over HTTP, and the board decides.
 
 The device has a model of three people. A server then offers, in this order: one trained on a
-single window of each exercise, one trained on seven people, and the first one again. None knows
-the user. The board pulls each, asks for ten labels where the two models differ, weighs them with
-how sure both are of the user's windows (`acceptance.accept`), and keeps or refuses it; the power
-goes in the middle of one update; the last is used without any test, and is never confirmed.
+single window of each exercise, one trained on seven people, and again that of single windows.
+None knows the user. The board pulls each, asks for ten labels where the two models differ, and
+weighs them with how sure both are of the user's windows (`acceptance.accept`). It keeps or refuses
+the model. The power goes in the middle of one update. The last is used without any test, and is
+never confirmed.
 """
 
 import base64

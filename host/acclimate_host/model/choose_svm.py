@@ -180,6 +180,8 @@ def _parts(X, y, users):
         number = np.zeros(len(y), int)
         for label in np.unique(y):
             number[y == label] = np.arange(np.sum(y == label)) % FOLDS
+        if not number.any():
+            raise Refused("y: expected 2 rows or more of a label, to hold one back, got 1 of each")
         users = number
     users = np.asarray(users)
     names = np.unique(users)

@@ -4,7 +4,7 @@
 from .style import AFTER, BEFORE, MUTED, pyplot, save
 
 _COLORS = {"old": MUTED, "worse": BEFORE, "better": AFTER}
-_WORDS = {"old": "three people", "worse": "one window of each exercise", "better": "nine people"}
+_WORDS = {"old": "three people", "worse": "one window of each exercise", "better": "seven people"}
 
 
 def updates(path, story, titles):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AcclimateError
-from ..figures import read_figures, read_toml
+from ..figures import raise_all, read_figures, read_toml
 from ..paths import boards_folder
 
 # Operators whose own FLOP/s a measured table may hold; all others go by flop_per_s.
@@ -145,8 +145,7 @@ def parse(data: dict[str, Any], where: str = "table") -> CostProfile:
     flat = {key: figure.value for key, figure in found.items()}
     sources = {key: figure.source for key, figure in found.items()}
     missing = [key for key in FIGURES if key not in flat and key not in _OPTIONAL]
-    if missing:
-        raise CostError(f"{where}: {missing[0]} is missing")
+    raise_all([f"{key} is missing" for key in missing], where, CostError)
     if "joule_per_flop" not in flat and "compute_power_w" not in flat:
         raise CostError(f"{where}: give compute_power_w or joule_per_flop")
     seconds = {shape: figure.value for shape, figure in shapes.items()}

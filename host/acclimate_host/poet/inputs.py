@@ -19,11 +19,13 @@ _UNITS = {"": 1, "k": 1024, "m": 1 << 20, "g": 1 << 30}
 
 
 def cost_table(name):
-    """CostProfile of a table's name, a .toml file, or a board's name (by its core)."""
+    """CostProfile of a table's name or .toml file, or of a board's name or .toml (by its core)."""
     name = _TABLE_OF_BOARD.get(name, name)
-    if name in costs.names() or str(name).endswith(".toml"):
+    is_file = str(name).endswith(".toml")
+    described = boards.is_description(name) if is_file and Path(name).is_file() else False
+    if name in costs.names() or (is_file and not described):
         return costs.load(name)
-    if name in boards.names():
+    if described or name in boards.names():
         core = boards.load(name).core
         for start, table in _TABLE_OF_CORE:
             if core.startswith(start):
@@ -32,7 +34,10 @@ def cost_table(name):
             f"no cost table for {name} ({core}); use acclimate profile, or one of "
             f"{', '.join(costs.names())}"
         )
-    raise PlanError(f"no cost table or board {name!r}; there are {', '.join(costs.names())}")
+    raise PlanError(
+        f"no cost table or board {name!r}; there are {', '.join(costs.names())}, "
+        "the names that acclimate boards lists, and .toml files of acclimate profile"
+    )
 
 
 @dataclass(frozen=True)

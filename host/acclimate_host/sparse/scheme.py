@@ -43,7 +43,8 @@ class Scheme:
         found = {}
         for layer, count in self.channels:
             if layer not in limits:
-                raise GraphError(f"no convolution {layer!r} in {graph.name}")
+                known = ", ".join(limits) or "none"
+                raise GraphError(f"no convolution {layer!r} in {graph.name}; there are: {known}")
             if layer in found:
                 raise GraphError(f"{layer}: named twice, with {found[layer]} and {count} channels")
             if not isinstance(count, Integral) or not 1 <= count <= limits[layer]:
