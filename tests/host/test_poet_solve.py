@@ -2,11 +2,12 @@
 """The planner's default formulation against the oracle, its refusals and its modes."""
 
 import doctest
+import time
 from dataclasses import replace
 
 import pytest
 
-from acclimate_host.poet import reorder, smallest, subsets
+from acclimate_host.poet import highs, model, reorder, smallest, subsets
 from acclimate_host.poet import solve as solve_module
 from acclimate_host.poet.answer import Infeasible
 from acclimate_host.poet.evaluate import evaluate
@@ -110,6 +111,25 @@ def test_the_time_limit_gives_a_plan_with_a_bound(monkeypatch):
     answer = solve(graph, budget, time_limit=HANG_S, progress=over)
     assert set(phases) == {"greedy"} and answer.verdict.valid
     assert 0 < answer.lower_bound < answer.energy and not answer.proven
+
+
+def test_a_program_has_a_limit_of_its_own_in_computing_seconds_too(monkeypatch):
+    """A relaxation within it took half as long again as all the seconds that there were."""
+    limits, run = [], highs._run
+
+    def noted(solver, watch):
+        limits.append(solver.getOptionValue("time_limit")[1])
+        run(solver, watch)
+
+    monkeypatch.setattr(highs, "_run", noted)
+    program = model.Program([1.0], [0.0], [1.0], [True])
+    for watch in (
+        highs.Watch(time.monotonic() + 50),
+        highs.Watch(cpu_until=time.process_time() + 50),
+        highs.Watch(),
+    ):
+        assert highs.minimise(program, watch, 0.0).status == "optimal"
+    assert 0 < limits[0] <= 50 and 0 < limits[1] <= 50 < limits[2]
 
 
 def test_progress_names_incumbent_bound_and_gap(vgg):

@@ -211,7 +211,9 @@ def solve_lp(solver, watch):
 def minimise(program, watch, gap, start=None, low=None, high=None, on_progress=None, effort=None):
     """Solve the MIP until best - bound <= gap, in the units of the costs."""
     solver, scale = _load(program, False, low, high)
-    solver.setOptionValue("time_limit", min(watch.wall_left(), 1e7))
+    # Of computing seconds as well: within a program's relaxation nobody asks for them, and its
+    # one thread computes no longer than the clock runs.
+    solver.setOptionValue("time_limit", min(watch.left(), 1e7))
     solver.setOptionValue("mip_rel_gap", 0.0)
     solver.setOptionValue("mip_abs_gap", gap * scale)
     if effort is not None:
