@@ -338,7 +338,7 @@ def inputs():
     """Hash of what a measurement depends on: the planner's sources, cost tables, this file."""
     root = repository()
     files = [
-        *(root / "host" / "acclimate_host" / "poet").glob("*.py"),
+        *(root / "host" / "acclimate_host" / "poet").glob("*.[pc]*"),
         root / "bench/poet.py",
         root / "bench/poet_random.py",
         *(root / "boards").rglob("costs/*.toml"),

@@ -27,6 +27,7 @@ _COMPUTED = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.FloorDiv,
+    ast.MatMult: ast.Mult,
     ast.Div: ast.Mult,
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult,

@@ -7,6 +7,7 @@ Where the real thing is here (a file, vfs.rom_ioctl, raw flash of an emulated bo
 # NOT_ON = {"samd21": "the models and all drivers need more than its 32 KB"}
 
 import os
+import sys
 
 from acclimate.flash import (
     CardFlash,
@@ -154,8 +155,11 @@ class Controller:
         self.programs = [9] * (size // 256)
         self.locked = False
         self.ready = 1
+        self.busy = 0  # looks at its flag before it is ready again
 
     def command(self, value):
+        self.idle()
+        self.busy = 3
         at = self.address * 2 - self.start
         if value >> 8 != 0xA5 or not 0 <= at < self.size:
             self.status |= 4  # PROGE
@@ -174,6 +178,15 @@ class Controller:
             for i in range(64):
                 self.memory[at - at % 64 + i] &= self.buffer[i]
             self.buffer[:] = b"\xff" * 64
+        else:
+            self.status |= 4
+
+    def flag(self):
+        self.busy = max(0, self.busy - 1)
+        return 0x12 | (self.ready and not self.busy)
+
+    def idle(self):
+        assert not self.busy, "the controller is at work"
 
 
 class Memory:
@@ -186,7 +199,8 @@ class Memory:
 
     def __getitem__(self, address):
         if address == self.BASE + 0x14 and self.width == 1:
-            return self.c.ready
+            return self.c.flag()
+        self.c.idle()
         if address == self.BASE + 0x18:
             return self.c.status
         assert address == self.BASE + 4
@@ -194,9 +208,11 @@ class Memory:
 
     def __setitem__(self, address, value):
         c, width = self.c, self.width
+        c.idle()
         if address == self.BASE and width == 2:
             c.command(value)
         elif address == self.BASE + 4 and width == 2:
+            assert value & ~0x80 == 0x1E, "the wait states are another's"
             c.manual = value & 0x80
         elif address == self.BASE + 0x18 and width == 2:
             c.status &= ~value
@@ -235,6 +251,53 @@ def test_fault_of_the_samd21_controller_is_raised():
     flash.erase(0)
     c.ready = 0
     assert "not ready" in raises(FlashError, flash.program, 0, bytes(64))
+
+
+def test_page_buffer_of_a_samd21_holds_what_is_given_alone():
+    """Others may have left something in it; a record may have several pages."""
+    c, flash = samd()
+    data = bytes(range(7, 199))
+    flash.erase(0)
+    c.buffer[:] = bytes(64)
+    flash.program(0, data)
+    assert c.memory[:192] == data and flash.is_blank(192, 832)
+    assert c.programs[0] == 3
+    assert bytes(flash.view) == bytes(c.memory)
+
+
+def test_region_of_a_samd21_begins_behind_the_firmware():
+    for start in (0, -1024, 1023, 512, 0x3C001):
+        call = lambda: SamdFlash(start, 4096, mem=((), (), ()), memory=b"")  # noqa: B023, E731
+        assert "not a multiple of 1024" in raises(ValueError, call)
+
+
+def test_samd21_without_arguments_asks_the_firmware():
+    c, asked = Controller(0x3C000, 4096), []
+
+    class Machine:
+        mem8, mem16, mem32 = [Memory(c, width) for width in (1, 2, 4)]
+
+    class Addresses:
+        @staticmethod
+        def bytearray_at(start, size):
+            asked.append((start, size))
+            return c.memory
+
+    named = {"machine": Machine, "uctypes": Addresses}
+    before = {name: sys.modules.get(name) for name in named}
+    sys.modules.update(named)
+    try:
+        flash = SamdFlash(0x3C000, 4096)
+        assert asked == [(0x3C000, 4096)]
+        works(flash)
+        given = bytearray(c.memory)
+        assert bytes(SamdFlash(0x3C000, 4096, memory=given).mapped(0, 9)) == bytes(given[:9])
+        assert len(asked) == 1
+    finally:
+        for name, module in before.items():
+            del sys.modules[name]
+            if module is not None:
+                sys.modules[name] = module
 
 
 def test_byte_array_that_circuitpython_keeps():

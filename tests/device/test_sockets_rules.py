@@ -23,6 +23,7 @@ class Net:
 
     def __init__(self, places, bad=()):
         self.places, self.bad, self.made = places, dict(bad), []
+        self.now = 0.0  # a connection that fails has waited as long as it might
 
     def getaddrinfo(self, host, port):  # some firmware takes no more
         self.asked = host, port
@@ -45,8 +46,8 @@ class Socket:
         self.timeout_s = timeout_s
 
     def connect(self, place):
-        self.place = place
-        assert self.timeout_s is not None
+        self.place, self.waited_s = place, self.timeout_s
+        self.net.now += self.timeout_s if place in self.net.bad else 0
         if place in self.net.bad:
             raise self.net.bad[place]
 
@@ -91,6 +92,29 @@ def test_where_no_address_answers_the_last_error_is_told_and_all_are_closed():
     assert "111" in raised(OSError, connect, net)
     assert [one.is_open for one in net.made] == [False, False]
     assert "no address of 'host'" in raised(OSError, connect, Net([]))
+
+
+def timed(net):
+    """Connect, with a clock that runs on where an address is silent."""
+    kept, sockets.seconds = sockets.seconds, lambda: net.now
+    try:
+        return connect(net)
+    finally:
+        sockets.seconds = kept
+
+
+def test_addresses_share_the_time():
+    places = [(2, 1, 6, "", (name, 80)) for name in ("a", "b", "c")]
+    silent = [((name, 80), OSError(110)) for name in ("a", "b", "c")]
+    for count in range(3):
+        net = Net(places, silent[:count])
+        assert timed(net).timeout_s == 9  # for what is read and written
+        assert [one.waited_s for one in net.made] == [3] * (count + 1)
+    lacking = [(10, 1, 6, "", ("::1", 80, 0, 0))]  # fails at once: its time is for the others
+    assert timed(Net(lacking + places[:1], [(10, OSError(97))])).waited_s == 9
+    net = Net(places * 9, silent)
+    raised(OSError, timed, net)
+    assert [one.waited_s for one in net.made] == [1] * 27  # each has a second at least
 
 
 def test_a_family_that_a_machine_lacks_is_passed_over():

@@ -48,6 +48,13 @@ def test_conditions_numbers_and_statements_are_changed():
     assert any(was.startswith("raise ValueError") and now == "pass" for was, now in found)
 
 
+def test_products_of_matrices_become_those_of_their_numbers():
+    assert changes("def take(a, b):\n    return a @ b\n") == {
+        ("return a @ b", "return"),
+        ("a @ b", "a * b"),
+    }
+
+
 def test_no_is_not_changed_to_nothing():
     """Who asks takes one for the other."""
     found = changes("def is_one(n):\n    return False\n")

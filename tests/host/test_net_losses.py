@@ -19,7 +19,13 @@ from acclimate_host.compile.program_format import HEADER
 from acclimate_host.compile.step import Options, inference_step, training_step
 from acclimate_host.model.build import Builder
 from acclimate_host.model.graph import GraphError
-from acclimate_host.model.losses import LOSSES, SIGMOID_NOTE, SOFTMAX_NOTE, with_loss
+from acclimate_host.model.losses import (
+    LOSSES,
+    SIGMOID_NOTE,
+    SOFTMAX_NOTE,
+    huber_limit,
+    with_loss,
+)
 from acclimate_host.model.network import Network, as_bytes
 from acclimate_host.model.quantize import quantize
 from acclimate_host.sparse.scheme import Scheme, full
@@ -327,6 +333,64 @@ def test_losses_that_do_not_fit_are_refused():
     narrow = with_loss(narrow, "mse", "input")
     with refused(GraphError, "below 1/16 of the input's"):
         encode(training_step(narrow.graph, Scheme(0)), narrow)
+
+
+def test_a_loss_is_guessed_only_where_there_is_one():
+    like_its_input = values_for(graph_of(24), 1)
+    with refused(GraphError, "24 outputs for 24 inputs, and no softmax: it may give back"):
+        with_loss(like_its_input)
+    classes = replace(like_its_input, notes=(SOFTMAX_NOTE,))
+    for network in (classes, values_for(graph_of(3), 1), values_for(graph_of(2), 1)):
+        assert with_loss(network).graph.nodes[-1].op == "softmax_loss"
+    assert with_loss(like_its_input, "cross-entropy").graph.nodes[-1].op == "softmax_loss"
+    net = Builder("number", (1, 1, 1))
+    number = values_for(net.finish(net.dense("fc", net.x, 1)), 1)
+    with refused(GraphError, "one output; a softmax needs two or more"):
+        with_loss(number)
+
+
+def test_a_network_with_a_loss_keeps_it():
+    network = with_loss(values_for(graph_of(3), 1), "huber", delta=0.4)
+    assert with_loss(network) is network and with_loss(network, "mse") is network
+
+
+@pytest.mark.parametrize("decay", [-0.01, 1.01, math.nan, math.inf])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_decay_is_a_share(loss, decay):
+    network = values_for(graph_of(3), 1)
+    with refused(GraphError, f"weight decay: expected 0 to 1, got {decay}"):
+        with_loss(network, loss, decay=decay)
+    for good in (0, 0.5, 1):
+        attrs = with_loss(network, loss, decay=good).graph.nodes[-1].attrs
+        assert attrs.get("decay", 0) == good and ("decay" in attrs) == (good > 0)
+
+
+def test_the_end_of_huber_s_square_is_kept_in_sixteenths_of_a_step():
+    y = replace(values_for(graph_of(3), 1).graph["fc.y"], scale=0.05)
+    assert huber_limit(y, math.inf) == 65535
+    assert [huber_limit(y, delta) for delta in (0.05, 0.4, 1.0)] == [16, 128, 320]
+    assert huber_limit(y, 0.6 * 0.05 / 16) == 1 and huber_limit(y, 0.05 * 65534 / 16) == 65534
+    for delta in (0.4 * 0.05 / 16, 0.05 * 65535 / 16):
+        with refused(GraphError, "delta: expected 0.003125 to 204.794 for these outputs"):
+            huber_limit(y, delta)
+
+
+def test_a_float_network_has_any_delta():
+    graph = graph_of(3)
+    values = {n: np.zeros(t.shape, "f4") for n, t in graph.tensors.items() if t.kind == "frozen"}
+    for delta in (1e-6, 1e6):
+        attrs = with_loss(Network(graph, values), "huber", delta=delta).graph.nodes[-1].attrs
+        assert (attrs["delta"], attrs["factor"]) == (delta, 1.0)
+
+
+def test_another_function_at_the_end_is_none_of_the_binary_loss():
+    net = Builder("bent", (2, 4, 3))
+    graph = net.finish(net.lookup("s", net.dense("fc", net.x, 3), "tanh"))
+    with refused(GraphError, "its output is made by lookup; a loss needs a layer's"):
+        with_loss(values_for(graph, 1), "binary")
+    assert with_loss(values_for(graph, 1), "huber").output == "s.y"
+    plain = values_for(graph_of(3), 1)
+    assert with_loss(plain, "binary").notes == plain.notes
 
 
 def test_a_program_that_only_predicts_needs_no_rare_module():

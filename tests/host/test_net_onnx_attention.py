@@ -9,6 +9,7 @@ from acclimate_host.model.import_onnx import import_onnx
 from acclimate_host.model.importing import ModelImportError
 from harness.errors import naming
 
+onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 from test_net_onnx import Model, samples, theirs  # noqa: E402
 
@@ -221,6 +222,81 @@ def test_parts_that_are_no_normalization_stay_apart():
     difference = next(node.output[0] for node in net.nodes if node.op_type == "Sub")
     net.op("Add", y, difference)
     with pytest.raises(ModelImportError, check=naming("Pow", "Sqrt")):
+        import_onnx(finished(net, ROWS * WIDTH))
+
+
+@pytest.mark.parametrize("scale", [(1,), (ROWS, 1), (1, ROWS, WIDTH)])
+def test_a_normalization_is_one_with_a_factor_for_each_number_of_its_rows(scale):
+    net, x = tokens()
+    normalized(net, x, True, shift=False)
+    net.nodes[-1].input[1] = net.constant(numbers(net, *scale))
+    with pytest.raises(ModelImportError, check=naming("Pow", "Sqrt")):
+        import_onnx(finished(net, ROWS * WIDTH))
+
+
+@pytest.mark.parametrize("which", ["mean", "variance"])
+@pytest.mark.parametrize("attrs", [{"axes": [-1], "keepdims": 0}, {"keepdims": 1}])
+def test_a_mean_that_lies_along_another_axis_is_none_of_a_normalization(which, attrs):
+    """As many rows as columns: a mean without its axis is taken from columns."""
+    net = Model((WIDTH, 5))
+    net.op("MatMul", net.last, numbers(net, 5, WIDTH))
+    normalized(net, net.last, True)
+    means = [node for node in net.nodes if node.op_type == "ReduceMean"]
+    changed = means[which == "variance"]
+    made = onnx.helper.make_node("ReduceMean", changed.input, changed.output, **attrs)
+    changed.CopyFrom(made)
+    with pytest.raises(ModelImportError, check=naming("Pow", "Sqrt")):
+        import_onnx(finished(net, WIDTH * WIDTH))
+
+
+def test_what_is_no_square_has_no_variance():
+    for kind, inputs in (("Relu", ()), ("Pow", (number(3),)), ("Mul", ("other",))):
+        net, x = tokens()
+        net.op("Tanh", x)
+        other = net.last
+        normalized(net, x, True)
+        at = next(i for i, node in enumerate(net.nodes) if node.op_type == "Pow")
+        rest, square = net.nodes[at].input[0], net.nodes[at].output
+        given = [other if i == "other" else net.constant(i) for i in inputs]
+        net.nodes[at].CopyFrom(onnx.helper.make_node(kind, [rest, *given], square))
+        with pytest.raises(ModelImportError, check=naming("Sqrt")):
+            import_onnx(finished(net, ROWS * WIDTH))
+
+
+def gelu_but(net, x, change):
+    """A GELU in which one thing is another."""
+    root = number(np.sqrt(0.5) * (1.05 if change == "root" else 1))
+    before = [root, x] if change == "divided" else [x, root]
+    net.op("Erf", net.op("Div" if change == "divided" else "Mul", *before))
+    kind = "Sub" if change == "less" else "Add"
+    plus = net.op(kind, net.last, number(1.1 if change == "plus" else 1))
+    half, other = number(0.55 if change == "half" else 0.5), net.op("Tanh", x)
+    if change in ("other", "half", "root", "plus", "less", "divided"):
+        net.op("Mul", net.op("Mul", plus, other if change == "other" else x), half)
+    elif change == "half first":
+        net.op("Mul", net.op("Mul", x, number(0.7)), plus)
+    elif change == "half of another":
+        net.op("Mul", net.op("Mul", other, half), plus)
+    elif change == "half read twice":
+        first = net.op("Mul", x, half)
+        net.op("Add", net.op("Mul", first, plus), first)
+    elif change == "sum":
+        net.op("Add", net.op("Mul", plus, half), x)
+    elif change == "sum of all":
+        net.op("Mul", net.op("Add", plus, x), half)
+    else:  # another number behind the sum
+        net.op("Mul", net.op("Mul", plus, number(0.6)), x)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["root", "divided", "less", "plus", "half", "other", "half first", "half of another"]
+    + ["half read twice", "sum", "sum of all", "half last"],
+)
+def test_what_is_no_gelu_is_refused_and_not_taken_for_one(change):
+    net, x = tokens()
+    gelu_but(net, x, change)
+    with pytest.raises(ModelImportError, check=naming("Erf")):
         import_onnx(finished(net, ROWS * WIDTH))
 
 

@@ -223,5 +223,72 @@ def test_rows_that_are_cut_anew_are_refused(units, shape):
     net.op("Transpose", net.op("Reshape", rows, np.array(shape)), perm=[1, 0, 2])
     net.op("Reshape", net.last, np.array([1, -1]))
     net.dense(3, STEPS * units)
-    with pytest.raises(GraphError, match="Reshape with time before samples"):
+    with pytest.raises(GraphError, match="Reshape with time before samples: batch_first = True$"):
         import_onnx(net.finish())
+
+
+# ---- what the file says of a layer ----------------------------------------------------------
+
+
+def layer_of(kind, inputs=(), outputs=(), **attrs):
+    """One layer over the input; `inputs` by place replace or follow X, W and R."""
+    net, gates = Model((STEPS, NUMBERS)), {"GRU": 3, "LSTM": 4}[kind]
+    given = [net.op("Transpose", "x", perm=[1, 0, 2])]
+    for last in (NUMBERS, UNITS):
+        given.append(net.random.normal(0, 0.6, (1, gates * UNITS, last)).astype(np.float32))
+    for at, value in dict(inputs).items():
+        given += [""] * (at + 1 - len(given))
+        given[at] = value
+    net.op(kind, *given, hidden_size=UNITS, **attrs)
+    names = ["y", "h", "c"][: 2 if kind == "GRU" else 3]
+    del net.nodes[-1].output[:]
+    net.nodes[-1].output.extend(names)
+    read = [net.op("Squeeze", name, np.array([0])) for name in outputs or ("h",)]
+    net.last = net.op("Add", *read) if len(read) > 1 else read[0]
+    net.dense(3, UNITS)
+    return net
+
+
+def refused_as(net, kind):
+    words = f"{kind} \\(forward\\): one direction, sigmoid and tanh, all steps, in a float model"
+    with pytest.raises(GraphError, match=words):
+        import_onnx(net.finish())
+
+
+USUAL = {"GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
+
+
+@pytest.mark.parametrize("kind", USUAL)
+def test_functions_that_are_named_are_the_usual_ones(kind):
+    net = layer_of(kind, activations=USUAL[kind])
+    model, given = net.finish(), samples(net.shape)
+    got = FloatRun(import_onnx(model)).predict(given[..., None])
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+    for at in range(len(USUAL[kind])):
+        others = [*USUAL[kind][:at], "Relu", *USUAL[kind][at + 1 :]]
+        refused_as(layer_of(kind, activations=others), kind)
+
+
+@pytest.mark.parametrize("kind", USUAL)
+def test_what_a_cell_here_does_not_do_is_refused(kind):
+    refused_as(layer_of(kind, clip=2.0), kind)
+    refused_as(layer_of(kind, {4: np.array([STEPS - 2], np.int32)}), kind)
+    if kind == "LSTM":
+        refused_as(layer_of(kind, input_forget=1), kind)
+        refused_as(layer_of(kind, outputs=("h", "c")), kind)
+        refused_as(layer_of(kind, outputs=("c",)), kind)
+
+
+def test_weights_from_the_cell_to_its_gates_are_none_or_zeros():
+    peepholes = np.full((1, 3 * UNITS), 0.5, np.float32)
+    refused_as(layer_of("LSTM", {7: peepholes}), "LSTM")
+    net = layer_of("LSTM", {7: 0 * peepholes})
+    model, given = net.finish(), samples(net.shape)
+    got = FloatRun(import_onnx(model)).predict(given[..., None])
+    assert got == pytest.approx(theirs(model, given), rel=1e-4, abs=1e-4)
+
+
+def test_a_first_state_of_zeros_costs_no_operator():
+    made = [layer_of("GRU", given) for given in ({}, {5: 0 * FIRST}, {5: FIRST})]
+    counts = [len(import_onnx(net.finish()).graph.nodes) for net in made]
+    assert counts[0] == counts[1] < counts[2]

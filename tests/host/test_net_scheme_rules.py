@@ -67,3 +67,12 @@ def test_ratios_are_cut_to_whole_channels_and_none_leaves_a_layer_out():
     assert full(graph) == Scheme(4, (("c0", 4), ("d0", 4), ("g0", 4), ("m0", 6)))
     with pytest.raises(ValueError):
         from_ratios(graph, 0, [0, 1], [1])
+
+
+@pytest.mark.parametrize("kind", ["lstm", "svdf"])
+def test_not_all_of_a_network_is_trained_where_a_layer_never_is(kind):
+    """Only its classifier was, without a word."""
+    net = Builder("memory", (3, 1, 1))
+    y = net.lstm("r", net.x, 4) if kind == "lstm" else net.svdf("r", net.x, 4)
+    with pytest.raises(GraphError, check=naming("r", kind, "not trained", "--last")):
+        full(net.finish(net.dense("fc", y, 2)))

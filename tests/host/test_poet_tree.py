@@ -29,9 +29,9 @@ def model_of(graph, budget):
 
 
 def _one_walk(search, watch):
-    steps = search.walks.next() if search.plan is None else None
-    if steps is not None:
-        search.offer(steps)
+    walk = search.walks.next() if search.plan is None else None
+    if walk is not None:
+        search.offer(walk.plan())
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The randomised list schedules: what a walk counts, and when one is given up."""
+"""The randomised list schedules: what a walk counts, when one is given up, and the same in C."""
 
+import random
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from acclimate_host.poet import greedy, solve
+from acclimate_host.poet import fast_walk, greedy, solve
 from acclimate_host.poet import search as searching
+from acclimate_host.poet import walk as rules
 from acclimate_host.poet.graphs import network_graph
 from acclimate_host.poet.problem import Budget
 from bench.poet_random import nine, training
@@ -16,10 +20,10 @@ def walks(graph, budget, tries):
     """Yield (search, steps) of so many walks, of which each learned from those before."""
     search = greedy.Search(graph, budget)
     for _ in range(tries):
-        steps = search.next()
-        yield search, steps
-        if steps is not None:
-            search.learn(greedy.energy_of(graph, steps))
+        walk = search.next()
+        yield search, walk and walk.plan()
+        if walk is not None:
+            search.learn(walk.spent)
 
 
 @pytest.mark.parametrize("source", [training, nine])
@@ -29,9 +33,10 @@ def test_a_walk_counts_the_energy_of_its_steps(source):
         graph, budget, *_ = source(seed)
         for search, steps in walks(graph, budget, 5):
             if steps is not None:
-                profile, energy = search.walk.profile, greedy.energy_of(graph, steps)
+                profile, energy = list(search.walk.profile), greedy.energy_of(graph, steps)
                 assert len(profile) == len(graph.nodes) and profile == sorted(profile)
-                assert profile[-1] == pytest.approx(energy, rel=1e-9, abs=1e-12)
+                assert search.walk.spent == pytest.approx(energy, rel=1e-9, abs=1e-12)
+                assert profile[-1] <= search.walk.spent
                 counted += 1
     assert counted > 100
 
@@ -77,6 +82,59 @@ def test_walks_get_most_of_a_limit_in_which_no_bound_can_be_had(
         options = solve.Options("greedy", 1e-6, None, 0, 1)
         searching.Search(graph, budget, searching.greedy.Space(), watch, options)._greedy()
         assert seen[0] == pytest.approx(share, rel=0.05)
+
+
+class _Watch:
+    """A watch that leaves time for so many looks at it."""
+
+    stop = False
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def left(self):
+        self.looks -= 1
+        return max(self.looks, 0)
+
+
+@pytest.mark.parametrize(
+    ("deadline", "tries", "saving", "scored"),
+    [
+        (None, 0, 0.0, 3),  # what tidying saves is not known yet
+        (None, 300, 0.0, 1),  # nothing: only what is better is tidied
+        (None, 300, 0.002, 2),
+        (None, 300, 0.2, 3),
+        (1e9, 300, 0.0, 3),  # whether a plan is in time only the evaluator knows
+    ],
+)
+def test_walks_are_tidied_where_that_may_give_the_best(
+    monkeypatch, deadline, tries, saving, scored
+):
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    options = solve.Options("greedy", 1e-6, None, 0, 1)
+    one = searching.Search(
+        graph,
+        Budget(490_752, deadline=deadline),
+        searching.greedy.Space(),
+        searching.highs.Watch(),
+        options,
+    )
+    one.verdict, one.plan, one.saved = SimpleNamespace(energy=1.0), (), saving
+    energies = iter((0.999, 1.001, 1.007, 1.2))
+    seen = []
+    one.walks = SimpleNamespace(
+        tries=tries,
+        next=lambda: SimpleNamespace(spent=(spent := next(energies)), plan=lambda: [spent]),
+        learn=lambda energy: None,
+    )
+    monkeypatch.setattr(one, "_score", lambda steps: seen.append(steps) or steps[0])
+    monkeypatch.setattr(one, "_closed", lambda: False)
+    one.walk(_Watch(5))
+    assert len(seen) == scored and one.saved == saving
+    energies = iter((0.999,))
+    monkeypatch.setattr(one, "_score", lambda steps: 0.5)
+    one.walk(_Watch(2))
+    assert one.saved == 1 - 0.5 / 0.999
 
 
 def test_chains_take_turns_and_the_best_goes_on_alone(monkeypatch):
@@ -130,9 +188,9 @@ def test_tensors_change_places_only_where_there_is_paging(monkeypatch, paging):
     graph = network_graph("resnet18_cifar", "m4", "chain")
     search = greedy.Search(graph, Budget(2_000_000), greedy.Space(paging=paging))
     for _ in range(40):
-        steps = search.next()
-        if steps is not None:
-            search.learn(greedy.energy_of(graph, steps))
+        walk = search.next()
+        if walk is not None:
+            search.learn(walk.spent)
     assert search.chain.best is not None and bool(calls) == paging
 
 
@@ -168,3 +226,83 @@ def test_where_the_best_chain_finds_no_more_others_begin(monkeypatch):
     # Two chains, three walks each; the best goes on, with 2 as its best and five walks after it.
     assert len(seen) == 3 and seen[1].least == 2 and seen[1].stalled == 5
     assert len(search.rounds) == 1 and search.chain.best is not None
+
+
+needs_compiler = pytest.mark.skipif(fast_walk._library() is None, reason="no C compiler here")
+
+
+def _limits(graph, budget, rng):
+    """The budget, now and then with limits of time, of the storage, and of erased blocks."""
+    every = sum(node.ram_bytes for node in graph.nodes)
+    return replace(
+        budget,
+        ram_bytes=budget.ram_bytes + rng.choice((0, 0.5)),
+        deadline=rng.choice((None, 1e9)),
+        aux_bytes=rng.choice((None, 0, rng.randrange(1 + every))),
+        erase_budget=rng.choice((None, rng.randrange(8))),
+        erase_block_bytes=rng.choice((1, 7, 64)),
+    )
+
+
+def _both(facts, draw, guide, most):
+    """What a walk in C and one in Python came to, and how the two ended."""
+    found = []
+    for kind in (fast_walk.FastWalk, rules.Walk):
+        walk = kind(facts, draw, guide, 3.0, most)
+        ended = walk.run()
+        found.append((ended, walk.spent, list(walk.profile), walk.stored(), walk.plan()))
+    return found
+
+
+@needs_compiler
+@pytest.mark.parametrize("source", [training, nine])
+def test_a_walk_in_c_is_that_of_python_to_the_bit(source):
+    rng, ends = random.Random(5), []
+    for seed in range(60):
+        graph, budget, *_ = source(seed)
+        budget = _limits(graph, budget, rng)
+        search = greedy.Search(graph, budget, seed=seed)
+        rows = [{i: rng.random() for i in range(t) if rng.random() < 0.3} for t in range(9)]
+        guide = rules.Guide(rows) if len(graph.nodes) == 9 else None
+        for _ in range(12):
+            walk = search.next()
+            in_c, in_python = _both(search.facts, search.draw, guide, search.walk.most)
+            assert in_c == in_python
+            ends.append(in_c[0])
+            if walk is not None:
+                search.learn(walk.spent)
+    assert 100 < sum(ends) < len(ends)
+
+
+@needs_compiler
+def test_a_long_network_walks_the_same_in_c():
+    """More than 64 tensors, so that their sets have several words."""
+    graph, seen = network_graph("resnet18_cifar", "m4", "chain"), set()
+    for search, _ in walks(graph, Budget(490_752), 60):
+        in_c, in_python = _both(search.facts, search.draw, None, search.walk.most)
+        assert in_c == in_python
+        seen.add(in_c[0])
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("has_compiler", [True, False])
+def test_a_walk_that_becomes_too_long_is_given_up(monkeypatch, has_compiler):
+    if has_compiler and fast_walk._library() is None:
+        pytest.skip("no C compiler here")
+    if not has_compiler:
+        monkeypatch.setattr(fast_walk, "_library", lambda: None)
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    draw = rules.Draw((1.0, 1.0, 1.0), np.zeros(len(graph.nodes)))
+    for most, arrives in ((rules._LONG, True), (1, False)):
+        monkeypatch.setattr(rules, "_LONG", most)
+        walk = rules.Facts(graph, Budget(490_752), greedy.Space()).walk(draw)
+        assert walk.run() == arrives
+
+
+def test_without_a_compiler_the_same_plans_are_found(monkeypatch):
+    found = []
+    graph = network_graph("resnet18_cifar", "m4", "chain")
+    for library in (fast_walk._library, lambda: None):
+        monkeypatch.setattr(fast_walk, "_library", library)
+        found.append([steps for _, steps in walks(graph, Budget(490_752), 40)])
+    assert found[0] == found[1] and any(found[0])

@@ -13,6 +13,7 @@ import pytest
 from acclimate_host import boards
 from acclimate_host.connect import package, why_not
 from acclimate_host.paths import built, repository
+from acclimate_host.twin import compiled
 from harness import pythons
 
 pytestmark = pytest.mark.slow
@@ -179,6 +180,12 @@ def test_installed_command_knows_all_boards_and_their_costs(installed):
     assert "power.voltage_v = 3.0" in installed("acclimate", "boards", "nano33ble")
     code = "from acclimate_host.poet.inputs import cost_table; print(cost_table('m4').name)"
     assert installed("python", "-c", code) == "m4\n"
+
+
+@pytest.mark.skipif(compiled.why_not("walk") is not None, reason="no C compiler here")
+def test_installed_planner_compiles_its_walks(installed):
+    code = "from acclimate_host.twin import compiled; print(compiled.why_not('walk'))"
+    assert installed("python", "-c", code) == "None\n"
 
 
 @pytest.mark.skipif(not built("playground", "site").is_dir(), reason="the page was not built")

@@ -23,7 +23,7 @@ def since(start_s):
 
 
 def connect(host, port, timeout_s):
-    """Return a connected socket.
+    """Return a connected socket. All addresses of a name share the time.
 
     :raises OSError: nobody answers, or this firmware has no sockets (CircuitPython): then
         drive Pull, or acclimate.pull.blocks, with the transport that there is.
@@ -36,15 +36,16 @@ def connect(host, port, timeout_s):
         places = socket.getaddrinfo(host, port)  # some firmware takes no more
     except ValueError:  # so CPython refuses the letters of a name, which a redirect may have given
         raise OSError("no host is called %r" % host[:60]) from None
-    error = OSError("no address of %r" % host[:60])
-    for family, kind, _, _, place in places:  # of IPv6 and IPv4 one may lead nowhere
-        if kind not in (0, socket.SOCK_STREAM):
-            continue
-        sock = None
+    places = [place for place in places if place[1] in (0, socket.SOCK_STREAM)]
+    error, start_s, left = OSError("no address of %r" % host[:60]), seconds(), len(places)
+    for family, _, _, _, place in places:  # of IPv6 and IPv4 one may lead nowhere
+        sock, share_s = None, (timeout_s - since(start_s)) / left
+        left -= 1
         try:
             sock = socket.socket(family, socket.SOCK_STREAM)  # IPv6 may be off here
-            sock.settimeout(timeout_s)
+            sock.settimeout(max(1, share_s))
             sock.connect(place)
+            sock.settimeout(timeout_s)
             return sock
         except OSError as raised:
             error = raised

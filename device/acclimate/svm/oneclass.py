@@ -33,7 +33,8 @@ class OneClassJob(SingleJob):
     def _begin(self, i, j):
         yield from SingleJob._begin(self, i, j)
         top = self.par[P.C_POS]
-        whole = self.m.nu * self.n
+        # Where each row has all that it may have, none of them tells where the border lies.
+        whole = min(self.m.nu * self.n, self.n - 2.0**-9)
         for k in range(self.n):
             share = min(1.0, whole - k)
             if share <= 0:
@@ -48,6 +49,9 @@ class OneClassJob(SingleJob):
         top = abs(self.bias())
         note = self.imprecise(square, top, _BEARABLE * top)
         return note and note.replace("C: ", "X: ").replace("lower C, ", "")
+
+    def _too_large(self):
+        raise ValueError("X: too large for %s numbers: use SVM(scale=True)" % self.m.state)
 
     def _end(self, status):
         yield from SingleJob._end(self, status)

@@ -6,6 +6,7 @@ lost serial line or a reset as a board with a network does.
 """
 
 import base64
+import contextlib
 import socket
 import ssl
 import time
@@ -85,10 +86,11 @@ class _Carrier:
 
     def _exchange(self, tls, host, port, data):
         """Send one request; return the board's answer once it wants no more of the reply."""
-        with socket.create_connection((host, port), _TIMEOUT_S) as line:
+        with contextlib.ExitStack() as opened:
+            line = opened.enter_context(socket.create_connection((host, port), _TIMEOUT_S))
             if tls:
                 context = self._context or ssl.create_default_context()
-                line = context.wrap_socket(line, server_hostname=host)
+                line = opened.enter_context(context.wrap_socket(line, server_hostname=host))
             line.sendall(data)
             while True:
                 piece = self._received(line, host, port)

@@ -243,7 +243,7 @@ class Layers:
         if (
             value is None
             or np.size(value) not in (1, outputs)
-            or np.size(value) > max(np.shape(value)[-1:], default=1)
+            or np.size(value) > (np.shape(value) or (1,))[-1]
         ):
             form = "a constant, one number for each output"
             self.low.problems.add(f"{op.name} with a bias of shape {np.shape(value)}", form)
@@ -446,18 +446,8 @@ class Layers:
         return whole.ravel().tolist()
 
     def _transpose(self, op):
-        low, perm = self.low, op.attrs.get("perm")
-        if op.outputs[0] in low.made or self.recurrent.turned(op):
-            return
-        to_last = perm == [0, 2, 3, 1] or perm == [0, 2, 1] and op.inputs[0] not in low.hwc
-        rank = len(self.moves.edges(op.inputs[0])) + 1
-        is_known = perm in ([0, 2, 3, 1], [0, 3, 1, 2], [0, 2, 1]) and len(perm) == rank
-        if not is_known or not self.moves.leads(op.inputs[0], to_last):
+        if op.outputs[0] not in self.low.made and not self.recurrent.turned(op):
             self.moves.turned(op)
-            return
-        self._kept(op)
-        if to_last:
-            low.hwc.add(op.outputs[0])
 
     def _reshape(self, op):
         """Alias: a flattening; what follows must be a dense layer, which sees all values.

@@ -437,7 +437,7 @@ class Moves:
             low.hwc.update(op.outputs[:1] if last else ())
             return
         # Rows of n channels are the file's order: the last axis, or all from the axis on.
-        self.take(op.outputs[0], y, np.arange(index.size).reshape(edges), axis == len(edges) - 1)
+        self.take(op.outputs[0], y, np.arange(index.size).reshape(edges))
 
     def _attention(self, op):
         """softmax(factor q k^T) v, which `import_onnx_groups` found."""

@@ -43,6 +43,7 @@ _TURN = 0.01  # share of the gap that another turn must close
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _REFUSE_S = 20.0  # for the smallest feasible RAM
 _NEAR = 1.01  # a walk that costs more than this times the best is not tidied
+_SAMPLED = 300  # walks after which it is known what tidying saves
 _ALL = "all plans in the given order"
 
 
@@ -61,6 +62,7 @@ class Search:
         self.class_bound, self.exact, self.solver = -math.inf, False, options.solver
         self.class_empty = self.in_time = False
         self.walks = greedy.Search(graph, budget, space, options.seed)
+        self.saved = 0.0  # the largest share that tidying has taken off a walk
         self.lock = threading.Lock()
 
     def run(self):
@@ -260,16 +262,22 @@ class Search:
         tried = 0
         while watch.left() and not watch.stop and not self._closed():
             tried += 1
-            steps = self.walks.next()
-            if steps is None:
+            found = self.walks.next()
+            if found is None:
                 if tried > 300 and self.plan is None:
                     break
                 continue
-            energy = greedy.energy_of(self.graph, steps)
-            best = self._energy()
-            if best is None or energy < _NEAR * best:
-                energy = self._score(steps)
+            energy, best = found.spent, self._energy()
+            if best is None or energy < self._tidied_below() * best:
+                energy = self._score(found.plan())
+                self.saved = max(self.saved, 1 - energy / max(found.spent, 1e-30))
             self.walks.learn(energy)
+
+    def _tidied_below(self):
+        """How much more than the best a walk may cost, to be tidied, or to be judged in time."""
+        if self.budget.deadline is not None or self.walks.tries < _SAMPLED:
+            return _NEAR
+        return min(_NEAR, 1 + 2 * self.saved)
 
     def _score(self, steps):
         """Energy of a walk's plan; that of no plan, and how late it is, where it is refused."""

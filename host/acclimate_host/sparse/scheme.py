@@ -90,7 +90,16 @@ def last_layers(graph, count):
 
 
 def full(graph):
-    """Return the scheme that trains everything."""
+    """Return the scheme that trains everything.
+
+    :raises GraphError: a layer has weights that no board trains
+    """
+    for node in graph.nodes:
+        if node.op in ("lstm", "svdf"):
+            raise GraphError(
+                f"{node.attrs['layer']}: a {node.op} is not trained; name the layers behind it, "
+                "or train the last ones (--last N)"
+            )
     return last_layers(graph, len(convolutions(graph)))
 
 

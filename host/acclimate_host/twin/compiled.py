@@ -18,9 +18,15 @@ _LIMIT_S = 300
 
 
 def sources(name: str) -> tuple[list[Path], Path]:
-    """Return (C files of a core, folder of the headers that all share)."""
-    root = repository()
-    folder = root / "native_modules" if root else Path(__file__).parents[1] / "data" / "cores"
+    """Return (C files of a core, folder of the headers that all share).
+
+    A core that no board has lies beside the Python of its room.
+    """
+    root, package = repository(), Path(__file__).parents[1]
+    folder = root / "native_modules" if root else package / "data" / "cores"
+    own = list(package.glob(f"*/{name}.c"))
+    if own:
+        return own, folder / "common"
     files = [path for path in folder.glob(f"{name}/*.c") if not path.stem.endswith("_mod")]
     return sorted(files), folder / "common"
 
