@@ -165,6 +165,8 @@ def test_a_romfs_image_holds_bytecode_only_and_runs_from_there(desktop, tmp_path
     how = "loaded" if package.natives("x64") else "no native module for this board"
     assert answer[1:] == ["1 " + how, "/rom/lib/acclimate/svm.mpy"]
     assert len(image) < sum(map(len, package.build("x64", ["svm"]).values())) * 1.1
+    assert cli.main(["romfs", "-o", str(path), "--only", "svm"]) == 0
+    assert "no native modules in it: --arch ARCH puts them in" in capsys.readouterr().out
 
 
 _ROM = """

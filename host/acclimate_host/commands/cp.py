@@ -45,7 +45,8 @@ def run(args):
                 copy.to_board(Path(source), target[1:], len(sources) > 1)
     progress("")
     args.result = {"files": copy.files, "bytes": copy.size_bytes}
-    print(f"{copy.files} files, {copy.size_bytes} bytes, compared with what was sent")
+    count = "1 file" if copy.files == 1 else f"{copy.files} files"
+    print(f"{count}, {copy.size_bytes} bytes, compared with what was sent")
 
 
 class _Copy:

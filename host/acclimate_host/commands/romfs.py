@@ -32,8 +32,11 @@ def run(args):
         image = romfs.build(args.arch, only, args.pure or args.arch is None)
         write_bytes(args.output, image)
         args.result = {"file": str(args.output), "image_bytes": len(image)}
-        print(f"{args.output}: {len(image):,} bytes, bytecode only, as lib/acclimate")
-        print(romfs.NATIVE_NOTE if args.arch and not args.pure else "no native modules in it")
+        print(f"{args.output}: {len(image):,} bytes, bytecode as lib/acclimate")
+        if args.pure or not args.arch:
+            print("no native modules in it" + ("" if args.pure else ": --arch ARCH puts them in"))
+        else:
+            print(f"native modules of {args.arch}: {romfs.NATIVE_NOTE}")
         return
     if not (args.port or args.board):
         raise AcclimateError("name the board: --port DEV or --board NAME; or a file: -o FILE")

@@ -42,6 +42,6 @@ def _bridge():
         from acclimate_host.teach.bridge import Bridge
     except ImportError as error:
         hint = "pip install 'acclimate[teach]'"
-        raise Missing(f"acclimate teach --web needs {error.name}: {hint}") from None
+        raise Missing(f"--web needs {error.name}: {hint}") from None
     folder()
     return Bridge

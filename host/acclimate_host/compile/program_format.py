@@ -249,11 +249,11 @@ def tables():
     parts = record_tables(RECORDS)
     parts += ["### Instructions", "", "| code | name | operands | meaning |", "|---|---|---|---|"]
     parts += [f"| {op.code} | {op.name} | {op.operands} | {op.text} |" for op in OPS]
-    needs = (
-        "Needs: 1 trains more than biases and dense layers, or with an optimizer; 2 has "
-        f"instructions from {FIRST_RARE} on; 4 learns from targets, not from a class."
-    )
-    return "\n".join([*parts, "", f"Optimizers: {listed(OPTIMIZERS)}.", "", needs, ""])
+    needs = ["Needs, a sum of:", ""]
+    needs += ["- 1: trains more than biases and dense layers, or with an optimizer;"]
+    needs += [f"- 2: has instructions from {FIRST_RARE} on;"]
+    needs += ["- 4: learns from targets, not from a class."]
+    return "\n".join([*parts, "", f"Optimizers: {listed(OPTIMIZERS)}.", "", *needs, ""])
 
 
 GENERATED = Generated(

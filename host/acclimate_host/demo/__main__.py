@@ -12,7 +12,7 @@ from acclimate_host.commands.showing import progress
 from acclimate_host.demo import deploy, network, protocol, second, summary, watch
 from acclimate_host.demo.runner import Runner
 from acclimate_host.errors import AcclimateError
-from acclimate_host.paths import built
+from acclimate_host.paths import built, repository
 
 
 def add_arguments(parser):
@@ -101,11 +101,14 @@ def what_next(args):
     command = "acclimate"
     if not shutil.which(command):
         command = os.path.relpath(Path(sys.executable).with_name(command))
-    return (
+    lines = [
         f"Next      {command} repl {board}",
         "          opens a prompt: paste the ten lines of README.md there, and it trains a model.",
-        "          docs/tutorials/index.md begins with that; docs/examples.md has whole programs.",
-    )
+    ]
+    if repository():
+        pages = "docs/tutorials/index.md begins with that; docs/examples.md has whole programs."
+        lines.append(" " * 10 + pages)
+    return lines
 
 
 def introduce(opened, settings, session):
