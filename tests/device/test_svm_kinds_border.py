@@ -16,6 +16,17 @@ def test_rows_that_are_all_the_same_are_like_those():
                 assert m.predict([v + 3 for v in rows[0]] if rows[0][0] >= 1 else [9, 9]) == -1
 
 
+def test_where_all_rows_may_lie_outside_the_densest_lies_on_the_border():
+    rows = [[0], [1], [2], [9]]
+    for state in ("float", "fixed"):
+        m = SVM("rbf", kind="one-class", nu=1, gamma=0.5, state=state).fit(rows)
+        found = [m.decision(row) for row in rows]
+        assert abs(found[1]) < 0.02 and abs(found[0] - found[2]) < 0.02, (state, found)
+        # exp(-0.5) + exp(-2) + 1 beside 2 exp(-0.5) + 1, and 1 alone
+        assert abs(found[0] + 0.4712) < 0.02 and abs(found[3] + 1.2131) < 0.02, (state, found)
+        assert m.predict([9]) == -1
+
+
 def test_a_new_training_forgets_the_threshold_of_the_one_before():
     rows = [[i] for i in range(9)]
     m = SVM("rbf", kind="one-class", nu=0.3).fit(rows)

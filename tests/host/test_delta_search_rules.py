@@ -108,6 +108,42 @@ def test_a_shift_that_is_in_play_needs_no_equal_bytes():
     assert runs(base, target, costs, (100,)) == [(0, 200, 100)]
 
 
+def test_the_place_where_one_is_comes_into_play_by_itself():
+    base = some_bytes(5, 200)
+    target = bytes(b + 1 & 255 for b in base)
+    assert runs(base, target, guesses()[1]) == [(0, 200, 0)]
+
+
+def test_a_place_near_the_last_one_is_cheap_to_name():
+    """A new byte behind each four: what names any place would cost as much as sending all."""
+    base = some_bytes(11, 160)
+    target = b"".join(base[at : at + 4] + bytes([base[at + 4] ^ 128]) for at in range(0, 156, 4))
+    found = runs(base, target, guesses()[1])
+    assert covers(found, len(target))
+    assert sum(end - start for start, end, shift in found if shift == NO_SHIFT) < 60
+
+
+@pytest.mark.parametrize("beam", [3, 4, 6, 128])
+@pytest.mark.parametrize("seed", range(6))
+def test_however_few_places_are_in_play_nothing_is_dearer_than_sending_all(
+    seed, beam, monkeypatch
+):
+    """More like places than a beam takes: the one in use, and none, never leave it."""
+    monkeypatch.setattr(alignment, "BEAM", beam)
+    draw = random.Random(seed)
+    words = [some_bytes(seed * 10 + k, 6) for k in range(5)]
+    base = b"".join(draw.choice(words) for _ in range(60))
+    cut = draw.randrange(100, 200)
+    target = base[cut : cut + 80] + some_bytes(seed, 30) + base[20:100]
+    target += b"".join(draw.choice(words)[: draw.randrange(3, 7)] for _ in range(20))
+    costs = guesses()[0]
+    found = runs(base, target, costs)
+    assert covers(found, len(target))
+    bound = LITERAL_BITS * len(target)
+    # Two parts of 80 are where they were: at least these are found there.
+    assert cost_of(base, target, costs, found) <= bound - 2 * 80 * LITERAL_BITS + 4 * CHANGE + 8
+
+
 def test_many_like_places_leave_those_that_are_near():
     """Each four bytes stand in many places; the one where the last run went on is cheapest."""
     words = [some_bytes(seed, 4) for seed in range(3)]

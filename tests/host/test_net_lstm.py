@@ -10,7 +10,7 @@ from acclimate_host.compile.step import inference_step, training_step
 from acclimate_host.model.graph import GraphError
 from acclimate_host.model.import_tflite import network_from_tflite
 from acclimate_host.model.losses import with_loss
-from acclimate_host.model.lstm import check_lstm
+from acclimate_host.model.lstm import check_lstm, sigmoid, sigmoid_table, tangent
 from acclimate_host.sparse.scheme import Scheme
 from acclimate_host.twin import net as twin_net
 from harness.errors import naming
@@ -63,6 +63,10 @@ CASES = {
     "a fine cell": {"power": -12, "clip": 0.0, "small": 0.5},
     "a clipped cell": {"power": -10, "clip": 1.5, "zero": 9, "small": 3.0},
     "a coarse cell": {"power": -14, "small": 0.1},
+    "the coarsest cell": {"power": -8, "clip": 0.0},
+    "the finest cell": {"power": -15, "clip": 0.0, "small": 0.05},
+    "gates at their ends": {"power": -11, "clip": 0.0, "small": 40.0},
+    "a cell at its ends": {"power": -12, "clip": 0.0, "small": 8.0, "zero": 40},
 }
 
 
@@ -70,6 +74,41 @@ CASES = {
 def test_the_bytes_are_those_of_tflite_micro(case):
     """The state goes on from sample to sample, there and here."""
     assert check_stream(recurrent(**case)) > 3
+
+
+# As TensorFlow publishes it: sigmoid_table_uint16, the first numbers of 256.
+PUBLISHED = """32768 33451 34133 34813 35493 36169 36843 37513 38180 38841 39498 40149 40794 41432
+42064 42688 43304 43912 44511 45102 45683 46255 46817 47369"""
+INT16 = np.arange(-32768, 32768)
+
+
+def test_the_table_is_the_published_one():
+    table = sigmoid_table()
+    assert table[:24].tolist() == list(map(int, PUBLISHED.split()))
+    assert len(table) == 256 and (np.diff(table) >= 0).all() and table[-1] == 65534
+    # The curve, but for its bend between two numbers.
+    assert np.abs(table - 65536 / (1 + np.exp(-np.arange(256) / 24))).max() < 2
+
+
+def test_gates_and_cells_bend_as_the_functions_do_over_all_of_int16():
+    table = sigmoid_table()
+    gate = sigmoid(table, INT16)
+    assert np.abs(gate - 32768 / (1 + np.exp(-INT16 / 4096))).max() < 1.1
+    assert (np.diff(gate) >= 0).all() and (gate.min(), gate.max()) == (11, 32757)
+    for power in range(-15, -7):
+        left = 12 + power
+        bent = tangent(table, INT16, *((3 << left, 0) if left > 0 else (3, -left)))
+        assert np.abs(bent - 32768 * np.tanh(INT16 * 2.0**power)).max() < 2.5
+        assert (np.diff(bent) >= 0).all() and (bent + bent[::-1])[1:].max() <= 2
+
+
+def test_a_cell_has_a_power_of_two_between_two_limits():
+    for power in range(-15, -7):
+        for near in (1, 1 + 5e-5, 1 - 5e-5):
+            assert check_lstm(2.0**power * near) == power
+        for far in (1 + 1e-3, 1 - 1e-3, 1.4, 0.75):
+            with pytest.raises(GraphError, match="a power of two near"):
+                check_lstm(2.0**power * far)
 
 
 def test_what_stands_behind_learns_and_what_stands_in_it_is_refused():

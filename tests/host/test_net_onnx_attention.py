@@ -266,7 +266,7 @@ def test_what_is_no_square_has_no_variance():
 def gelu_but(net, x, change):
     """A GELU in which one thing is another."""
     root = number(np.sqrt(0.5) * (1.05 if change == "root" else 1))
-    before = [root, x] if change == "divided" else [x, root]
+    before = [number(np.sqrt(2)), x] if change == "divided" else [x, root]
     net.op("Erf", net.op("Div" if change == "divided" else "Mul", *before))
     kind = "Sub" if change == "less" else "Add"
     plus = net.op(kind, net.last, number(1.1 if change == "plus" else 1))
