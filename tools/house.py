@@ -4,9 +4,9 @@
     make house            (or: python tools/house.py)
 
 Prints tables, writes out/bench/house.json, and ends with 1 where a bar is missed: at most 70
-public names in 12 modules of the device package, native network modules of NATIVES_MAX bytes,
-no circle of files but the templates of the native `svm`, and 3,000 lines of product code less
-than at the commit where the count began.
+public names in 12 modules of the device package, native network modules of NATIVES_MAX bytes, and
+no circle of files but the templates of the native `svm`. It also tells how far off the aim is of
+3,000 lines of product code less than at the commit where the count began.
 Files are read as they are in the work tree; nothing of the project is run but the packager.
 """
 
@@ -250,8 +250,6 @@ def missed(found):
         if size > most:
             short.append(f"{name} of armv7emsp has {size:,} bytes, at most {most:,}")
     short += ["a circle of files: " + ", ".join(group) for group in found["circles"]]
-    if found["lines"]["less"] < LINES_LESS:
-        short.append(f"{found['lines']['less']:,} lines less, at least {LINES_LESS:,}")
     return short
 
 
@@ -279,7 +277,7 @@ def show(found):
     for when in ("before", "after"):
         python, native = count[when]["python"], count[when]["native"]
         print(f"product lines {when:6}: {python:,} Python, {native:,} native")
-    print(f"  less by {count['less']:,}")
+    print(f"  less by {count['less']:,}; the aim was {LINES_LESS:,}")
     if count["since"]:
         old, new = count["since"]["old_files"], count["since"]["new_files"]
         print(f"  of these {old:+,} in files of then, {new:+,} in files that came since")

@@ -136,11 +136,9 @@ class FastWalk:
 
     def plan(self):
         """Return its steps as (kind, id)."""
-        from .walk import with_writes
-
         walk = self.compiled.walk.contents
         steps = ((_KINDS[step % 3], step // 3) for step in walk.steps[: walk.steps_count])
-        return with_writes(self.facts.graph, steps, set(self.stored()))
+        return self.facts.plan(steps, set(self.stored()))
 
     def stored(self):
         """The tensors that it wrote, in order."""

@@ -82,6 +82,17 @@ class Facts:
         first_back = np.where(self.again, np.minimum(compute, trip), trip)
         self.costs = (compute, back, trip, first_back)
 
+    def plan(self, steps, written):
+        """Steps (kind, index) as (kind, id), what is written right after it was first made."""
+        ids, found, made = [node.id for node in self.graph.nodes], [], set()
+        for kind, i in steps:
+            found.append((kind, ids[i]))
+            if kind == "compute" and i not in made:
+                made.add(i)
+                if i in written:
+                    found.append(("pageout", ids[i]))
+        return found
+
     def walk(self, draw, guide=None, pull=0.0, most=None):
         """A walk, compiled where there is a compiler."""
         kind = Walk if self.compiled is None else fast_walk.FastWalk
@@ -149,7 +160,7 @@ class Walk:
 
     def plan(self):
         """Return its steps as (kind, id)."""
-        return with_writes(self.facts.graph, self.steps, self.written)
+        return self.facts.plan(self.steps, self.written)
 
     def stored(self):
         """The tensors that it wrote, in order."""
@@ -321,15 +332,3 @@ class Guide:
         self.start = np.cumsum([0, *map(len, rows)]).astype(np.int32)
         self.index = np.array([i for row in rows for i in row], np.int32)
         self.share = np.array([share for row in rows for share in row.values()], float)
-
-
-def with_writes(graph, steps, written):
-    """Steps (kind, index) as (kind, id), each tensor written right after it was first made."""
-    ids, found, made = [node.id for node in graph.nodes], [], set()
-    for kind, i in steps:
-        found.append((kind, ids[i]))
-        if kind == "compute" and i not in made:
-            made.add(i)
-            if i in written:
-                found.append(("pageout", ids[i]))
-    return found
