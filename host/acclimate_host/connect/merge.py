@@ -22,14 +22,21 @@ PACKAGE = "acclimate"
 # file on the board -> modules in it, each after those that it needs at once
 _TOGETHER = {
     "__init__": ("__init__", "_folder", "_native"),
-    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "_replace", "svm.refusals"),
+    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "_replace"),
     "_sha256": ("_crc32", "_sha256"),
     "svm": ("svm", "svm.model", "svm.plain", "svm.machine"),
     "_svm_data": ("svm.rows", "svm.data", "svm.scaled", "svm.metrics"),
     "_svm_train": ("svm.scaler", "svm.train"),
     "_svm_collect": ("svm.parameters", "svm.notes", "svm.collect"),
     "_svm_more": ("svm.file", "svm.incremental"),
-    "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
+    "_svm_solver": (
+        "svm.ulab",
+        "svm.kernels",
+        "svm.floats",
+        "svm.fixed",
+        "svm.solver",
+        "svm.refusals",
+    ),
     "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
     "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression", "svm.kinds"),
     "_svm_labels": ("svm.labels",),
@@ -119,7 +126,7 @@ _PREDICTING_APART = {
 PREDICTING_PURE = "predict pure"
 _PREDICTING_PURE = {
     **{unit: names for unit, names in _TOGETHER.items() if unit != "_svm_data"},
-    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "svm.refusals"),
+    "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "svm": (
         "svm",
         "_replace",
