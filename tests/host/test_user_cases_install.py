@@ -7,7 +7,7 @@ import io
 import pytest
 import test_build
 
-from acclimate import __version__, _native
+from acclimate import __version__, _loader
 from acclimate_host import boards, cli
 from acclimate_host.connect import merge, mpy, open_board, package, why_not
 from acclimate_host.connect.check import check_package
@@ -225,16 +225,16 @@ def test_every_cut_and_every_flipped_byte_of_every_module_is_refused(arch, name,
     entry = {}
     exec(package.manifest_source({name: good}), entry)
     wanted, content = entry["NATIVE"][name], [good]
-    monkeypatch.setattr(_native, "open", lambda *_: io.BytesIO(content[0]), raising=False)
-    assert _native._check("x", wanted) is None
+    monkeypatch.setattr(_loader, "open", lambda *_: io.BytesIO(content[0]), raising=False)
+    assert _loader._check("x", wanted) is None
     for size in range(len(good)):
         content[0] = good[:size]
-        assert _native._check("x", wanted) == f"{size} bytes, not {len(good)}"
+        assert _loader._check("x", wanted) == f"{size} bytes, not {len(good)}"
     for at in range(len(good)):
         damaged = bytearray(good)
         damaged[at] ^= 1 << at % 8
         content[0] = bytes(damaged)
-        assert _native._check("x", wanted) == "its CRC-32 differs", at
+        assert _loader._check("x", wanted) == "its CRC-32 differs", at
 
 
 @pytest.mark.case("A13")

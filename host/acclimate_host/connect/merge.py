@@ -21,7 +21,7 @@ PACKAGE = "acclimate"
 
 # file on the board -> modules in it, each after those that it needs at once
 _TOGETHER = {
-    "__init__": ("__init__", "_folder", "_native"),
+    "__init__": ("__init__", "_folder", "_native", "_loader"),
     "_buffers": ("_buffers", "_heap", "_crc", "_digest", "_replace"),
     "_sha256": ("_crc32", "_sha256"),
     "svm": ("svm", "svm.model", "svm.plain", "svm.machine"),
@@ -99,8 +99,8 @@ _TOGETHER = {
 }
 
 
-# Where the heap is small none lie together.
-_APART: dict[str, tuple[str, ...]] = {}
+# Where the heap is small only these lie together.
+_APART: dict[str, tuple[str, ...]] = {"_loader": ("_crc32", "_loader")}
 _SMALL_ARCHS = ("armv6m",)
 # A file system of megabytes has room for more files: of drivers and transports a board loads one.
 _CHOICES = ("flash", "_pull_more")
