@@ -26,6 +26,8 @@ _PREDICTING = ("__init__", "svm", "_svm_solver")
 ANSWERS = "_svm_predict"
 # Beside it where the heap is small: what linear machines over bytes need of it.
 ANSWER_NATIVES = (ANSWERS, "_svm_weights")
+# What a small heap has in place of a native module, under its name.
+SLIM = {"_codec": "_codec_small"}
 _CRC = "_svm_crc"  # for firmware that has none
 # Machine code by the bytecode compiler: such a file has an architecture.
 MACHINE_CODE = re.compile(rb"^\s*@micropython\.(native|viper|asm_)", re.MULTILINE)
@@ -312,7 +314,7 @@ def compile_answering(name, arch):
     return compile_source(text.encode(), name, None, None, ("-O3",))
 
 
-def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=True):
+def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=True, slim=False):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
     :param arch: of the board; None when its firmware loads bytecode only.
@@ -323,6 +325,7 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
     :param without: names of native modules that are left out.
     :param has_crc32: whether the firmware's binascii has it; what predicts alone brings its own
         otherwise.
+    :param slim: the smaller forms of native modules, for boards with little heap.
     """
     if only == PREDICT and not pure and ANSWERS in natives(arch):
         return _answering(arch, has_crc32)
@@ -332,10 +335,11 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
     wanted, wanted_native = closure(only, sources, arch)
     files = {name + ".mpy": compile_shipped(name, arch) for name in wanted}
     available = {} if pure else natives(arch)
+    smaller = SLIM if slim else {}
     native_files = {
-        name: path.read_bytes()
+        name: available.get(smaller.get(name), path).read_bytes()
         for name, path in available.items()
-        if name not in ANSWER_NATIVES
+        if name not in (*ANSWER_NATIVES, *SLIM.values())
         and (name in wanted_native or (only is None and not sources))
         and name not in without
     }
