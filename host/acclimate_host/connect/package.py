@@ -88,7 +88,8 @@ def natives_left_out(extras=()):
 
 def files(arch=None):
     """Return the names of all files that the package has on a board, sorted."""
-    return sorted(merge.layout(arch).units)
+    layout = merge.layout(arch)
+    return sorted([*layout.units, *layout.later])
 
 
 def imports_at_head(name, arch=None):
@@ -148,7 +149,9 @@ def closure(names=None, sources=(), arch=None):
             # An extra may lie in a file that everybody has; its native modules do not.
             if not (mixed and module in merge.extras() and module not in names):
                 native |= loaded
-    return sorted(done | faces), sorted(native)
+    found = done | faces
+    later = {name for name, unit in layout.later.items() if unit in found}
+    return sorted(found | later), sorted(native)
 
 
 def stamped(name, version=__version__, arch=None):
