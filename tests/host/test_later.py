@@ -2,6 +2,8 @@
 """Methods that load later, as boards with little heap have them: the same classes in the end."""
 
 import ast
+import hashlib
+import zlib
 
 import pytest
 
@@ -132,3 +134,35 @@ def test_a_small_heap_gets_the_smaller_native_module():
         install(opened, ["store"], yes=True)
         found = opened.get_bytes(opened.lib + "/acclimate/_codec.mpy")
         assert found == files["_codec.mpy"]
+
+
+_DIGESTS = """
+from acclimate import _native
+core = _native.load("codec")
+state, out, data = bytearray(core.SHA_BYTES), bytearray(32), bytes(range(256))
+core.sha_start(state)
+core.sha_update(state, data, {first})
+core.sha_part(state, data, {first}, {n} - {first})
+core.sha_finish(state, out)
+print(bytes(out))
+crc = bytearray(b"\\xff" * 4)
+core.crc_update(crc, data, 0, {n})
+core.copy(out, 1, data, {first}, 9)
+print(bytes(crc), bytes(out[1:10]), core.common_prefix(data, 0, data[:40] + data, 0, 99))
+"""
+
+
+def test_the_smaller_native_module_gives_the_same_bits():
+    if why_not("samd21"):
+        pytest.skip(why_not("samd21"))
+    with open_board("samd21") as opened:
+        install(opened, ["_buffers"], yes=True)
+        opened.soft_reset()
+        for first, n in ((0, 0), (3, 64), (55, 56), (64, 119), (130, 256)):
+            data = bytes(range(256))[:n]
+            crc = bytes(255 ^ byte for byte in zlib.crc32(data).to_bytes(4, "little"))
+            copied = bytes(range(first, first + 9))
+            assert opened.exec(_DIGESTS.format(first=first, n=n)).splitlines() == [
+                repr(hashlib.sha256(data).digest()),
+                f"{crc!r} {copied!r} 40",
+            ]
