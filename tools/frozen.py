@@ -15,6 +15,8 @@ from acclimate_host.connect import merge
 LEARNING = (
     "__init__",
     "_native",
+    "_crc32",
+    "_loader",
     "features",
     "loop",
     "svm",
@@ -32,6 +34,7 @@ LEARNING = (
 CAPSULES = (
     "__init__",
     "_native",
+    "_loader",
     "_buffers",
     "_crc",
     "_digest",
@@ -71,6 +74,7 @@ VERDICT = (*(name for name in CAPSULES if name not in _NO_VERDICT), *_VERDICT)
 ONLINE = (
     "__init__",
     "_native",
+    "_loader",
     "_crc",
     "_replace",
     "_sha256",

@@ -3,13 +3,15 @@
 
 usage: python tools/import_heap.py nrf52840|samd21|desktop
        python tools/import_heap.py frozen [FIRMWARE]  (as usual: STATIC=0 tools/firmware.sh)
+       python tools/import_heap.py store     (what a program takes of the files of a 32 KB board)
 
 Each feature is installed alone, imported after a soft reset, and counted with what it imports.
 """
 
 import sys
 
-from acclimate_host.connect import open_board
+from acclimate_host.capsules.build import build
+from acclimate_host.connect import open_board, package
 from acclimate_host.connect.install import install
 from acclimate_host.errors import BoardError, Refused
 from acclimate_host.paths import firmware
@@ -49,6 +51,31 @@ gc.collect()
 print(a - gc.mem_free())
 """
 
+# What a program does with a store, step by step; before them stands what makes the region.
+_REGION = """
+import qboard
+from acclimate.flash import BlockFlash
+from acclimate.store import Store, Wanted
+region = qboard.Flash(qboard.RAW_START, 6 * qboard.PAGE_BYTES)
+Store(BlockFlash(region), Wanted(model=7, unsigned=True)).swap_capsule({})
+"""
+_STEPS = (
+    (
+        "import",
+        "from acclimate.store import Store, Wanted\nfrom acclimate.flash import BlockFlash",
+    ),
+    (
+        "open",
+        "import qboard\nfrom acclimate import _native\n_native.load('codec')\n"
+        "_native._forget('_loader')\n"  # as a board with little heap does
+        "store = Store(BlockFlash(qboard.Flash(qboard.RAW_START, 6 * qboard.PAGE_BYTES)),"
+        " Wanted(model=7), chunk_bytes=64)",
+    ),
+    ("read 200 bytes", "weights = bytearray(200)\nstore.readinto(2, 0, weights)"),
+    ("save", "weights[0] ^= 1\nstore.save(weights)"),
+    ("stage, try and confirm", "store.wanted.unsigned = True\nstore.swap_capsule({})"),
+)
+
 
 def main(name):
     print(f"{name}: heap taken by an import, bytes")
@@ -75,8 +102,30 @@ def frozen(names):
                 print(f"  {name:20}{statement:50}{taken:,}")
 
 
+def steps():
+    """Print what the steps of a program take, with a 32 KB board's files in a larger heap."""
+    files = package.build("armv6m", ["store", "flash.base"], slim=True)
+    model = {"PROGRAM": bytes(64), "WEIGHTS": bytes(200)}
+    old, new = (build(model, "SVM", 7, version, key=bytes(16)) for version in (1, 2))
+    with open_board("nrf52840") as board:
+        folder = board.lib + "/acclimate"
+        board.mkdir(folder)
+        for name, data in files.items():
+            board.put_bytes(data, f"{folder}/{name}")
+        board.soft_reset()
+        board.exec(_REGION.format(bytes(old)))
+        board.soft_reset()
+        start = int(board.exec("import gc\ngc.collect()\nprint(gc.mem_free())"))
+        for step, code in _STEPS:
+            board.exec(code.format(bytes(new)))
+            free = int(board.exec("gc.collect()\nprint(gc.mem_free())"))
+            print(f"  {step:24}{start - free:,}")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "frozen":
         frozen(sys.argv[2:] or FROZEN)
+    elif sys.argv[1] == "store":
+        steps()
     else:
         main(sys.argv[1])

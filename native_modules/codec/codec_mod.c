@@ -93,6 +93,7 @@ static mp_obj_t mod_crc_update(size_t n_args, const mp_obj_t *args) {
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(crc_update_obj, 4, 4, mod_crc_update);
 
+#if !defined(CODEC_SMALL)
 static mp_obj_t mod_rc_start(mp_obj_t s, mp_obj_t input) {
     rc_start(state(s, sizeof(rc_state)), get(input, 4, MP_BUFFER_READ));
     return mp_const_none;
@@ -131,6 +132,14 @@ static mp_obj_t mod_rc_block(size_t n_args, const mp_obj_t *args) {
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(rc_block_obj, 5, 5, mod_rc_block);
+#define CODER_NAMES(OBJECT, NUMBER) \
+    NUMBER(MP_QSTR_RC_BYTES, sizeof(rc_state)) \
+    OBJECT(MP_QSTR_rc_start, rc_start_obj) \
+    OBJECT(MP_QSTR_rc_head, rc_head_obj) \
+    OBJECT(MP_QSTR_rc_block, rc_block_obj)
+#else
+#define CODER_NAMES(OBJECT, NUMBER)
+#endif
 
 #if !defined(__ARM_ARCH_6M__)
 /* window, out, channels, samples, shift + 16 kinds: true, or false where a buffer is not array('h')
@@ -160,7 +169,6 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(window_obj, 5, 5, mod_window);
 
 #define NAMES(OBJECT, NUMBER) \
     NUMBER(MP_QSTR_SHA_BYTES, sizeof(sha256_state)) \
-    NUMBER(MP_QSTR_RC_BYTES, sizeof(rc_state)) \
     OBJECT(MP_QSTR_sha_start, sha_start_obj) \
     OBJECT(MP_QSTR_sha_update, sha_update_obj) \
     OBJECT(MP_QSTR_sha_part, sha_part_obj) \
@@ -168,9 +176,7 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(window_obj, 5, 5, mod_window);
     OBJECT(MP_QSTR_copy, copy_obj) \
     OBJECT(MP_QSTR_common_prefix, common_prefix_obj) \
     OBJECT(MP_QSTR_crc_update, crc_update_obj) \
-    OBJECT(MP_QSTR_rc_start, rc_start_obj) \
-    OBJECT(MP_QSTR_rc_head, rc_head_obj) \
-    OBJECT(MP_QSTR_rc_block, rc_block_obj) \
+    CODER_NAMES(OBJECT, NUMBER) \
     WINDOW_NAMES(OBJECT)
 
 MODULE(_codec, codec_user_module, NAMES)

@@ -56,8 +56,16 @@ static void compress(sha256_state *s) {
     uint32_t e = s->h[4], f = s->h[5], g = s->h[6], h = s->h[7];
     uint32_t bc = b ^ c;
     for (;;) {
+#if defined(CODEC_SMALL)
+        for (uint32_t i = 0; i < 16; i++) {
+            ROUND(a, b, c, d, e, f, g, h, i);
+            uint32_t first = h;
+            h = g, g = f, f = e, e = d, d = c, c = b, b = a, a = first;
+        }
+#else
         EIGHT(0);
         EIGHT(8);
+#endif
         k += 16;
         if (k == K + 64) {
             break;

@@ -134,7 +134,7 @@ def test_a_program_imports_from_the_files():
         "from acclimate.svm import SVM",
     ]
     assert APART.for_board(text).splitlines() == [
-        "from acclimate.store_journal import Journal",
+        "from acclimate.store import Journal",
         "from acclimate.svm_machine import SVM",
     ]
 

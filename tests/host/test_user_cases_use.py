@@ -265,6 +265,16 @@ def test_an_import_takes_no_more_than_is_published_on_the_32_kb_board():
             assert cost <= table[name], (name, cost)
 
 
+def test_a_store_from_files_takes_no_more_than_is_published_on_the_32_kb_board():
+    if why_not("samd21"):
+        pytest.skip(why_not("samd21"))
+    count = _COST.replace("import acclimate.{name}", "from acclimate.store import Store")
+    with open_board("samd21") as board:
+        install.install(board, ["store"], yes=True)
+        board.soft_reset()
+        assert int(board.exec(count).split()[0]) <= published()["store"] <= 14336
+
+
 def test_training_and_a_frozen_store_take_no_more_than_is_published_on_the_32_kb_board():
     elf = built("firmware", "samd21-capsules", "firmware.elf")
     if why_not("samd21") or not elf.exists():

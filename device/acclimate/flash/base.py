@@ -55,10 +55,10 @@ class Flash:
     def readinto(self, at: int, buffer: "WriteableBuffer") -> None:
         """Fill the buffer with the bytes from at on."""
         self._bounds(at, len(buffer))
-        self._get(at, buffer)
+        self._twice(at, buffer)
 
-    def _get(self, at, buffer=None):
-        """Read, or erase without a buffer; once more where the driver fails."""
+    def _twice(self, at, buffer=None):
+        """Read, or erase without a buffer; a second time where the driver fails."""
         again = self._tries
         while True:
             try:
@@ -136,7 +136,7 @@ class Flash:
         self._bounds(at, self.erase_bytes)
         if at % self.erase_bytes:
             raise ValueError("erase at %d: no start of a page" % at)
-        self._get(at)
+        self._twice(at)
         if not self.is_blank(at, self.erase_bytes):
             raise FlashError("flash: page %d is not blank after erase" % at)
 
@@ -161,9 +161,9 @@ class Flash:
         # Near the end of the region the window moves down; its head is then shifted to fit.
         over = at + _CHECK_BYTES - self.size
         if over <= 0:
-            self._get(at, self._back)
+            self._twice(at, self._back)
             return
-        self._get(at - over, self._back)
+        self._twice(at - over, self._back)
         octets.copy(self._back, 0, self._back, over, _CHECK_BYTES - over)
 
     def _bounds(self, at, n):

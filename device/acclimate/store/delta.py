@@ -265,7 +265,7 @@ class Updater:
 
 def _decoder():
     core = _native.load("codec")
-    if core:
+    if hasattr(core, "rc_start"):  # that of a small heap has it not
         from acclimate.store.rangecoder import NativeDecoder
 
         return NativeDecoder(core, _WINDOW)

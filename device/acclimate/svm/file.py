@@ -8,7 +8,7 @@ one, which it replaces only when it is whole.
 import struct
 from array import array
 
-from acclimate import _native, _replace
+from acclimate import _loader, _replace
 from acclimate.svm import parameters as P
 from acclimate.svm.model import CODES, Model, Pair, missing
 
@@ -32,7 +32,7 @@ _LIMITS = (
 
 def crc32(data, value=0):
     """CRC-32 (the one of zip and PNG) of `data`, continued from `value`."""
-    return _native.crc32()(data, value) & 0xFFFFFFFF
+    return _loader.crc32()(data, value) & 0xFFFFFFFF
 
 
 def _byte_count(data):

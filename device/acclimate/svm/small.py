@@ -20,7 +20,7 @@ from acclimate import _native
 # Loaded at once: native code needs one free block, which later there may not be.
 native = _native.load("svm_linear")
 if native and _native._reasons == {"svm_linear": "loaded"}:
-    _native._forget("_native")  # 2.6 KB, of a heap of 22: whoever needs it next reads it again
+    _native._forget("_native")  # 0.9 KB, of a heap of 22: whoever needs it next reads it again
 del _native
 if native:
     _call = native.call

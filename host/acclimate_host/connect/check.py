@@ -122,7 +122,7 @@ class _Check:
             elif suffix in ("py", "mpy") and stem not in natives and stem != package.MANIFEST:
                 fault = self.fault(stem, suffix)
                 if fault:
-                    self.can_load &= stem not in ("_native", "sha256")
+                    self.can_load &= stem not in ("_native", "_loader", "sha256")
                     yield f"{self.folder}/{name}: {fault}"
                 elif stem == "sha256":
                     self._hashes_there = True

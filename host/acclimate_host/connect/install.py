@@ -8,7 +8,7 @@ from pathlib import Path
 
 from acclimate import __version__
 from acclimate_host.connect import merge, mpy, package
-from acclimate_host.connect.room import Room
+from acclimate_host.connect.room import SMALL_HEAP_BYTES, Room
 from acclimate_host.errors import AcclimateError, Refused, did_you_mean
 
 # What hashing on the board needs comes first; the manifest comes last, so that a cut leaves
@@ -66,7 +66,10 @@ def install(
     more = [module for name in extras for module in _extra(name)]
     if more and (sources or only is not None):
         only = [*(only or ()), *more]
-    files = package.build(info.arch, only, sources, pure=not native, has_crc32=info.has_crc32)
+    slim = info.heap_free_bytes < SMALL_HEAP_BYTES
+    files = package.build(
+        info.arch, only, sources, pure=not native, has_crc32=info.has_crc32, slim=slim
+    )
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out, partial = Room(board, present), (), bool(only or sources)
@@ -76,7 +79,7 @@ def install(
         only, left_out = room.choose(
             files, package.natives(info.arch), info.heap_free_bytes, info.arch, more, without
         )
-        files = package.build(info.arch, only, pure=not native, without=without)
+        files = package.build(info.arch, only, pure=not native, without=without, slim=slim)
     form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
     for name, data in files.items():
         mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, board.words)

@@ -14,6 +14,7 @@ with a file system of megabytes has those apart of which it uses one: drivers an
 import ast
 import functools
 
+from acclimate_host.connect import later
 from acclimate_host.errors import Refused
 from acclimate_host.paths import device_package
 
@@ -21,15 +22,22 @@ PACKAGE = "acclimate"
 
 # file on the board -> modules in it, each after those that it needs at once
 _TOGETHER = {
-    "__init__": ("__init__", "_folder", "_native"),
-    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "_replace", "svm.refusals"),
+    "__init__": ("__init__", "_folder", "_native", "_loader"),
+    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "_replace"),
     "_sha256": ("_crc32", "_sha256"),
     "svm": ("svm", "svm.model", "svm.plain", "svm.machine"),
     "_svm_data": ("svm.rows", "svm.data", "svm.scaled", "svm.metrics"),
     "_svm_train": ("svm.scaler", "svm.train"),
     "_svm_collect": ("svm.parameters", "svm.notes", "svm.collect"),
     "_svm_more": ("svm.file", "svm.incremental"),
-    "_svm_solver": ("svm.ulab", "svm.kernels", "svm.floats", "svm.fixed", "svm.solver"),
+    "_svm_solver": (
+        "svm.ulab",
+        "svm.kernels",
+        "svm.floats",
+        "svm.fixed",
+        "svm.solver",
+        "svm.refusals",
+    ),
     "_svm_small": ("svm.small", "svm.small_file", "svm.small_report"),
     "_svm_kinds": ("svm.single", "svm.oneclass", "svm.regression", "svm.kinds"),
     "_svm_labels": ("svm.labels",),
@@ -92,8 +100,14 @@ _TOGETHER = {
 }
 
 
-# Where the heap is small none lie together.
-_APART: dict[str, tuple[str, ...]] = {}
+# Where the heap is small only these lie together; `later.LATER` says which of their methods load
+# when they are called.
+_APART: dict[str, tuple[str, ...]] = {
+    "_buffers": ("_buffers", "_digest"),
+    "_loader": ("_crc32", "_loader"),
+    "store": _TOGETHER["store"],
+    "_store_update": ("store.rangecoder", "store.delta"),
+}
 _SMALL_ARCHS = ("armv6m",)
 # A file system of megabytes has room for more files: of drivers and transports a board loads one.
 _CHOICES = ("flash", "_pull_more")
@@ -119,7 +133,7 @@ _PREDICTING_APART = {
 PREDICTING_PURE = "predict pure"
 _PREDICTING_PURE = {
     **{unit: names for unit, names in _TOGETHER.items() if unit != "_svm_data"},
-    "_buffers": ("_buffers", "_heap", "_crc", "_digest", "svm.refusals"),
+    "_buffers": ("_buffers", "_heap", "_crc", "_digest"),
     "svm": (
         "svm",
         "_replace",
@@ -156,7 +170,7 @@ EXTRAS = {
 }
 # Whole numbers of these modules, in capitals, are put in where they are used: a board has neither
 # their names nor a look-up of them.
-_CONSTANTS = ("svm.parameters", "svm.rows", "svm.model")
+_CONSTANTS = ("svm.parameters", "svm.rows", "svm.model", "store.journal", "store.slots")
 # Where the heap is small the objects of these print as others do: it goes to what they compute.
 _SILENT = (
     *("features", "reservoir", "drift", "loop", "_bands", "flash.base", "flash.retry"),
@@ -263,7 +277,7 @@ _KINDS = {
 
 @functools.lru_cache(maxsize=8)
 def _layout(kind):
-    return Layout(_KINDS[kind], silent=kind in ("apart", FROZEN))
+    return Layout(_KINDS[kind], silent=kind in ("apart", FROZEN), lazy=kind == "apart")
 
 
 def predicting(arch):
@@ -301,10 +315,14 @@ class Layout:
     :ivar dict units: file -> its modules
     :ivar tuple own: the files that this layout lists
     :ivar bool silent: without what only prints, as the heap is small
+    :ivar dict later: file that loads later -> the file whose methods it has
     """
 
-    def __init__(self, together, silent=False):
+    def __init__(self, together, silent=False, lazy=False):
         self.own, self.silent = tuple(together), silent
+        self.later = {}
+        if lazy:
+            self.later = {file: unit for unit in later.LATER for file in later.LATER[unit]}
         listed = {module: unit for unit, names in together.items() for module in names}
         names = modules().keys() - (_ANSWERING - listed.keys())
         self.unit_of = {m: listed.get(m, m.replace(".", "_")) for m in sorted(names)}
@@ -313,13 +331,19 @@ class Layout:
             self.units.setdefault(unit, []).append(module)
         for unit in self.units:
             self.units[unit] = together.get(unit, tuple(self.units[unit]))
-        self._names, self._texts = {}, {}
+        self._names, self._texts, self._split = {}, {}, {}
 
     def merged(self, unit, names=None):
         """Return the source text of one file of the package as it lies on a board.
 
-        :param names: of its modules, where not all of them are wanted.
+        :param names: of its modules, where not all of them are wanted: with all methods, then.
         """
+        base = self.later.get(unit, unit)
+        if names is None and base in self.later.values():
+            if unit not in self._split:
+                whole = self.merged(base, self.units[base])
+                self._split.update(later.split(whole, base, PACKAGE))
+            return self._split[unit]
         wanted = unit, tuple(names or self.units[unit])
         if wanted not in self._texts:
             self._texts[wanted] = self._merge(*wanted)

@@ -26,6 +26,8 @@ _PREDICTING = ("__init__", "svm", "_svm_solver")
 ANSWERS = "_svm_predict"
 # Beside it where the heap is small: what linear machines over bytes need of it.
 ANSWER_NATIVES = (ANSWERS, "_svm_weights")
+# What a small heap has in place of a native module, under its name.
+SLIM = {"_codec": "_codec_small"}
 _CRC = "_svm_crc"  # for firmware that has none
 # Machine code by the bytecode compiler: such a file has an architecture.
 MACHINE_CODE = re.compile(rb"^\s*@micropython\.(native|viper|asm_)", re.MULTILINE)
@@ -86,7 +88,8 @@ def natives_left_out(extras=()):
 
 def files(arch=None):
     """Return the names of all files that the package has on a board, sorted."""
-    return sorted(merge.layout(arch).units)
+    layout = merge.layout(arch)
+    return sorted([*layout.units, *layout.later])
 
 
 def imports_at_head(name, arch=None):
@@ -146,7 +149,9 @@ def closure(names=None, sources=(), arch=None):
             # An extra may lie in a file that everybody has; its native modules do not.
             if not (mixed and module in merge.extras() and module not in names):
                 native |= loaded
-    return sorted(done | faces), sorted(native)
+    found = done | faces
+    later = {name for name, unit in layout.later.items() if unit in found}
+    return sorted(found | later), sorted(native)
 
 
 def stamped(name, version=__version__, arch=None):
@@ -312,7 +317,7 @@ def compile_answering(name, arch):
     return compile_source(text.encode(), name, None, None, ("-O3",))
 
 
-def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=True):
+def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=True, slim=False):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
     :param arch: of the board; None when its firmware loads bytecode only.
@@ -323,6 +328,7 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
     :param without: names of native modules that are left out.
     :param has_crc32: whether the firmware's binascii has it; what predicts alone brings its own
         otherwise.
+    :param slim: the smaller forms of native modules, for boards with little heap.
     """
     if only == PREDICT and not pure and ANSWERS in natives(arch):
         return _answering(arch, has_crc32)
@@ -332,10 +338,11 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
     wanted, wanted_native = closure(only, sources, arch)
     files = {name + ".mpy": compile_shipped(name, arch) for name in wanted}
     available = {} if pure else natives(arch)
+    smaller = SLIM if slim else {}
     native_files = {
-        name: path.read_bytes()
+        name: available.get(smaller.get(name), path).read_bytes()
         for name, path in available.items()
-        if name not in ANSWER_NATIVES
+        if name not in (*ANSWER_NATIVES, *SLIM.values())
         and (name in wanted_native or (only is None and not sources))
         and name not in without
     }
