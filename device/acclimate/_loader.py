@@ -3,13 +3,11 @@
 
 import sys
 
-from acclimate import _native
-
 _kept = None  # the manifest, where the heap is large: finding a file takes long
 
 
-def find(file, name):
-    """Load a native module for ``_native.load``; return the reason why it is there or not."""
+def find(file, reasons):
+    """Return a native module, or why there is none: None where the manifest does not know it."""
     import acclimate
 
     global _kept
@@ -23,18 +21,18 @@ def find(file, name):
         )
     wanted = manifest.NATIVE.get(file)
     if wanted is None:
-        return _native.reason(name) or "no native module for this board"  # a manifest registers
+        return None
     for folder in _folders():
         try:
             fault = _check(folder + "/" + file + ".mpy", wanted)
         except OSError:
             continue
-        fault = fault or _import(folder, file, name)
-        if not fault:
-            return "loaded"
-        if "refused: " not in str(_native._reasons):
-            print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, fault))
-        return "refused: " + fault
+        found = fault or _import(folder, file)
+        if not isinstance(found, str):
+            return found
+        if "refused: " not in str(reasons):
+            print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, found))
+        return "refused: " + found
     return file + ".mpy is not installed"
 
 
@@ -43,7 +41,6 @@ def _read_manifest():
     try:
         from acclimate import _manifest as found
 
-        _native._forget("_manifest")
         return found
     except ImportError:
         pass
@@ -115,13 +112,12 @@ def crc32():
     return found
 
 
-def _import(path, file, name):
-    """Import a native module; return what is wrong with it, or None."""
+def _import(path, file):
+    """Import a native module; return it, or what is wrong with it."""
     sys.path.insert(0, path)
     try:
-        _native._loaded[name] = __import__(file)
+        return __import__(file)
     except (ImportError, ValueError, MemoryError) as error:
         return "import: %s: %s" % (type(error).__name__, error)
     finally:
         sys.path.pop(0)
-    return None

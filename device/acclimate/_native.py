@@ -31,7 +31,14 @@ def load(name):
             gc.collect()
         from acclimate import _loader
 
-        _reasons[name] = _loader.find("_" + name, name)
+        found = _loader.find("_" + name, _reasons)
+        _forget("_manifest")
+        if found is None:  # a manifest that is frozen may have registered it
+            _reasons.setdefault(name, "no native module for this board")
+        elif isinstance(found, str):
+            _reasons[name] = found
+        else:
+            register(name, found, "loaded")
         if tidy:  # what looked for it takes 2 KB
             _loader = None
             _forget("_loader")
