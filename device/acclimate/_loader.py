@@ -6,8 +6,11 @@ import sys
 _kept = None  # the manifest, where the heap is large: finding a file takes long
 
 
-def find(file, reasons):
-    """Return a native module, or why there is none: None where the manifest does not know it."""
+def find(file, reason):
+    """Return a native module, or why there is none: None where the manifest does not know it.
+
+    :param reason: of each module so far; the first that is refused is told on the console.
+    """
     import acclimate
 
     global _kept
@@ -30,7 +33,7 @@ def find(file, reasons):
         found = fault or _import(folder, file)
         if not isinstance(found, str):
             return found
-        if "refused: " not in str(reasons):
+        if "refused: " not in str(reason):
             print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, found))
         return "refused: " + found
     return file + ".mpy is not installed"

@@ -34,8 +34,8 @@ def load(name):
         found = _loader.find("_" + name, _reasons)
         _forget("_manifest")
         if found is None:  # a manifest that is frozen may have registered it
-            _reasons.setdefault(name, "no native module for this board")
-        elif isinstance(found, str):
+            found = _reasons.get(name, "no native module for this board")
+        if isinstance(found, str):
             _reasons[name] = found
         else:
             register(name, found, "loaded")
