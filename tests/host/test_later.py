@@ -109,7 +109,7 @@ def test_a_name_that_no_file_has_is_an_attribute_error(board):
 
 def test_a_file_that_is_missing_is_named_each_time(board):
     board.soft_reset()
-    path = f"{board.lib}/acclimate/_store_open.mpy"
+    path = f"{board.lib}/acclimate/_store_head.mpy"
     data = board.get_bytes(path)
     board.rm(path)
     said = board.exec(
@@ -117,7 +117,7 @@ def test_a_file_that_is_missing_is_named_each_time(board):
         "        Head().parse(0)\n    except ImportError as error:\n        print(error)"
     )
     board.put_bytes(data, path)
-    assert said.count("_store_open") == 2
+    assert said.count("_store_head") == 2
 
 
 def test_a_small_heap_gets_the_smaller_native_module():

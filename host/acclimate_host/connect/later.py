@@ -12,8 +12,8 @@ import ast
 # methods as Class.method, a word each. A function is used in its own file only.
 LATER = {
     "store": {
+        "_store_head": "Head.parse Head.fits Head._bound",
         "_store_open": """
-            Head.parse Head.fits Head._bound
             Checker.authentic Checker.signed Checker.intact Checker.begin Checker.take
             Checker._tail Checker.compare
             Journal._clear Journal.load Journal._read Journal._load_page Journal._load_records
