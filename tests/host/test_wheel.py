@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Source package and wheels, built by the real tools and installed away from the repository."""
 
+import re
 import shutil
 import sys
 import sysconfig
@@ -149,6 +150,39 @@ def test_every_python_installs_it_and_reaches_an_emulated_board(made, tmp_path, 
     assert it("python", "-c", TEN_LINES) == "0 1\n"
     natives = "native modules for armv7emsp: _codec, _ed25519, _frontend, _net, "
     assert natives in it("acclimate", "doctor")
+
+
+def _page_commands(board):
+    """The shell block of docs/install.md that ends with a program on a board, line by line."""
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    end = f"acclimate run ten.py --board {board}"
+    (block,) = re.findall(rf"```sh\n((?:[^`]+\n)?{end}\n)```", text)
+    return block.splitlines()
+
+
+@pytest.mark.parametrize(
+    "board, source",
+    [("desktop", False), ("desktop", True), ("nrf52840", False), ("nrf52840", True)],
+)
+def test_commands_of_the_page_lead_to_a_trained_svm_word_for_word(made, tmp_path, board, source):
+    """From nothing but the packages and the ten lines, in an empty environment."""
+    if why_not(board):
+        pytest.skip(why_not(board))
+    commands = _page_commands(board)
+    assert len(commands) <= (3 if board == "desktop" else 4)
+    if source:
+        commands[0] = commands[0].replace("-py3-none-any.whl", ".tar.gz", 1)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ten, wanted = re.findall(
+        r"## Ten lines.*?```python\n(.*?)```.*?```text\n(.*?)```", readme, re.S
+    )[0]
+    for path in made.iterdir():
+        shutil.copy(path, tmp_path)
+    (tmp_path / "ten.py").write_text(ten)
+    pythons.run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")
+    for line in commands:
+        said = pythons.run(tmp_path, "sh", "-c", line, path=[tmp_path / "venv" / "bin"])
+    assert said == wanted
 
 
 def _install_and_doctor_agree(it):
