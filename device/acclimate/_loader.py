@@ -6,8 +6,11 @@ import sys
 _kept = None  # the manifest, where the heap is large: finding a file takes long
 
 
-def find(file, reasons):
-    """Return a native module, or why there is none: None where the manifest does not know it."""
+def find(file, values):  # names of arguments that every firmware has: others stay in the heap
+    """Return a native module, or why there is none.
+
+    :param values: {name: reason} of the modules that are known.
+    """
     import acclimate
 
     global _kept
@@ -20,8 +23,8 @@ def find(file, reasons):
             % (acclimate.__version__, manifest.VERSION)
         )
     wanted = manifest.NATIVE.get(file)
-    if wanted is None:
-        return None
+    if wanted is None:  # a manifest that is frozen may have registered it
+        return values.get(file[1:], "no native module for this board")
     for folder in _folders():
         try:
             fault = _check(folder + "/" + file + ".mpy", wanted)
@@ -30,7 +33,7 @@ def find(file, reasons):
         found = fault or _import(folder, file)
         if not isinstance(found, str):
             return found
-        if "refused: " not in str(reasons):
+        if "refused: " not in str(values):
             print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, found))
         return "refused: " + found
     return file + ".mpy is not installed"
