@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Source package and wheels, built by the real tools and installed away from the repository."""
 
+import importlib.util
+import json
 import re
 import shutil
 import sys
@@ -270,6 +272,19 @@ def test_installed_command_installs_and_runs_on_the_desktop_binary(installed):
     file = installed.folder / "ten.py"
     file.write_text(TEN_LINES)
     assert installed("acclimate", "run", file, "--board", "desktop") == "0 1\n"
+
+
+@pytest.mark.skipif(why_not("desktop") is not None, reason=str(why_not("desktop")))
+def test_installed_command_has_the_demo_and_the_bench(installed):
+    """Whoever has only the package sees the main job, and compares native with pure Python."""
+    found = json.loads(installed("acclimate", "bench", "--json"))
+    assert [row["arithmetic"] for row in found["rows"]].count("native") in (0, 2)
+    assert all(row["train"] > 0 for row in found["rows"])
+    if importlib.util.find_spec("seglearn") is None:
+        pytest.skip("seglearn, which has the recordings, is not installed")
+    said = installed("acclimate", "demo", "--small")
+    for part in ("The main job took ", "Part 2 took ", "The network took "):
+        assert part in said
 
 
 @pytest.mark.skipif(why_not("desktop") is not None, reason=str(why_not("desktop")))
