@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from acclimate_host import cli
-from acclimate_host.commands import choose, cp
+from acclimate_host.commands import bench, choose, cp, showing
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.emulator import Emulator
 from acclimate_host.connect.install import install
@@ -256,8 +256,12 @@ def test_doctor_installs_damaged_files_again(tmp_path, capsys, monkeypatch):
 
 
 @needs_desktop
-def test_bench_compares_native_with_pure_python(capsys):
+def test_bench_compares_native_with_pure_python(capsys, monkeypatch):
+    seen = []
+    monkeypatch.setattr(bench, "progress", lambda *shown: seen.append(shown))
     assert cli.main(["bench", "--json"]) == 0
+    assert [far for text, *far in seen if "measuring" in text] == [[i, 4] for i in range(4)]
+    assert not showing.progress.shows()
     found = json.loads(capsys.readouterr().out)
     assert found["unit"] == "microseconds"
     assert [row["kernel"] for row in found["rows"]] == ["linear", "linear", "rbf", "rbf"]
