@@ -6,10 +6,10 @@ import sys
 _kept = None  # the manifest, where the heap is large: finding a file takes long
 
 
-def find(file, reason):
-    """Return a native module, or why there is none: None where the manifest does not know it.
+def find(file, values):  # names of arguments that every firmware has: others stay in the heap
+    """Return a native module, or why there is none.
 
-    :param reason: of each module so far; the first that is refused is told on the console.
+    :param values: {name: reason} of the modules that are known.
     """
     import acclimate
 
@@ -23,8 +23,8 @@ def find(file, reason):
             % (acclimate.__version__, manifest.VERSION)
         )
     wanted = manifest.NATIVE.get(file)
-    if wanted is None:
-        return None
+    if wanted is None:  # a manifest that is frozen may have registered it
+        return values.get(file[1:], "no native module for this board")
     for folder in _folders():
         try:
             fault = _check(folder + "/" + file + ".mpy", wanted)
@@ -33,7 +33,7 @@ def find(file, reason):
         found = fault or _import(folder, file)
         if not isinstance(found, str):
             return found
-        if "refused: " not in str(reason):
+        if "refused: " not in str(values):
             print("acclimate: %s.mpy refused (%s); pure Python is used" % (file, found))
         return "refused: " + found
     return file + ".mpy is not installed"

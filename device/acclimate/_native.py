@@ -33,12 +33,9 @@ def load(name):
 
         found = _loader.find("_" + name, _reasons)
         _forget("_manifest")
-        if found is None:  # a manifest that is frozen may have registered it
-            found = _reasons.get(name, "no native module for this board")
-        if isinstance(found, str):
-            _reasons[name] = found
-        else:
-            register(name, found, "loaded")
+        if not isinstance(found, str):
+            _loaded[name], found = found, "loaded"
+        _reasons[name] = found
         if tidy:  # what looked for it takes 2 KB
             _loader = None
             _forget("_loader")

@@ -46,6 +46,9 @@ class Draws:
             raise ValueError("seed: expected a whole number, got %r" % (seed,)) from None
         self._y = seed >> 16 & 0xFFFF or int(not self._x)
 
+    def __repr__(self):
+        return "Draws(%d)" % (self._y << 16 | self._x)  # the seed of one that goes on from here
+
     def word(self) -> int:
         """Return the next 16 bits."""
         t = self._x ^ (self._x << 5 & 0xFFFF)

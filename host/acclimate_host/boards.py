@@ -42,7 +42,7 @@ FIGURES = {
     "power.active_current_a": (1e-6, 10),
     "power.erase_current_a": (1e-6, 10),
 }
-_TEXTS = ("name", "title", "kind", "core", "arch", "note")
+_TEXTS = ("name", "title", "kind", "core", "arch", "note", "ran")
 _NEEDED = ("name", "title", "kind", "core", "arch")
 
 
@@ -68,7 +68,10 @@ class RuntimeSupport:
 
 @dataclass(frozen=True)
 class BoardDescription:
-    """One board. ``figures`` holds what is known, by the names in ``FIGURES``."""
+    """One board. ``figures`` holds what is known, by the names in ``FIGURES``.
+
+    :param ran: what was run where: on this board, or on one that stands for it.
+    """
 
     name: str
     title: str
@@ -79,6 +82,7 @@ class BoardDescription:
     figures: dict[str, Figure]
     runtimes: tuple[RuntimeSupport, ...]
     note: str = ""
+    ran: str = ""
 
     def value(self, name: str) -> Any:
         """Return a figure's value, or None where it is not known.

@@ -9,7 +9,7 @@ from loop_models import DRIFTED, feed, make, rows
 from acclimate.drift import Adwin, PageHinkley
 from acclimate.energy import EnergyBudget
 from acclimate.features import WindowFeatures
-from acclimate.reservoir import Reservoir
+from acclimate.reservoir import Draws, Reservoir
 
 
 def test_detectors_and_budget():
@@ -30,6 +30,13 @@ def test_features_and_reservoir():
     for _ in range(5):
         sample.offer(array("b", (1, 2, 3)), 0, 9)
     assert repr(sample) == "Reservoir(2, 3): holds 2 rows of 5"
+    draws = Draws(7 << 16 | 9)
+    assert repr(draws) == "Draws(458761)"
+    draws.word()
+    words, again = [draws.word() for _ in range(3)], Draws(7 << 16 | 9)
+    again.word()
+    again = Draws(int(repr(again)[6:-1]))
+    assert [again.word() for _ in range(3)] == words
 
 
 def test_the_roles_of_a_loop():

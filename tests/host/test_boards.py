@@ -36,6 +36,22 @@ def test_all_descriptions_are_valid_and_every_figure_has_a_source():
         assert all(figure.source for figure in board.figures.values()), board.name
 
 
+def test_every_board_file_says_what_was_run_where(capsys):
+    found = boards.load_all()[0]
+    emulated = {board.name: board for board in found if board.kind == "emulated"}
+    for board in found:
+        if board.kind != "board":
+            assert "device tests" in board.ran or "prediction and" in board.ran, board.name
+            assert ("emulated" in board.ran) == (board.name in emulated), board.name
+            continue
+        assert board.ran.startswith("nothing on this board; "), board.name
+        (name,) = {name for name in emulated if f"the emulated {name}" in board.ran}
+        arch = {board.arch, emulated[name].arch}
+        assert len(arch) == 1 and board.fpu == emulated[name].fpu, board.name
+    assert main(["boards", "nano33ble"]) == 0
+    assert f"  what was run: {boards.load('nano33ble').ran}\n" in capsys.readouterr().out
+
+
 def test_what_can_be_opened_by_name_is_described():
     assert set(RUNNABLE) <= set(boards.names())
 

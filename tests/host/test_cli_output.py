@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from acclimate_host import cli
+from acclimate_host.commands import bench, choose, cp, showing
 from acclimate_host.connect import open_board, why_not
 from acclimate_host.connect.emulator import Emulator
 from acclimate_host.connect.install import install
@@ -111,12 +113,46 @@ def test_doctor_prints_no_banner():
     assert "Copyright" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+COMPLETE = """
+source "$1"
+shift
+way=$(complete -p acclimate | sed "s/.*-F \\([^ ]*\\).*/\\1/")
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+$way acclimate "${COMP_WORDS[COMP_CWORD]}" ""
+printf "%s\\n" "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    "typed, offered",
+    [
+        (["inst"], {"install"}),
+        (["ro"], {"romfs", "rollout", "rollback"}),
+        (["install", "--wi"], {"--with"}),
+        (["cp", "--recu"], {"--recursive"}),
+        (["completion", ""], {"bash", "zsh", "fish"}),
+    ],
+)
+def test_bash_completes_verbs_and_options(typed, offered, tmp_path):
+    """Bash itself is asked, as by the key Tab."""
+    script = tmp_path / "acclimate.bash"
+    script.write_text(run("-m", "acclimate_host.cli", "completion", "bash").stdout)
+    done = subprocess.run(
+        ["bash", "-c", COMPLETE, "bash", script, "acclimate", *typed],
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+    )
+    assert offered <= set(map(str.strip, done.stdout.splitlines())), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_every_verb_and_is_a_script(shell):
     script = run("-m", "acclimate_host.cli", "completion", shell).stdout
     for verb in cli.COMMANDS:
         assert verb in script
-    assert "--recursive" in script
+    assert "--recursive" in script or "-l recursive" in script
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
@@ -153,6 +189,32 @@ def test_ctrl_c_in_any_verb_is_one_line_and_130(verb, monkeypatch, capsys):
     monkeypatch.setattr(cli, "parser", parser)
     assert cli.main([verb]) == 130
     assert capsys.readouterr().err == f"acclimate {verb}: interrupted\n"
+
+
+def test_a_copy_over_a_serial_line_says_how_far_it_is(tmp_path, monkeypatch):
+    """Of all bytes of all files, so that the time left comes from them."""
+    if why_not("samd21"):
+        pytest.skip(why_not("samd21"))
+    (tmp_path / "in").mkdir()
+    for name, size in (("a.bin", 700), ("b.bin", 300)):
+        (tmp_path / "in" / name).write_bytes(bytes(size))
+    seen = []
+    monkeypatch.setattr(cp, "progress", lambda text, *far: far and seen.append(far))
+    assert cli.main(["cp", "-r", str(tmp_path / "in"), ":", "--board", "samd21"]) == 0
+    assert {total for _, total in seen} == {1000}
+    done = [at for at, _ in seen]
+    assert done == sorted(done) and done[0] == 0 and done[-1] == 1000 and len(set(done)) >= 4
+
+
+def test_long_searches_and_measurements_say_how_far_they_are(tmp_path, monkeypatch):
+    """`choose` by its machines; what it shows has a total, so that there is a time left."""
+    rows = [f"{i % 9},{i * 7 % 5},{int(i % 9 > 4)},{i % 3}" for i in range(60)]
+    (tmp_path / "x.csv").write_text("\n".join(rows) + "\n")
+    seen = []
+    monkeypatch.setattr(choose, "progress", lambda text, *far: far and seen.append(far))
+    words = ["choose", str(tmp_path / "x.csv"), "--kernels", "linear", "--vectors", "all"]
+    assert cli.main([*words, "--users"]) == 0
+    assert seen and all(0 < done <= total for done, total in seen)
 
 
 def test_prune_of_a_repository_is_json_as_well(tmp_path, capsys):
@@ -194,8 +256,12 @@ def test_doctor_installs_damaged_files_again(tmp_path, capsys, monkeypatch):
 
 
 @needs_desktop
-def test_bench_compares_native_with_pure_python(capsys):
+def test_bench_compares_native_with_pure_python(capsys, monkeypatch):
+    seen = []
+    monkeypatch.setattr(bench, "progress", lambda *shown: seen.append(shown))
     assert cli.main(["bench", "--json"]) == 0
+    assert [far for text, *far in seen if "measuring" in text] == [[i, 4] for i in range(4)]
+    assert not showing.progress.shows()
     found = json.loads(capsys.readouterr().out)
     assert found["unit"] == "microseconds"
     assert [row["kernel"] for row in found["rows"]] == ["linear", "linear", "rbf", "rbf"]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Source package and wheels, built by the real tools and installed away from the repository."""
 
+import importlib.util
+import json
+import re
 import shutil
 import sys
 import sysconfig
@@ -151,6 +154,39 @@ def test_every_python_installs_it_and_reaches_an_emulated_board(made, tmp_path, 
     assert natives in it("acclimate", "doctor")
 
 
+def _page_commands(board):
+    """The shell block of docs/install.md that ends with a program on a board, line by line."""
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    end = f"acclimate run ten.py --board {board}"
+    (block,) = re.findall(rf"```sh\n((?:[^`]+\n)?{end}\n)```", text)
+    return block.splitlines()
+
+
+@pytest.mark.parametrize(
+    "board, source",
+    [("desktop", False), ("desktop", True), ("nrf52840", False), ("nrf52840", True)],
+)
+def test_commands_of_the_page_lead_to_a_trained_svm_word_for_word(made, tmp_path, board, source):
+    """From nothing but the packages and the ten lines, in an empty environment."""
+    if why_not(board):
+        pytest.skip(why_not(board))
+    commands = _page_commands(board)
+    assert len(commands) <= (3 if board == "desktop" else 4)
+    if source:
+        commands[0] = commands[0].replace("-py3-none-any.whl", ".tar.gz", 1)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ten, wanted = re.findall(
+        r"## Ten lines.*?```python\n(.*?)```.*?```text\n(.*?)```", readme, re.S
+    )[0]
+    for path in made.iterdir():
+        shutil.copy(path, tmp_path)
+    (tmp_path / "ten.py").write_text(ten)
+    pythons.run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")
+    for line in commands:
+        said = pythons.run(tmp_path, "sh", "-c", line, path=[tmp_path / "venv" / "bin"])
+    assert said == wanted
+
+
 def _install_and_doctor_agree(it):
     board = ("--board", "nrf52840", "--flash", "kept.flash")
     said = it("acclimate", "install", *board)
@@ -236,6 +272,19 @@ def test_installed_command_installs_and_runs_on_the_desktop_binary(installed):
     file = installed.folder / "ten.py"
     file.write_text(TEN_LINES)
     assert installed("acclimate", "run", file, "--board", "desktop") == "0 1\n"
+
+
+@pytest.mark.skipif(why_not("desktop") is not None, reason=str(why_not("desktop")))
+def test_installed_command_has_the_demo_and_the_bench(installed):
+    """Whoever has only the package sees the main job, and compares native with pure Python."""
+    found = json.loads(installed("acclimate", "bench", "--json"))
+    assert [row["arithmetic"] for row in found["rows"]].count("native") in (0, 2)
+    assert all(row["train"] > 0 for row in found["rows"])
+    if importlib.util.find_spec("seglearn") is None:
+        pytest.skip("seglearn, which has the recordings, is not installed")
+    said = installed("acclimate", "demo", "--small")
+    for part in ("The main job took ", "Part 2 took ", "The network took "):
+        assert part in said
 
 
 @pytest.mark.skipif(why_not("desktop") is not None, reason=str(why_not("desktop")))

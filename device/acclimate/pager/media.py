@@ -29,6 +29,9 @@ class _Medium:
             raise ValueError("medium of %d bytes: not whole blocks of %d" % (size, block_bytes))
         self.size, self.erase_bytes = size, block_bytes
 
+    def __repr__(self):
+        return "%s: %d bytes, blocks of %d" % (type(self).__name__, self.size, self.erase_bytes)
+
     def erase(self, at):
         """Nothing: these media are written over."""
 

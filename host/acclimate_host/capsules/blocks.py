@@ -52,6 +52,9 @@ class Sender:
         self.first = 0  # block that the device waits for
         self.seconds = 0.0  # that run() took
 
+    def __repr__(self):
+        return f"Sender({len(self.data)} bytes, block {self.first} of {self.count})"
+
     def estimate_s(self, bytes_per_second):
         """Return the least time that the transfer takes at a rate of the line."""
         return (len(self.data) + self.count * OVERHEAD_BYTES) / bytes_per_second

@@ -31,6 +31,9 @@ class SigningKey:
         self._key = ed25519.Ed25519PrivateKey.from_private_bytes(secret)
         self.public = self._key.public_key().public_bytes_raw()
 
+    def __repr__(self) -> str:
+        return f"SigningKey(public {self.public.hex()})"
+
     def sign(self, message: bytes) -> bytes:
         """Return the signature, 64 bytes."""
         return self._key.sign(message)

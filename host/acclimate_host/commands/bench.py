@@ -9,13 +9,15 @@ import json
 import subprocess
 import sys
 
-from acclimate_host.commands import add_board_arguments, open_chosen, table
+from acclimate_host.commands import add_board_arguments, open_chosen, progress, table
+from acclimate_host.commands.showing import waiting
 from acclimate_host.connect import emulator
 from acclimate_host.connect.install import install
 from acclimate_host.errors import AcclimateError, Missing, did_you_mean
 from acclimate_host.paths import repository
 
 _ROWS, _FEATURES = 40, 8
+_MEASURED = [(kernel, pure) for kernel in ("linear", "rbf") for pure in (False, True)]
 _ON_BOARD = """
 import gc
 from acclimate import _native
@@ -52,13 +54,13 @@ def run(args):
     if not args.port and not args.board:
         args.board = "desktop"
     counted = args.board in emulator.COUNTED
-    with open_chosen(args, **({"icount": emulator.EXACT_SHIFT} if counted else {})) as board:
-        install(board, ["svm"], yes=True)
-        rows = [
-            _measured(board, kernel, pure)
-            for kernel in ("linear", "rbf")
-            for pure in (False, True)
-        ]
+    exact = {"icount": emulator.EXACT_SHIFT} if counted else {}
+    with waiting("bench is at work"), open_chosen(args, **exact) as board:
+        install(board, ["svm"], yes=True, progress=progress)
+        rows = []
+        for kernel, pure in _MEASURED:
+            progress(f"measuring {kernel}", len(rows), len(_MEASURED))
+            rows.append(_measured(board, kernel, pure))
         if counted:
             hz = int(board.exec("import qboard\nprint(qboard.HZ)"))
             rows = [_in_instructions(row, board, hz) for row in rows]

@@ -63,6 +63,7 @@ def _one(board, as_json):
     print(f"{board.name}: {board.title} ({board.core}, {board.arch})")
     if board.note:
         print(f"  {board.note}")
+    print(f"  what was run: {board.ran or 'not known'}")
     for name, figure in board.figures.items():
         print(f"  {name} = {figure.value}  [{figure.source}]")
     for support in board.runtimes:

@@ -53,7 +53,7 @@ def run(args):
         args.instructions,
         kernels=_kernels(args.kernels),
         vectors=_vectors(args.vectors),
-        progress=lambda done, all_: progress(f"{done} of {all_} machines"),
+        progress=lambda done, all_: progress(f"{done} of {all_} machines", done, all_),
     )
     progress("")
     args.result = {"machines": [_figures(c, choice.best) for c in choice.front]}

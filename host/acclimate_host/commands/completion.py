@@ -6,6 +6,7 @@ import shtab
 HELP = """\
 bash  acclimate completion bash > ~/.local/share/bash-completion/completions/acclimate
 zsh   acclimate completion zsh > ~/.zsh/completions/_acclimate     (a folder of fpath)
+fish  acclimate completion fish > ~/.config/fish/completions/acclimate.fish
 """
 
 

@@ -38,6 +38,7 @@ def run(args):
         )
     with open_chosen(args) as board:
         copy = _Copy(board, args.recursive)
+        copy.total_bytes = None if True in from_board else sum(map(_bytes, map(Path, sources)))
         for source in sources:
             if from_board == {True}:
                 copy.from_board(source[1:], Path(target), len(sources) > 1)
@@ -49,12 +50,19 @@ def run(args):
     print(f"{count}, {copy.size_bytes} bytes, compared with what was sent")
 
 
+def _bytes(source):
+    """Return the bytes of a file, or of all files of a folder."""
+    files = source.rglob("*") if source.is_dir() else [source]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
 class _Copy:
     """Copies between this computer and a board, and what they came to."""
 
     def __init__(self, board, recursive):
         self.board, self.recursive = board, recursive
         self.files = self.size_bytes = 0
+        self.total_bytes = None  # of all sources, where that is known
 
     def to_board(self, source, target, into):
         """Copy a file or folder to a path on the board; into a folder where one is named."""
@@ -95,12 +103,18 @@ class _Copy:
 
     def _send(self, source, path):
         data = source.read_bytes()
-        progress(f"copying {source} ({len(data)} bytes)")
+        before = self.size_bytes
+
+        def show(done, _=0):
+            progress(f"copying {source} ({len(data)} bytes)", before + done, self.total_bytes)
+
+        show(0)
         self.board.mkdir(posixpath.dirname(path))
-        self.board.put_bytes(data, path)
+        self.board.put_bytes(data, path, show)
         self._count(data)
 
     def _receive(self, path, target):
+        progress(f"copying :{path}")
         data = self.board.get_bytes(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(target, data)

@@ -127,7 +127,8 @@ class Board:
     def close(self):
         raise NotImplementedError
 
-    def put_bytes(self, data, path):
+    def put_bytes(self, data, path, progress=None):
+        """Write a file; ``progress(done, total)`` hears of the bytes where that takes long."""
         raise NotImplementedError
 
     def get_bytes(self, path):

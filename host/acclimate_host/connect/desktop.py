@@ -154,7 +154,7 @@ class DesktopBoard(Board):
         entries = os.scandir(path or self.root)
         return {e.name: None if e.is_dir() else e.stat().st_size for e in entries}
 
-    def put_bytes(self, data, path):
+    def put_bytes(self, data, path, progress=None):
         Path(self.root, path).write_bytes(data)
 
     def get_bytes(self, path):

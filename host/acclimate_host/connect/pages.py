@@ -23,6 +23,9 @@ class PageKeeper:
         self.data = bytearray(size)
         self.requests = 0
 
+    def __repr__(self):
+        return f"PageKeeper({len(self.data)}): {self.requests} requests"
+
     def serve(self, stream, until=None):
         """Answer requests until the stream ends, or until() is true between two of them.
 

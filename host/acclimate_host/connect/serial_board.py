@@ -126,13 +126,15 @@ class SerialBoard(Board):
             pass  # the board is gone already
         self.link.close()
 
-    def put_bytes(self, data, path):
+    def put_bytes(self, data, path, progress=None):
         crc, self._base64 = (word == "True" for word in self.exec(_OPEN_FOR_WRITE % path).split())
         for start in range(0, len(data), _CHUNK_BYTES):
             chunk = bytes(data[start : start + _CHUNK_BYTES])
             answer = self.exec(f"_p({self._literal(chunk)})").split()
             if answer != [str(len(chunk)), str(_check(chunk, crc))]:
                 raise _torn(path, f"{len(chunk)} bytes at {start} arrived otherwise")
+            if progress:
+                progress(start + len(chunk), len(data))
         self.exec(_CLOSE)
         self._compare_length(path, len(data))
 
@@ -199,11 +201,11 @@ class EmulatedBoard(SerialBoard):
         """Path of the file that keeps the flash."""
         return self.emulator.flash
 
-    def put_bytes(self, data, path):
+    def put_bytes(self, data, path, progress=None):
         """Copy through memory that both sides see where there is some, not byte by byte."""
         address, offset, size = MAILBOX.get(self.emulator.name, (0, 0, 0))
         if not 0 < len(data) <= size:
-            return super().put_bytes(data, path)
+            return super().put_bytes(data, path, progress)
         with open(self.flash, "r+b") as file:
             file.seek(offset)
             file.write(data)

@@ -7,7 +7,7 @@ import time
 from acclimate_host.connect import open_board
 from acclimate_host.demo import deploy, protocol, update_small
 from acclimate_host.demo.summary import table
-from acclimate_host.demo.update import UpdateDemo
+from acclimate_host.demo.update import NEEDED, ON_DESKTOP, UpdateDemo
 from acclimate_host.errors import AcclimateError, BoardError, Missing, Refused
 from acclimate_host.paths import built
 
@@ -50,7 +50,7 @@ def _open(name, port):
     if port:
         return open_board(port)
     if name in (None, "", "desktop"):
-        return deploy.open_for_demo(None, None).board
+        return deploy.open_for_demo(None, None, (*NEEDED, *ON_DESKTOP)).board
     return open_board(name)
 
 

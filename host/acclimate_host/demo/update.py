@@ -28,6 +28,7 @@ LABELS = 10  # most that a person is asked for
 PEOPLE = {"old": (0, 3, 4), "worse": (3, 4, 1), "better": (0, 7, 40)}  # from, to, of a class each
 HELD = (7, 9, 10)  # people of whom no machine learned: how sure each may be of an answer
 NEEDED = ("pull", "pull.serial", "svm", "svm.probability", "acceptance", "reservoir")
+ON_DESKTOP = ("flash",)  # beside them: its store is a file
 _BATCH = 8
 _CUT_STEPS = 64 + 1100  # of the emulated flash: erases, then some words of the capsule
 _CUT_PIECES = 40

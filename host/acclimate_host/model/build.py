@@ -24,6 +24,9 @@ class Builder:
         self.name, self.tensors, self.nodes = name, {}, []
         self.x = self._tensor("x", input_shape, "int8", "input")
 
+    def __repr__(self):
+        return f"Builder({self.name!r}): {len(self.nodes)} operators"
+
     def _tensor(self, name, shape, dtype="int8", kind="activation"):
         if name in self.tensors:
             raise GraphError(f"{self.name}: two tensors are called {name}; names must differ")

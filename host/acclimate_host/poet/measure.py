@@ -183,10 +183,10 @@ class Bench:
 
     def operators(self, rounds=3, progress=None):
         """[Measured] of each operator, and of what training adds to a prediction."""
-        found = []
-        for name, program, forward, backward in programs():
+        found, wanted = [], list(programs())
+        for number, (name, program, forward, backward) in enumerate(wanted):
             if progress:
-                progress(f"measuring {name}")
+                progress(f"measuring {name}", number, len(wanted))
             self.board.put_bytes(program.code + program.weights, "profile.bin")
             values = {"program": len(program.code), "rounds": rounds, "trains": backward > 0}
             times = ast.literal_eval(self._exec(_OPERATOR.format(**values)))

@@ -95,7 +95,7 @@ def measure_shapes(bench, shapes, rounds=3, progress=None):
     found = {}
     for number, shape in enumerate(shapes):
         if progress:
-            progress(f"measuring shape {number + 1} of {len(shapes)}")
+            progress(f"measuring shape {number + 1} of {len(shapes)}", number, len(shapes))
         program = shape.program
         bench.board.put_bytes(program.code + program.weights, "profile.bin")
         enough = 0 if bench.emulated else _ENOUGH_TICKS
