@@ -155,7 +155,7 @@ def test_other_refusals_are_one_line(folder, capsys):
     np.save("x.npy", np.zeros(3))
     (folder / "cut.npz").write_bytes((folder / "d.npz").read_bytes()[:3000])
     for arguments, words in (
-        (["net.onnx", "--data", "none.npz"], "none.npz: expected a .npz"),
+        (["net.onnx", "--data", "none.npz"], "none.npz: no such file"),
         (["net.onnx", "--data", "cut.npz"], "cut.npz: expected a .npz"),
         (["net.onnx", "--data", "x.npy"], "expected an archive (.npz)"),
         (["net.onnx", "--data", "d.npz", "--memory", "100"], "classifier alone needs"),

@@ -293,4 +293,4 @@ def test_wheel_without_native_modules_says_what_it_uses_instead(installed):
         shutil.rmtree(folder)
     said = installed("acclimate", "install", "--board", "desktop")
     assert "no native modules: pure Python does the same work" in said
-    assert "this installation has no native modules for x64; make native" in said
+    assert "this installation has no native modules for x64; " in said
