@@ -24,11 +24,8 @@ def sources(name: str) -> tuple[list[Path], Path]:
     """
     root, package = repository(), Path(__file__).parents[1]
     folder = root / "native_modules" if root else package / "data" / "cores"
-    own = list(package.glob(f"*/{name}.c"))
-    if own:
-        return own, folder / "common"
-    files = [path for path in folder.glob(f"{name}/*.c") if not path.stem.endswith("_mod")]
-    return sorted(files), folder / "common"
+    shared = [path for path in folder.glob(f"{name}/*.c") if not path.stem.endswith("_mod")]
+    return sorted(shared or package.glob(f"*/{name}.c")), folder / "common"
 
 
 @functools.cache
