@@ -182,6 +182,52 @@ def test_of_the_model_that_waits_only_its_sections_are_read():
     raised(ValueError, waiting.section, 99)
 
 
+def test_a_store_without_a_model_has_no_section_of_the_one_that_it_gave_up():
+    store = verified(empty())
+    store.trial()
+    assert store.section(WEIGHTS)[1]
+    store.rollback()
+    assert store.active is None and "no section" in str(raised(StoreError, store.section, WEIGHTS))
+
+
+def test_a_model_on_trial_that_is_confirmed_keeps_its_header():
+    store = verified(new())
+    store.trial()
+    version = store.head.version
+    store.confirm()
+    assert store.head.version == version == open_store(store.flash).head.version
+
+
+def test_a_header_that_came_alone_mends_later():
+    store = new()
+    size = store.head.size
+    store.stage(TARGET[:size], size)  # as a pull does
+    store.write(TARGET, len(TARGET))
+    store.finish()
+    store.confirm()
+    for at in (30, size - 1):
+        copy = NorFlash(PAGES * PAGE, PAGE, data=bytearray(store.flash.data))
+        copy.data[store.slots.start(store.active) + at] ^= 64
+        again = open_store(copy)
+        assert "mended" in again.note and again.head.version == store.head.version
+
+
+def test_a_capsule_from_outside_is_asked_for_the_key_of_a_release():
+    asked = []
+
+    class Keys:
+        def meet(self, store):
+            pass
+
+        def check(self, data, n, role):
+            asked.append(role)
+
+    store = new()
+    store.wanted.key = Keys()
+    store.stage(TARGET, len(TARGET))
+    assert asked == [1]
+
+
 # ---- a flash that refuses ----------------------------------------------------------------------
 
 
@@ -205,12 +251,13 @@ class Unreadable(NorFlash):
     """Nothing is read of one slot once it is lost."""
 
     lost = -1
+    pages = 3
 
     def mapped(self, at, n):
         return None
 
     def _read(self, at, buffer):
-        if self.lost <= at < self.lost + 3 * PAGE and self.lost >= 0:
+        if self.lost <= at < self.lost + self.pages * PAGE and self.lost >= 0:
             raise OSError(5)
         super()._read(at, buffer)
 
@@ -238,6 +285,15 @@ def test_a_slot_that_cannot_be_read_is_trouble_and_the_other_model_serves():
     assert store.flash.data[: 2 * PAGE] == before
 
 
+def test_a_journal_that_cannot_be_read_is_trouble_and_nothing_is_written():
+    store = new(Unreadable)
+    store.flash.lost, store.flash.pages = 0, 2  # both of the journal
+    before = bytes(store.flash.data)
+    again = open_store(store.flash)
+    assert model(again) == BASE and again.trouble and bytes(store.flash.data) == before
+    raised(FlashError, again.check_writable)
+
+
 def test_a_store_in_trouble_reads_and_writes_nothing():
     store = verified(new(Worn))
     store.trial()
@@ -263,6 +319,17 @@ def test_a_trial_whose_boot_cannot_be_counted_is_not_on_in_either_slot():
         store.flash.is_worn = False
         store = open_store(store.flash)
         assert store.state == "trial" and not store.trouble
+
+
+def test_a_trial_that_ends_where_the_journal_takes_no_more_marks_no_slot():
+    store = verified(new(Worn))
+    store.trial()
+    for _ in range(store.max_boots):
+        store = open_store(store.flash)
+    assert store.state == "trial"
+    slots = bytes(store.flash.data[2 * PAGE :])
+    store = worn(store)
+    assert model(store) == BASE and store.trouble and bytes(store.flash.data[2 * PAGE :]) == slots
 
 
 def test_a_trial_without_another_model_goes_on_where_a_boot_cannot_be_counted():

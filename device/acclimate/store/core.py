@@ -394,7 +394,7 @@ class Store:
         else:
             self._settle(ROLLED_BACK, slot, False, 0, version)
 
-    def _settle(self, state, slot, has_other, boots=0, version=0):
+    def _settle(self, state, slot, has_other, boots, version):
         """As ``append``, but where the flash refuses it holds until the next boot only."""
         j = self.journal
         if not self.trouble:
@@ -414,7 +414,6 @@ class Store:
         elif self.wanted.key is not None:
             j.keys = 0  # an HMAC key has no lists: a board that was given one is in epoch 0
         if not is_whole:
-            self.trouble = j.note
             self._rebuild()
         why = j.note
         if j.state == TRIAL:
