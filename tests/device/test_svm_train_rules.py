@@ -555,3 +555,33 @@ def test_rows_are_at_most_32767():
     assert "32767 rows, got 32768" in raised(ValueError, job_of, X, y)
     job = job_of(X[:32767], y[:32767], gram=False)
     assert job.n == 32767
+
+
+# ---- products of a fixed machine ---------------------------------------------------------------
+
+
+def refused_products(**options):
+    """Whether a fixed machine refuses what float32 does not hold of C, gamma and coef0."""
+    try:
+        SVM(state="fixed", max_iter=1, **options).fit(ROWS, Y)
+    except ValueError as error:
+        return "products in float32" in str(error)
+    return False
+
+
+def test_products_of_a_polynomial_machine_fit_float32_each_for_itself():
+    poly = dict(kernel="poly", C=1.0, coef0=1.0, degree=2)
+    assert not refused_products(gamma=0.1, **poly)
+    for change in (
+        dict(gamma=1e20),  # its square
+        dict(gamma=1e-20, coef0=1e30),  # coef0 by gamma
+        dict(gamma=1e10, C=1e20),  # C by its square
+    ):
+        assert refused_products(**dict(poly, **change)), change
+    for change in (dict(gamma=1e20, degree=1), dict(gamma=1e-2, coef0=1e30), dict(gamma=1e8)):
+        assert not refused_products(**dict(poly, **change)), change
+
+
+def test_a_machine_whose_rows_are_whole_numbers_may_have_any_c_of_float32():
+    assert not refused_products(kernel="rbf", gamma=0.1, C=1e38)
+    assert refused_products(kernel="rbf", gamma=1e-38, C=1.0)
