@@ -574,6 +574,7 @@ def test_products_of_a_polynomial_machine_fit_float32_each_for_itself():
     assert not refused_products(gamma=0.1, **poly)
     for change in (
         dict(gamma=1e20),  # its square
+        dict(gamma=1e37, degree=9),  # more than any float holds
         dict(gamma=1e-20, coef0=1e30),  # coef0 by gamma
         dict(gamma=1e10, C=1e20),  # C by its square
     ):
