@@ -18,7 +18,7 @@ except ImportError:
 import struct
 
 from acclimate import _native
-from acclimate.net.layer import NetError
+from acclimate.net.fields import NetError
 from acclimate.net.network import Net
 
 try:

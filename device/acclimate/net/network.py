@@ -24,10 +24,10 @@ except ImportError:
 from array import array
 
 from acclimate import _native
-from acclimate.net.layer import NetError
-from acclimate.net.layer import number as _number
-from acclimate.net.layer import operand as _operand
-from acclimate.net.layer import signed as _signed
+from acclimate.net.fields import NetError
+from acclimate.net.fields import number as _number
+from acclimate.net.fields import operand as _operand
+from acclimate.net.fields import signed as _signed
 
 try:
     from micropython import const

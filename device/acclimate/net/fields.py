@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""How the numbers of a program are read and written, and what is raised when it is refused."""
+
+
+class NetError(ValueError):
+    """A program, weights or a training step is refused; the text says why."""
+
+
+def number(data, at, size=4):
+    """Return the number of `size` bytes, low first."""
+    value = 0
+    for i in range(size):
+        value |= data[at + i] << 8 * i
+    return value
+
+
+def signed(value):
+    """Return a byte as int8."""
+    return value - 256 if value > 127 else value
+
+
+def operand(data, at):
+    """Return (number of 7 bits a byte, low first; where the next begins)."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def put_number(data, at, value, size=4):
+    """Write the number of `size` bytes, low first."""
+    for i in range(size):
+        data[at + i] = value >> 8 * i & 255
