@@ -362,10 +362,8 @@ def build(
     }
     if not native_files:
         return files
-    if has_sha256 is None:
-        has_sha256 = arch not in _WITHOUT_SHA256
-    hashes = has_sha256 and has_crc32 and _HASHES in native_files
-    if hashes and not _is_named(_PLAIN, only, sources):
+    has_sha256 = arch not in _WITHOUT_SHA256 if has_sha256 is None else has_sha256
+    if has_sha256 and has_crc32 and _HASHES in native_files and not _is_named(only, sources):
         files.pop("_sha256.mpy", None)
     files.update({name + ".mpy": data for name, data in native_files.items()})
     manifest = manifest_source(native_files).encode()
@@ -373,10 +371,10 @@ def build(
     return files
 
 
-def _is_named(modules, only, sources):
-    """Tell whether one of the modules is asked for by name, or by a source file."""
+def _is_named(only, sources):
+    """Tell whether SHA-256 or CRC-32 in Python is asked for by name, or by a source file."""
     named = set(only or ()).union(*(references(source)[0] for source in sources))
-    return not modules.isdisjoint(named)
+    return not _PLAIN.isdisjoint(named)
 
 
 def build_circuitpython(only=None, sources=(), compiler=None, arch=None):
