@@ -86,16 +86,20 @@ def measure(result, nets, rows, short):
     for row in rows:
         if int(row.extra_kib) == 49:
             name = short[row.net]
-            network = seeded_network(nets[row.net])
-            options = Options(input_in_arena=True)
-            found = choose(network, row.scheme, MOST[name], options=options)
-            result["board"][name] = _on_board(found.program, network)
+            network, program = program_of(nets[row.net], row.scheme, MOST[name])
+            result["board"][name] = on_board(program, network)
             if _WITH_PACKAGE.exists():
-                found = _on_board(found.program, network, _WITH_PACKAGE)
+                found = on_board(program, network, _WITH_PACKAGE)
                 result["board"][name]["in_firmware"] = found
 
 
-def _on_board(program, network, elf=None):
+def program_of(graph, scheme, most):
+    """Return (network, program): the fastest step in an arena of so many bytes, with its input."""
+    network = seeded_network(graph)
+    return network, choose(network, scheme, most, options=Options(input_in_arena=True)).program
+
+
+def on_board(program, network, elf=None):
     """Return the RAM of a step by part.
 
     :param elf: a firmware that has the package; None: that of the board, which loads its files

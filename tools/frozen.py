@@ -42,7 +42,7 @@ CAPSULES = (
     "flash",
     "flash.base",
     "net",
-    "net.layer",
+    "net.fields",
     "net.network",
     "pull",
     "pull.exchange",
@@ -69,7 +69,7 @@ _VERDICT = (
     "svm.small",
     "svm.small_file",
 )
-_NO_VERDICT = ("net", "net.layer", "net.network", "store.operators")
+_NO_VERDICT = ("net", "net.fields", "net.network", "store.operators")
 VERDICT = (*(name for name in CAPSULES if name not in _NO_VERDICT), *_VERDICT)
 ONLINE = (
     "__init__",

@@ -32,7 +32,7 @@ MODULES = {
     ),
     "features": ("features",),
     "loop": ("loop",),
-    "net": ("net", "_net_python"),
+    "net": ("net", "_net_more", "_net_float32", "_net_python"),
     "store": ("store", "_store_update", "flash"),
     "pull": ("pull", "_pull_more"),
     "acceptance": ("acceptance", "reservoir"),

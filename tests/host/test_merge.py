@@ -176,6 +176,19 @@ def test_a_native_module_of_an_extra_comes_with_the_extra_alone(arch):
     assert "_svm_fit.mpy" in package.build(arch, ["svm", "svm.plain"])
 
 
+def test_sha_256_in_python_stays_out_where_firmware_and_a_native_module_have_it():
+    if not package.natives("armv7emsp"):
+        pytest.skip("no native modules are built for armv7emsp")
+
+    def has_it(*only, arch="armv7emsp", **how):
+        return "_sha256.mpy" in package.build(arch, [*only], **how)
+
+    assert not has_it("store")
+    assert has_it("store", has_sha256=False) and has_it("store", has_crc32=False)
+    assert has_it("store", pure=True) and has_it("store", without=("_codec",))
+    assert has_it("store", "_sha256") and has_it("store", arch="armv6m")
+
+
 def test_the_default_set_keeps_within_what_an_nrf52840_has():
     if not package.natives("armv7emsp"):
         pytest.skip("no native modules are built for armv7emsp")

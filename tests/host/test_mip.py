@@ -55,7 +55,7 @@ def test_the_sets_are_what_the_installer_would_copy(tmp_path):
     assert set(found["package"]) == copied.keys()
     for name in set(found["package"]) - {"_manifest.mpy"}:
         assert (tmp_path / "armv7emsp" / name).read_bytes() == copied[name]
-    float32 = {name + ".mpy" for name in merge.EXTRA_NATIVES["float32"]}
+    float32 = {name + ".mpy" for name in ("_net_float32", *merge.EXTRA_NATIVES["float32"])}
     assert set(found["float32"]) - set(found["net"]) == float32
 
 

@@ -16,7 +16,9 @@ from acclimate_host.connect import open_board, package, why_not
 from acclimate_host.model.zoo import backbone, names
 from acclimate_host.paths import built
 from acclimate_host.sparse.scheme import published
+from bench import memory_board
 
+PAPER_BYTES = 141 * 1024  # all RAM of the published training step
 RAW_IN_FILE = 0x100000  # of the flash file, which the machine maps (soc.h)
 _STEP = """
 import gc
@@ -50,12 +52,17 @@ print((first, shares, net.moved, net.rails) + sums + (len(arena),))
 
 
 @pytest.fixture(scope="module")
-def case():
+def published_step():
     nets = {name: backbone(name) for name in names()}
     row = next(row for row in published(nets) if row.net == "mbv2-w0.35")
     assert row.extra_kib == 49.8
-    graph = nets[row.net]
-    program = encode(training_step(graph, row.scheme), values_for(graph, 0))
+    return nets[row.net], row.scheme
+
+
+@pytest.fixture(scope="module")
+def case(published_step):
+    graph, scheme = published_step
+    program = encode(training_step(graph, scheme), values_for(graph, 0))
     random = np.random.default_rng(1)
     return program, stored(random.integers(-128, 128, graph["x"].shape).astype(np.int8))
 
@@ -103,12 +110,23 @@ def on_board(case, board):
     return ast.literal_eval(board.exec(_STEP.format(**values)))
 
 
-def test_a_step_of_mobilenet_on_the_board_equals_the_twin(case):
+@pytest.fixture
+def built_all():
     reason = why_not("nrf52840")
     for file in (built("native", "armv7emsp", "_net.mpy"), built("twin", "libacclimate_net.so")):
         reason = reason or (None if file.exists() else f"{file.name} is not built")
     if reason:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+def test_all_ram_of_a_board_that_trains_from_installed_files_is_within_the_papers(
+    published_step, built_all
+):
+    network, program = memory_board.program_of(*published_step, memory_board.MOST["mbv2"])
+    assert memory_board.on_board(program, network)["whole_ram"] <= PAPER_BYTES
+
+
+def test_a_step_of_mobilenet_on_the_board_equals_the_twin(case, built_all):
     wanted = on_twin(case)
     with open_board("nrf52840") as board:
         found = on_board(case, board)

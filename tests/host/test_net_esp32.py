@@ -63,7 +63,7 @@ def board():
         for module in MODULES:
             board.put_bytes(module.read_bytes(), "/" + module.name)
         board.mkdir("/lib/acclimate")
-        for file, data in package.build("xtensawin", ["net"], pure=True).items():
+        for file, data in package.build("xtensawin", ["net", "net.float32"], pure=True).items():
             board.put_bytes(data, f"/lib/acclimate/{file}")
         yield board
 

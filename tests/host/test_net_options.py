@@ -85,9 +85,12 @@ def test_a_rate_of_a_float_network_is_refused_where_it_is_none():
     net = FloatNet(program.code, program.weights)
     with refused("rate: not set"):
         net.train_step(bytes(net.input_bytes), 0)
-    for rate in (-0.1, float("nan"), float("inf"), 1 << 41):
+    for rate in (-0.1, float("nan"), float("inf"), 1 << 41, None, "a"):
         with refused("rate: expected"):
             net.set_rate(rate)
+    for exponent in (0.5, None, 41, -101, 5000):
+        with refused("exponent: expected"):
+            net.set_rate(0.5, exponent)
 
 
 def test_weights_do_not_move_inside_of_a_group():
@@ -100,6 +103,22 @@ def test_weights_do_not_move_inside_of_a_group():
         seen.append(bytes(net.weights()))
     assert seen[0] == seen[1] == program.weights != seen[2]
     assert seen[2] == seen[3] == seen[4] != seen[5] == seen[6]
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_weights_move_again_after_a_group_that_was_left_open(is_saved):
+    network, program = trained("accumulate")
+    net, given = Net(program.code, program.weights), samples(network, 2)
+    net.set_rate(*RATE)
+    net.set_group(4)
+    net.train_step(*given[0])
+    assert bytes(net.weights()) == program.weights
+    if is_saved:
+        net = Net(program.code, bytes(net.weights(optimizer=True)))
+    else:
+        net.set_group(1)
+    net.train_step(*given[1])
+    assert bytes(net.weights()) != program.weights
 
 
 def test_a_group_of_float_gradients_is_their_sum():

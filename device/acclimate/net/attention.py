@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Attention and its gradients in pure Python: as `attention.c`, byte for byte."""
 
-from acclimate.net.layer import clamp, even, number, number_signed, put_number, signed
+from acclimate.net.fields import number, put_number, signed
+from acclimate.net.layer import clamp, even, number_signed
 from acclimate.net.training import Block
 
 try:

@@ -18,7 +18,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate.net.layer import number, operand, signed
+from acclimate.net.fields import number, operand, signed
 
 try:
     from micropython import const

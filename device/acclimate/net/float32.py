@@ -18,7 +18,7 @@ except ImportError:
 import struct
 
 from acclimate import _native
-from acclimate.net.layer import NetError
+from acclimate.net.fields import NetError, is_within
 from acclimate.net.network import Net
 
 try:
@@ -57,8 +57,10 @@ class FloatNet(Net):
         return _native.load("net_f32_rare") or _gone()
 
     def _put_rate(self, rate, exponent=0):
-        if not 0 <= rate < 1 << 40:
-            raise NetError("rate: expected a number from 0 to 2**40, got %s" % rate)
+        if not is_within(rate, 0, 1 << 40):
+            raise NetError("rate: expected a number from 0 to 2**40, got %s" % (rate,))
+        if not isinstance(exponent, int) or not -100 <= exponent <= 40:
+            raise NetError("exponent: expected -100 to 40, got %s" % (exponent,))
         struct.pack_into("<f", self._arena, self._state + _S_RATE_MANTISSA, rate * 2.0**exponent)
 
     def outputs(self) -> memoryview:

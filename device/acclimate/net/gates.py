@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Products, blocks that change places, and their gradients: as `gates.c`, byte for byte."""
 
-from acclimate.net.layer import clamp, even, number, number_signed, put_number, signed
+from acclimate.net.fields import number, put_number, signed
+from acclimate.net.layer import clamp, even, number_signed
 
 try:
     from micropython import const

@@ -4,7 +4,8 @@
 For small networks, and where no native module loads. docs/numerics.md says every rounding.
 """
 
-from acclimate.net.layer import Layer, NetError, clamp, number, number_signed, operand, signed
+from acclimate.net.fields import NetError, number, operand, signed
+from acclimate.net.layer import Layer, clamp, number_signed
 
 try:
     from micropython import const

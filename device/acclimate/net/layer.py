@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A layer of a network program, and how the numbers of a program are read."""
+"""A layer of a network program, and the arithmetic that its instructions share."""
+
+from acclimate.net.fields import number, signed
 
 try:
     from micropython import const
@@ -23,45 +25,10 @@ _L_REQUANT = const(28)
 # program: end
 
 
-class NetError(ValueError):
-    """A program, weights or a training step is refused; the text says why."""
-
-
-def number(data, at, size=4):
-    """Return the number of `size` bytes, low first."""
-    value = 0
-    for i in range(size):
-        value |= data[at + i] << 8 * i
-    return value
-
-
 def number_signed(data, at, size=4):
     """As `number`, in two's complement."""
     value = number(data, at, size)
     return value - (1 << 8 * size) if data[at + size - 1] > 127 else value
-
-
-def signed(value):
-    """Return a byte as int8."""
-    return value - 256 if value > 127 else value
-
-
-def operand(data, at):
-    """Return (number of 7 bits a byte, low first; where the next begins)."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def put_number(data, at, value, size=4):
-    """Write the number of `size` bytes, low first."""
-    for i in range(size):
-        data[at + i] = value >> 8 * i & 255
 
 
 def clamp(x, low, high):

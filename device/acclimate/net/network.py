@@ -24,10 +24,12 @@ except ImportError:
 from array import array
 
 from acclimate import _native
-from acclimate.net.layer import NetError
-from acclimate.net.layer import number as _number
-from acclimate.net.layer import operand as _operand
-from acclimate.net.layer import signed as _signed
+from acclimate.net.fields import NetError
+from acclimate.net.fields import as_bytes as _as_bytes
+from acclimate.net.fields import is_within as _is_within
+from acclimate.net.fields import number as _number
+from acclimate.net.fields import operand as _operand
+from acclimate.net.fields import signed as _signed
 
 try:
     from micropython import const
@@ -101,7 +103,9 @@ _PAGE_OP = const(5)
 _PAGE_NUMBER = const(6)
 _PAGE_AT = const(7)
 _PAGE_N = const(8)
+_PASSES = const(9)  # how many were begun: no attribute, which would take heap at the first
 _ALL = const(1 << 29)
+_BYTES = (bytes, bytearray, memoryview)
 _OF_ANOTHER = "program damaged or native module of another release: install again"
 
 
@@ -157,6 +161,22 @@ def _no_room(need):
         return "arena: needs %d bytes in one block" % need
 
 
+def _checked_arena(arena: "Any", need: int) -> memoryview:
+    """Return a view of the caller's arena, or of a new one where it is None."""
+    try:
+        arena = bytearray(need) if arena is None else arena
+    except MemoryError:
+        raise NetError(_no_room(need)) from None
+    arena = _as_bytes("arena", arena)
+    if len(arena) < need:
+        raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
+    try:
+        arena[:1] = arena[:1]
+    except TypeError:
+        raise NetError("arena: expected a bytearray, got what cannot be written") from None
+    return arena
+
+
 class Net:
     """A network over one arena.
 
@@ -192,17 +212,13 @@ class Net:
         if check is not False:
             if not _is_whole(program, _P_CRC, _P_BYTES, check):
                 raise NetError("program: its CRC differs; load it again")
-        try:
-            arena = bytearray(need) if arena is None else arena
-        except MemoryError:
-            raise NetError(_no_room(need)) from None
-        if len(arena) < need:
-            raise NetError("arena: %d bytes; this program needs %d" % (len(arena), need))
-        self._program, self._arena, self._pager = program, memoryview(arena), pager
-        self._par, self._views = array("i", [0] * 9), {}
+        arena = _checked_arena(arena, need)
+        self._program, self._arena, self._pager = program, arena, pager
+        self._par, self._views = array("i", [0] * 10), {}
         self._until = _number(program, _P_FORWARD, 2)
         self._end = self._until + _number(program, _P_TRAINING, 2)
         self._native = self._trainer = None
+        self._known = _BYTES  # what `_begin` looked at: nothing yet
         needs = program[_P_NEEDS]
         self._load(self._end > self._until, needs & _NEEDS_ALL)
         if needs & _NEEDS_RARE:
@@ -272,14 +288,20 @@ class Net:
         """Start from these weights with a clean state of optimizer, windows and draws.
 
         The learning rate is to be set again, unless the weights bring it: `save`.
+
+        :raises NetError: for a seed or weights that do not fit; nothing has changed then
         """
+        seed = seed or 1
+        if isinstance(seed, float) or not _is_within(seed, 1, 0xFFFFFFFF):
+            raise NetError("seed: expected 1 to 2**32 - 1, got %s" % (seed,))
+        self._place(weights)
         arena, program, at = self._arena, self._program, self._state
         for i in range(at, at + _number(program, _P_KEPT_BYTES)):
             arena[i] = 0
         self._is_ready = False
         if self._schedule is not None or self._steps:
             self._schedule, self._steps = None, 0
-        self._put(_S_SEED, seed or 1)
+        self._put(_S_SEED, seed)
         self._put(_S_MOMENTUM, 230)
         self._put(_S_MOVE, 1)
         constants = _number(program, _P_CONSTANTS)
@@ -297,16 +319,26 @@ class Net:
 
         With the optimizer's state behind them training goes on as if it had not stopped.
         """
-        is_store = hasattr(source, "section")
-        size = source.section(_SEC_WEIGHTS)[1] if is_store else len(source)
+        view = self._place(source)
+        if hasattr(source, "section"):
+            source.readinto(_SEC_WEIGHTS, 0, view)
+        elif len(view):
+            view[:] = _as_bytes("weights", source)
+        if len(view) > self.weights_bytes:
+            self._is_ready = True
+            if self._group == 1:  # the state may be that of an open group
+                self._put(_S_MOVE, 1)
+
+    def _place(self, source):
+        """Return the view that weights go to, with the optimizer's state where they bring it."""
+        if hasattr(source, "section"):
+            size = source.section(_SEC_WEIGHTS)[1]
+        else:
+            size = len(_as_bytes("weights", source))
         view = self.weights(size > self.weights_bytes)
         if size != len(view):
             raise NetError("weights: expected %d bytes, got %d" % (self.weights_bytes, size))
-        if is_store:
-            source.readinto(_SEC_WEIGHTS, 0, view)
-        elif size:
-            view[:] = source
-        self._is_ready = self._is_ready or size > self.weights_bytes
+        return view
 
     def weights(self, optimizer: bool = False) -> memoryview:
         """Return what training changes, as a view of `weights_bytes` in the arena.
@@ -375,8 +407,8 @@ class Net:
 
         :raises NetError: also for a program that was not compiled with momentum
         """
-        if not 0 <= momentum <= 1:
-            raise NetError("momentum: expected 0 to 1, got %s" % momentum)
+        if not _is_within(momentum, 0, 1):
+            raise NetError("momentum: expected 0 to 1, got %s" % (momentum,))
         if not _OPT_MOMENTUM16 <= self._program[_P_OPTIMIZER] <= _OPT_MOMENTUM8:
             raise NetError("momentum: compile with --optimizer momentum16")
         self._put(_S_MOMENTUM, int(256 * momentum + 0.5))
@@ -384,15 +416,17 @@ class Net:
     def set_group(self, steps: int) -> None:
         """Move weights once in so many training steps, by the sum of their gradients.
 
-        A group begins with the next step. Divide the rate by `steps` for their mean.
+        A group begins with the next step, which takes over the gradients of one that is open.
+        Divide the rate by `steps` for their mean.
 
         :raises NetError: for a program that was not compiled with --optimizer accumulate
         """
         if self._program[_P_OPTIMIZER] != _OPT_ACCUMULATE:
             raise NetError("group: compile with --optimizer accumulate")
         if not isinstance(steps, int) or steps < 1:
-            raise NetError("group: expected 1 step or more, got %s" % steps)
+            raise NetError("group: expected 1 step or more, got %s" % (steps,))
         self._group, self._steps = steps, 0
+        self._put(_S_MOVE, 1)
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -464,17 +498,21 @@ class Net:
     ) -> "Iterator[int]":
         """Learn from (x, label) pairs; yields how many are done, after each `budget` instructions.
 
-        Leaving the loop early leaves weights that predict.
+        Leaving the loop early leaves weights that predict. Another pass of this network may run
+        between two steps, not within one.
 
         :param budget: instructions (layers) from one yield to the next
         :param replay: an acclimate.reservoir.Reservoir of `input_bytes` a row, against
             forgetting: each sample is followed by `old` rows drawn from it by chance. What it
             is to remember is offered to it before: ``replay.offer(x, label, 0)``
+        :raises NetError: also where a step goes on after another pass has run in the arena
         """
         done, turns = 0, 1
         if replay is not None:
             if self._target is not None or replay.width != self.input_bytes:
                 raise NetError("replay: expected classes, and rows of %d bytes" % self.input_bytes)
+            if not isinstance(old, int) or old < 0:
+                raise NetError("old: expected 0 rows or more, got %s" % (old,))
             turns, row = old + 1, bytearray(self.input_bytes)
         for x, label in samples:
             for turn in range(turns):
@@ -484,8 +522,11 @@ class Net:
                         break
                     given, known = row, replay.predictions[replay.draw(row)]
                 self._begin_training(given, known)
-                while self._run(given, max(1, budget)):
+                current = self._par[_PASSES]
+                while self._run(given, min(max(1, budget), _ALL)):
                     yield done
+                    if self._par[_PASSES] != current:
+                        raise NetError("train: another pass ran within a step")
             done += 1
             yield done
 
@@ -535,12 +576,16 @@ class Net:
             self._put(_S_MOVE, self._steps % self._group == 0)
 
     def _begin(self, x, label, until, training):
+        if not isinstance(x, _BYTES) and x is not self._known:
+            _as_bytes("x", x)
+            self._known = x  # looked at once: a loop takes no heap
         if len(x) != self.input_bytes or isinstance(x[0], float):  # real: its bytes would be taken
             got = self.input_bytes, len(x)
             raise NetError("x: expected %d bytes, as of quantize, got %d" % got)
         if self.input is not None and x is not self.input:
             self.input[:] = x
         par = self._par
+        par[_PASSES] = par[_PASSES] + 1 & 65535
         par[_AT] = 0
         par[_UNTIL] = until
         par[_LABEL] = label
@@ -612,10 +657,12 @@ class Net:
 
 def _mantissa(rate, exponent):
     """Return (m, e) with m * 2**e = rate * 2**exponent, 2**14 <= m < 2**15; (0, 0) for 0."""
+    if not _is_within(rate, 0, 1 << 40):
+        raise NetError("rate: expected a number from 0 to 2**40, got %s" % (rate,))
+    if not isinstance(exponent, int) or not -100 <= exponent <= 40:
+        raise NetError("exponent: expected -100 to 40, got %s" % (exponent,))
     if rate == 0:
         return 0, 0
-    if not 0 < rate < 1 << 40:
-        raise NetError("rate: expected a number from 0 to 2**40, got %s" % rate)
     if isinstance(rate, int):
         rate, exponent = rate * 32768, exponent - 15
         while rate >= 65536:

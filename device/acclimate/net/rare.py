@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Rarer instructions of `interpreter`: as the native module `_net_rare`, byte for byte."""
 
-from acclimate.net.layer import NetError, clamp, even, number, number_signed, put_number, signed
+from acclimate.net.fields import NetError, number, put_number, signed
+from acclimate.net.layer import clamp, even, number_signed
 from acclimate.net.training import bounded, random_step
 
 try:

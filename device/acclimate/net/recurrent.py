@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Recurrent layers (LSTM, SVDF) in pure Python: as `lstm.c` and `svdf.c`, byte for byte."""
 
-from acclimate.net.layer import clamp, number, number_signed, put_number, signed
+from acclimate.net.fields import number, put_number, signed
+from acclimate.net.layer import clamp, number_signed
 
 try:
     from micropython import const

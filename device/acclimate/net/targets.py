@@ -17,7 +17,7 @@ for what it knows:
 import struct
 from math import exp, log
 
-from acclimate.net.layer import NetError, number, operand, put_number, signed
+from acclimate.net.fields import NetError, number, operand, put_number, signed
 
 try:
     from micropython import const

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Loss, backward pass and updates of `interpreter`: sections 4 to 7 of docs/numerics.md."""
 
-from acclimate.net.layer import Layer, clamp, even, number, number_signed, put_number, signed
+from acclimate.net.fields import number, put_number, signed
+from acclimate.net.layer import Layer, clamp, even, number_signed
 
 try:
     from micropython import const

@@ -178,7 +178,11 @@ def _require_heap(board):
         loaded.add(name)
         todo |= package.imports_at_head(name, info.arch) - loaded
     code = sum(len(files[name + ".mpy"]) for name in loaded)
-    native = [len(files[f"{name}.mpy"]) for name in package.natives(info.arch) if "_net" in name]
+    native = [
+        len(files[name + ".mpy"])
+        for name in package.natives(info.arch)
+        if "_net" in name and name + ".mpy" in files
+    ]
     needed = code + min(native, default=0) + heap_bytes()
     if needed > info.heap_free_bytes:
         raise Missing(

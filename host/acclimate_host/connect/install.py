@@ -67,9 +67,8 @@ def install(
     if more and (sources or only is not None):
         only = [*(only or ()), *more]
     slim = info.heap_free_bytes < SMALL_HEAP_BYTES
-    files = package.build(
-        info.arch, only, sources, pure=not native, has_crc32=info.has_crc32, slim=slim
-    )
+    there = {"has_crc32": info.has_crc32, "has_sha256": info.has_sha256}
+    files = package.build(info.arch, only, sources, pure=not native, slim=slim, **there)
     folder = board.lib + "/acclimate"
     present = board.ls(folder) if board.exists(folder) else {}
     room, left_out, partial = Room(board, present), (), bool(only or sources)
@@ -79,7 +78,9 @@ def install(
         only, left_out = room.choose(
             files, package.natives(info.arch), info.heap_free_bytes, info.arch, more, without
         )
-        files = package.build(info.arch, only, pure=not native, without=without, slim=slim)
+        files = package.build(
+            info.arch, only, pure=not native, without=without, slim=slim, **there
+        )
     form = mpy.MpyForm(info.mpy_version, info.mpy_sub_version, info.arch)
     for name, data in files.items():
         mpy.check_fits(mpy.read_header(data, name), form, name, info.runtime, board.words)

@@ -29,6 +29,9 @@ ANSWER_NATIVES = (ANSWERS, "_svm_weights")
 # What a small heap has in place of a native module, under its name.
 SLIM = {"_codec": "_codec_small"}
 _CRC = "_svm_crc"  # for firmware that has none
+# SHA-256 and CRC-32 in Python, and the native module that has them in C.
+_PLAIN, _HASHES = {"_sha256", "_crc32"}, "_codec"
+_WITHOUT_SHA256 = ("armv6m",)  # SAMD21: hashlib has none
 # Machine code by the bytecode compiler: such a file has an architecture.
 MACHINE_CODE = re.compile(rb"^\s*@micropython\.(native|viper|asm_)", re.MULTILINE)
 
@@ -317,7 +320,16 @@ def compile_answering(name, arch):
     return compile_source(text.encode(), name, None, None, ("-O3",))
 
 
-def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=True, slim=False):
+def build(
+    arch=None,
+    only=None,
+    sources=(),
+    pure=False,
+    without=(),
+    has_crc32=True,
+    has_sha256=None,
+    slim=False,
+):
     """Return ``{file name in acclimate/: bytes}`` of what a board needs.
 
     :param arch: of the board; None when its firmware loads bytecode only.
@@ -328,6 +340,8 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
     :param without: names of native modules that are left out.
     :param has_crc32: whether the firmware's binascii has it; what predicts alone brings its own
         otherwise.
+    :param has_sha256: whether the firmware's hashlib has it; None: as most of this architecture.
+        Beside a native module that has it, too, the one in Python stays out unless it is named.
     :param slim: the smaller forms of native modules, for boards with little heap.
     """
     if only == PREDICT and not pure and ANSWERS in natives(arch):
@@ -348,10 +362,19 @@ def build(arch=None, only=None, sources=(), pure=False, without=(), has_crc32=Tr
     }
     if not native_files:
         return files
+    has_sha256 = arch not in _WITHOUT_SHA256 if has_sha256 is None else has_sha256
+    if has_sha256 and has_crc32 and _HASHES in native_files and not _is_named(only, sources):
+        files.pop("_sha256.mpy", None)
     files.update({name + ".mpy": data for name, data in native_files.items()})
     manifest = manifest_source(native_files).encode()
     files[MANIFEST + ".mpy"] = compile_source(manifest, f"{PACKAGE}.{MANIFEST}")
     return files
+
+
+def _is_named(only, sources):
+    """Tell whether SHA-256 or CRC-32 in Python is asked for by name, or by a source file."""
+    named = set(only or ()).union(*(references(source)[0] for source in sources))
+    return not _PLAIN.isdisjoint(named)
 
 
 def build_circuitpython(only=None, sources=(), compiler=None, arch=None):

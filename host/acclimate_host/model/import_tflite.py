@@ -28,6 +28,7 @@ from .import_moves import (
     sloped,
     with_zeros,
 )
+from .import_tflite_mean import add_mean
 from .import_tflite_recurrent import RECURRENT, states_of
 from .import_tflite_streams import Streams
 from .importing import (
@@ -39,7 +40,6 @@ from .importing import (
     hard_swish_table,
     leaky_table,
     looked_up,
-    mean_layer,
     operator_named,
     requantized_table,
     same_padding,
@@ -712,13 +712,10 @@ class _Lowering:
             self.problems.add(f"MEAN over {what}", "mean over height and width")
             return
         x, given = self.shaped(op.inputs[0]), self.tensor(op.outputs[0])
-        if (
-            not self.quantized
-            or (float(given.scale[0]), self.zero_point(op.outputs[0])) == self.scales[x]
-        ):
-            y = self.build.pool(self.new("p"), x)
+        if self.quantized:
+            y = add_mean(self, x, (float(given.scale[0]), self.zero_point(op.outputs[0])))
         else:
-            y = mean_layer(self, x)
+            y = self.build.pool(self.new("p"), x)
         self.place(op.outputs[0], y)
 
     def _pad(self, op):
