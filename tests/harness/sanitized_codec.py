@@ -46,7 +46,7 @@ def hashes(core, draw):
     assert int.from_bytes(crc, "little") ^ 0xFFFFFFFF == zlib.crc32(data)
 
 
-def octets(core, draw):
+def buffers(core, draw):
     a, b = bytearray(draw.choices(b"xy", k=40)), bytearray(draw.choices(b"xy", k=40))
     i, j, n = draw.randrange(20), draw.randrange(20), draw.randrange(20)
     same = next((k for k in range(n) if a[i + k] != b[j + k]), n)
@@ -99,7 +99,7 @@ def main(library, seed, rounds=300):
     core, draw = twin_codec.load(Path(library)), random.Random(int(seed))
     for _ in range(int(rounds)):
         hashes(core, draw)
-        octets(core, draw)
+        buffers(core, draw)
         instructions(core, draw)
     print("clean")
 

@@ -17,7 +17,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate import _buffers as octets
+from acclimate import _buffers
 
 _CHECK_BYTES = 64
 _BLANK = b"\xff" * 64
@@ -120,12 +120,12 @@ class Flash:
     def _kept(self, at, buffer, n):
         """Return how many of n bytes read back as the buffer before the first that does not."""
         if self.view is not None:
-            return octets.common_prefix(self.view, at, buffer, 0, n)
+            return _buffers.common_prefix(self.view, at, buffer, 0, n)
         done = 0
         while done < n:
             part = min(_CHECK_BYTES, n - done)
             self._read_back(at + done)
-            right = octets.common_prefix(self._back, 0, buffer, done, part)
+            right = _buffers.common_prefix(self._back, 0, buffer, done, part)
             done += right
             if right < part:
                 break
@@ -143,12 +143,12 @@ class Flash:
     def is_blank(self, at: int, n: int) -> bool:
         """Tell whether n bytes from at on, a multiple of 64, are all 255."""
         if self.view is not None:  # all are as the first
-            view = self.view
-            return view[at] == 255 and octets.common_prefix(view, at, view, at + 1, n - 1) == n - 1
+            view, n = self.view, n - 1
+            return view[at] == 255 and _buffers.common_prefix(view, at, view, at + 1, n) == n
         end = at + n
         while at < end:
             self._read_back(at)
-            if octets.common_prefix(self._back, 0, _BLANK, 0, _CHECK_BYTES) != _CHECK_BYTES:
+            if _buffers.common_prefix(self._back, 0, _BLANK, 0, _CHECK_BYTES) != _CHECK_BYTES:
                 return False
             at += _CHECK_BYTES
         return True
@@ -164,7 +164,7 @@ class Flash:
             self._twice(at, self._back)
             return
         self._twice(at - over, self._back)
-        octets.copy(self._back, 0, self._back, over, _CHECK_BYTES - over)
+        _buffers.copy(self._back, 0, self._back, over, _CHECK_BYTES - over)
 
     def _bounds(self, at, n):
         if at < 0 or n < 0 or at + n > self.size:

@@ -14,7 +14,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate import _buffers as octets
+from acclimate import _buffers
 from acclimate.flash.base import Flash, geometry
 from acclimate.flash.retry import RetryingDevice
 
@@ -65,7 +65,7 @@ class CardFlash(Flash):
             inside = (at + done) % size
             part = min(size - inside, n - done)
             self._load((at + done) // size)
-            octets.copy(buffer, done, self._block, inside, part)
+            _buffers.copy(buffer, done, self._block, inside, part)
             done += part
 
     def _program(self, at, buffer):

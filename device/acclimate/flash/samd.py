@@ -16,7 +16,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate import _buffers as octets
+from acclimate import _buffers
 from acclimate.flash.base import Flash, FlashError
 
 try:
@@ -80,7 +80,7 @@ class SamdFlash(Flash):
         return memoryview(self._memory)[at : at + n]
 
     def _read(self, at, buffer):
-        octets.copy(buffer, 0, self._memory, at, len(buffer))
+        _buffers.copy(buffer, 0, self._memory, at, len(buffer))
 
     def _program(self, at, buffer):
         mem16 = self._mem16

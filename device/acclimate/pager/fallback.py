@@ -17,7 +17,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate import _buffers as octets
+from acclimate import _buffers
 from acclimate.pager.core import PagerError
 
 
@@ -63,13 +63,13 @@ class RamFallback:
                 )
             start, self._used = self._used, self._used + n
             self._places[number] = (start, n)
-        octets.copy(self._ram, start, view, 0, n)
+        _buffers.copy(self._ram, start, view, 0, n)
         self._here[number] = True
 
     def page_in(self, number: int, view: "WriteableBuffer") -> None:
         """Read a page back from where it is."""
         if self._here.get(number):
-            octets.copy(view, 0, self._ram, self._places[number][0], len(view))
+            _buffers.copy(view, 0, self._ram, self._places[number][0], len(view))
         elif self.pager is None:
             raise PagerError("page %d was not written in this step" % number)
         else:

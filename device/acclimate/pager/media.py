@@ -17,7 +17,7 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate import _buffers as octets
+from acclimate import _buffers
 from acclimate.flash import FlashError, RetryingDevice
 
 
@@ -66,7 +66,7 @@ class Card(_Medium):
             number, start = (at + done) // size, (at + done) % size
             part = min(n - done, size - start)
             self._hold(number)
-            octets.copy(buffer, done, self._block, start, part)
+            _buffers.copy(buffer, done, self._block, start, part)
             done += part
 
     def program(self, at: int, buffer: "ReadableBuffer") -> None:
@@ -78,7 +78,7 @@ class Card(_Medium):
             part = min(n - done, size - start)
             self._hold(number)
             self._held = -1  # what the card refuses is not what it holds
-            octets.copy(block, start, buffer, done, part)
+            _buffers.copy(block, start, buffer, done, part)
             self._device.writeblocks(self._first + number, block)
             self._held = number
             done += part

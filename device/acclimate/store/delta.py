@@ -19,9 +19,8 @@ try:  # for editors and checkers on a computer; boards have neither
 except ImportError:
     pass
 
-from acclimate import _buffers as octets
+from acclimate import _buffers, _native
 from acclimate import _crc as crc
-from acclimate import _native
 from acclimate.store.capsule import CapsuleError, number
 
 try:
@@ -104,7 +103,7 @@ class Updater:
             store.cancel()
             raise CapsuleError("truncated", "the update ends early")
         crc.finish(self._crc)
-        if octets.common_prefix(self._crc, 0, self._crc, 4, 4) != 4:
+        if _buffers.common_prefix(self._crc, 0, self._crc, 4, 4) != 4:
             store.cancel()
             raise CapsuleError("patch", "CRC-32 of the instructions differs")
         try:
@@ -126,7 +125,7 @@ class Updater:
             self._need = _U_BYTES + head
             return
         self._check_base()
-        octets.copy(self._crc, 4, pre, _U_CRC, 4)
+        _buffers.copy(self._crc, 4, pre, _U_CRC, 4)
         self._stream = number(pre, _U_SIZE)
         self._decoder.at = -1
         n, target = self._need - _U_BYTES, store.incoming.bytes
@@ -137,7 +136,7 @@ class Updater:
             store.write(target, n)
         while 0 < start < n:  # in pages of 64 bytes
             part = min(_BLOCK, n - start)
-            octets.copy(self._block, 0, target, start, part)
+            _buffers.copy(self._block, 0, target, start, part)
             store.write(self._block, part)
             start += part
         self._skip = max(0, start - n)
@@ -149,7 +148,7 @@ class Updater:
         store = self._store
         if store.active is None:
             raise CapsuleError("base", "there is no model to apply an update to")
-        if octets.common_prefix(store.head.bytes, _H_DIGEST, self._block, _U_BASE, 32) != 32:
+        if _buffers.common_prefix(store.head.bytes, _H_DIGEST, self._block, _U_BASE, 32) != 32:
             raise CapsuleError("base", "the update is for another model than that in use")
         try:
             store.checker.intact(store.head, store.slots.start(store.active))
@@ -217,7 +216,7 @@ class Updater:
         over = max(0, at + _BLOCK - store.flash.size)
         store.flash.readinto(at - over, self._block)
         if over:
-            octets.copy(self._block, 0, self._block, over, n)
+            _buffers.copy(self._block, 0, self._block, over, n)
 
     def _put(self, n):
         """Write the first n bytes of the block, but for what is in the flash already."""
@@ -229,7 +228,7 @@ class Updater:
         if known == n:
             return
         if known:
-            octets.copy(self._block, 0, self._block, known, n - known)
+            _buffers.copy(self._block, 0, self._block, known, n - known)
         self._store.write(self._block, n - known)
 
     def _next_block(self):
@@ -250,11 +249,11 @@ class Updater:
         window, at = self._decoder.input, self._decoder.at
         if at > 0:
             self._window = max(0, self._window - at)
-            octets.copy(window, 0, window, at, self._window)
+            _buffers.copy(window, 0, window, at, self._window)
             self._decoder.at = 0
         k = min(_WINDOW - self._window, n - i)
         if k > 0:
-            octets.copy(window, self._window, data, i, k)
+            _buffers.copy(window, self._window, data, i, k)
             self._window += k
             self._stream -= k
         if not self._stream:

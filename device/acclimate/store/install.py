@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Bring a capsule or an update container into a Store; save trained weights."""
 
-from acclimate import _buffers as octets
+from acclimate import _buffers
 from acclimate.store.capsule import WEIGHTS, CapsuleError
 
 try:
@@ -77,7 +77,7 @@ def save(store, weights):
     if index < 0:
         raise CapsuleError("table", "there is no model with weights to save to")
     size = store.head.section_size(index)
-    weights = octets.as_bytes(weights, size)
+    weights = _buffers.as_bytes(weights, size)
     head, old, checker = store.incoming, store.head, store.checker
     base = store.slots.start(store.active)
     at = old.section_at(index)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Two slots of whole erase pages, and the sequential writer of one of them."""
 
-from acclimate import _buffers as octets
+from acclimate import _buffers
 from acclimate.flash import FlashError
 from acclimate.store.capsule import CapsuleError
 
@@ -94,7 +94,7 @@ class Slots:
         size, done = len(self._chunk), 0
         while done < n:
             part = min(size - self._fill, n - done)
-            octets.copy(self._chunk, self._fill, data, done, part)
+            _buffers.copy(self._chunk, self._fill, data, done, part)
             self._fill += part
             done += part
             self.written += part
