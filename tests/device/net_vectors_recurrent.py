@@ -81,6 +81,7 @@ PROGRAM = (
 )
 
 WEIGHTS = (
+    b""
 )
 
 INPUTS = (

@@ -47,6 +47,7 @@ PROGRAM = (
 )
 
 WEIGHTS = (
+    b""
 )
 
 INPUTS = (

@@ -285,7 +285,7 @@ def floating(graph):
 
 
 def _lines(value, indent):
-    for at in range(0, len(value), 16):
+    for at in range(0, max(1, len(value)), 16):  # without a byte: b""
         yield indent + 'b"' + "".join(f"\\x{byte:02x}" for byte in value[at : at + 16]) + '"'
 
 
