@@ -4,6 +4,7 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from acclimate import _signature
 from acclimate_host.capsules.layout import ENUMS, KEY, KEYS, KEYS_MAX, SIGNATURE_BYTES, TRUST
@@ -94,6 +95,17 @@ def unpack(data: bytes, root: bytes | None = None) -> KeyList:
     if root is not None and not is_signed(data[:end], first, (root,)):
         raise Refused("key list: this root did not sign it")
     return KeyList(epoch, sequence, named, tuple(keys))
+
+
+def read_list(path: Path) -> KeyList:
+    """Return the KeyList of a file, signed by the root that it names.
+
+    :raises Refused: it is damaged; the file is named.
+    """
+    try:
+        return unpack(path.read_bytes())
+    except Refused as error:
+        raise Refused(f"{path}: {error}") from None
 
 
 def list_name(root: bytes) -> str:
