@@ -43,3 +43,13 @@ def test_a_kind_that_there_is_not_is_refused(kind):
 def test_a_section_that_there_is_not_is_refused(name):
     with pytest.raises(Refused, match="^section .*: expected one of"):
         made({name: b"x"})
+
+
+@pytest.mark.parametrize("at, name", [(11, "model"), (15, "version")])
+def test_a_capsule_with_a_number_that_no_device_reads_is_none(at, name):
+    data = bytearray(made())
+    data[at] = 63
+    assert getattr(read(bytes(data)), name) > 63 << 24
+    data[at] = 64
+    with pytest.raises(Refused, match=name):
+        read(bytes(data))

@@ -7,7 +7,10 @@ import capsule_cases as cases
 import pytest
 from test_security import NEXT, RELEASE, ROLLOUT, ROOT, THIEF, capsule
 
+from acclimate.pull.manifest import Manifest as DeviceManifest
+from acclimate.store import CapsuleError
 from acclimate_host.capsules import delta, key_list, manifest, signing
+from acclimate_host.capsules.build import read
 from acclimate_host.capsules.fleet_state import fleet_state
 from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
@@ -150,6 +153,13 @@ def test_a_damaged_capsule_or_one_of_another_key_is_refused(shop):
     refused(shop.folder, lambda: shop.publish(cases.capsule(2, epoch=1)), "epoch 1")
 
 
+def test_what_a_board_saved_for_itself_is_published_to_nobody(shop):
+    for flags in (1, 128):
+        data = cases.capsule(2, flags=flags)
+        assert read(data).intact
+        refused(shop.folder, lambda data=data: shop.publish(data), "a board saved it for itself")
+
+
 def test_a_base_is_whole_and_of_the_key(shop):
     damaged = bytearray(cases.capsule(9))
     damaged[-1] ^= 1
@@ -250,6 +260,26 @@ def test_a_manifest_without_a_whole_capsule_is_none(shop):
         refused(shop.folder, call, "all.man: manifest without a whole capsule: remove it and pub")
     shop.manifest_path(7).unlink()
     assert shop.publish(cases.capsule(2)).version == 2
+
+
+@pytest.mark.parametrize(
+    "at, value",
+    [(6, 101), (11, 64), (15, 64), (23, 64), (27, 64), (24, 0), (84, 1), (87, 64), (123, 64)],
+)
+def test_a_manifest_that_devices_refuse_is_damaged_though_it_is_signed(shop, at, value):
+    made = shop.manifest(7)
+    entries = (made.entries[0], manifest.Entry(bytes(range(16)), 30, "ab" * 16))
+    body = bytearray(dataclasses.replace(made, entries=entries).signed())
+    assert manifest.unpack(bytes(body) + signing.sign(bytes(body), KEY)).entries == entries
+    body[at] = value
+    shop.manifest_path(7).write_bytes(bytes(body) + signing.sign(bytes(body), KEY))
+    if at not in (11, 123):  # of another model, or for devices that have another base
+        found = DeviceManifest()
+        found.add(shop.manifest_path(7).read_bytes(), len(body) + 64)
+        with pytest.raises(CapsuleError, match="format"):
+            found.check(cases.store(cases.flash()), b"all")
+            found.choose()
+    refused(shop.folder, lambda: shop.manifest(7), "all.man: manifest")
 
 
 # ---- sequences ---------------------------------------------------------------------------------

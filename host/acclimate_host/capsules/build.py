@@ -188,6 +188,7 @@ def read(data: bytes) -> Capsule:
     values = dict(zip((f.name for f in HEADER.fields), _HEADER.unpack_from(data), strict=True))
     if values["format"] != _FORMAT or not 1 <= values["sections"] <= SECTIONS_MAX:
         raise Refused(f"capsule of format {values['format']}, {values['sections']} sections")
+    check_numbers(NUMBER_MAX, model=values["model"], version=values["version"])
     if len(data) < head_bytes(data):
         raise Refused(f"capsule of {len(data)} bytes, its header has {head_bytes(data)}")
     names = {number: name for name, number in SECTIONS.items()}

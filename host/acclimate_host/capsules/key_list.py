@@ -82,6 +82,8 @@ def unpack(data: bytes, root: bytes | None = None) -> KeyList:
     end = KEYS.bytes + count * KEY.bytes
     if zero or signatures not in (1, 2) or len(data) != end + signatures * SIGNATURE_BYTES:
         raise Refused(f"key list of {count} keys and {signatures} signatures: {len(data)} bytes")
+    if epoch > EPOCH_MAX:
+        raise Refused(f"key list: epoch {epoch}: 0 to {EPOCH_MAX}")
     keys = []
     for at in range(KEYS.bytes, end, KEY.bytes):
         role, gap, public = _KEY.unpack_from(data, at)

@@ -171,6 +171,8 @@ class Repository:
         new = read(capsule)
         if not new.intact:
             raise Refused("integrity: the capsule's SHA-256 is not that of its content")
+        if new.flags:
+            raise Refused("authenticity: a board saved it for itself; others do not take it")
         self._check_release(new, capsule, "the capsule")
         if new.epoch != self.epoch():
             raise Refused(f"epoch {new.epoch}: expected {self.epoch()}, that of the key list")
