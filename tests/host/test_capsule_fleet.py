@@ -7,6 +7,7 @@ import json
 import shutil
 import socket
 import subprocess
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from acclimate.pull import Client, sockets
 from acclimate.pull import reports as report
 from acclimate.pull.manifest import in_rollout
 from acclimate.store import CapsuleError
+from acclimate_host.capsules import reports as reports_module
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.manifest import WHOLE
 from acclimate_host.capsules.reports import Reports, parse
@@ -134,6 +136,24 @@ def test_an_old_report_does_not_replace_a_newer_one(kept, tmp_path):
     reports.take(report.make_report(kept, 17, 6))
     (tmp_path / "reports" / "7-99.json").write_text("{")  # one bad file does not hide the rest
     assert [(r["device"], r["count"], r["seen"]) for r in reports.all()] == [(17, 6, 1000)]
+
+
+def test_of_two_reports_at_once_the_newer_one_stays(kept, tmp_path, monkeypatch):
+    reports = Reports(tmp_path / "reports", cases.KEY)
+    older, newer = (report.make_report(kept, 17, count) for count in (5, 6))
+    second = threading.Thread(target=reports.take, args=(newer,))
+    write = reports_module.write_whole
+
+    def slow(path, data):
+        if second.ident is None:  # the older one is compared, and not written yet
+            second.start()
+            second.join(0.2)
+        write(path, data)
+
+    monkeypatch.setattr(reports_module, "write_whole", slow)
+    reports.take(older)
+    second.join()
+    assert [r["count"] for r in reports.all()] == [6]
 
 
 @pytest.mark.parametrize("name", ["device", "version", "state", "outcome", "seen", "is_older"])

@@ -125,6 +125,15 @@ def test_the_page_shows_the_json_that_the_command_prints(halted, capsys):
     assert "rolled back" in capsys.readouterr().out
 
 
+def test_a_damaged_file_is_named_where_the_fleet_would_be(halted, tmp_path):
+    folder = shutil.copytree(halted, tmp_path / "copy")
+    (folder / "models" / "7" / "all.man").write_bytes(b"half")
+    with serving(folder, "--no-reports", "--dashboard") as url:
+        with pytest.raises(urllib.error.HTTPError, match="503") as refused:
+            urllib.request.urlopen(url + "/fleet.json")
+        assert b"all.man: this is no manifest" in refused.value.read()
+
+
 def test_without_being_asked_for_there_is_no_page(halted):
     with serving(halted, "--no-reports") as url:
         for path in ("/fleet", "/fleet.json"):

@@ -169,6 +169,13 @@ def test_fields_that_no_list_has_are_refused_though_they_are_signed(at, value):
         unpack(bytes(body) + ROOT.sign(bytes(body)) * max(1, body[10]))
 
 
+def test_an_epoch_that_no_board_keeps_is_refused_though_it_is_signed():
+    body = bytearray(listed().pack(ROOT)[:-64])
+    body[6:8] = (EPOCH_MAX + 1).to_bytes(2, "little")
+    with pytest.raises(Refused, match="key list: epoch 16384: 0 to 16383"):
+        unpack(bytes(body) + ROOT.sign(bytes(body)))
+
+
 @pytest.mark.parametrize(
     "keys, word",
     [((), "0 keys"), (PAIR * 4 + PAIR[:1], "9 keys"), (((1, bytes(32)),), "no key that boards")],

@@ -50,8 +50,8 @@ def repository(tmp_path):
     return made
 
 
-def pulled(store, endpoint, name):
-    client = Client(store, f"{endpoint}/{name}/fleet", wait_s=0)
+def pulled(store, endpoint, name, below="/fleet"):
+    client = Client(store, f"{endpoint}/{name}{below}", wait_s=0)
     if client.pull():
         store.confirm()
     return client.reason
@@ -118,6 +118,54 @@ def test_a_repository_that_lacks_an_object_is_not_mirrored(repository, endpoint,
     with pytest.raises(Refused, match="is not there"):
         mirror(repository.folder, f"s3://{name}", endpoint)
     assert "Contents" not in client.list_objects_v2(Bucket=name)
+
+
+def test_a_damaged_object_is_not_mirrored(repository, endpoint, bucket):
+    client, name = bucket
+    path = next((repository.folder / "objects").iterdir())
+    path.write_bytes(path.read_bytes()[:-1])  # caches would keep it for ever
+    with pytest.raises(Refused, match=f"{path.name}: damaged"):
+        mirror(repository.folder, f"s3://{name}", endpoint)
+    assert "Contents" not in client.list_objects_v2(Bucket=name)
+
+
+def test_who_publishes_or_prunes_meanwhile_is_mirrored_the_next_time(
+    repository, endpoint, bucket, monkeypatch
+):
+    client, name = bucket
+    from acclimate_host.capsules import object_store
+
+    listed, then = object_store._listed, []
+
+    def busy(*arguments):
+        then.pop()()
+        return listed(*arguments)
+
+    monkeypatch.setattr(object_store, "_listed", busy)
+    then.append(lambda: repository.publish(cases.capsule(2, cases.weights(700, 2))))
+    assert mirror(repository.folder, f"s3://{name}", endpoint)["sent"] == 2
+    store = cases.store(cases.flash())
+    assert pulled(store, endpoint, name, "") == "" and store.head.version == 1
+    then.append(lambda: next((repository.folder / "objects").iterdir()).unlink())
+    with pytest.raises(Refused, match="was removed meanwhile: mirror again"):
+        mirror(repository.folder, f"s3://{name}", endpoint)
+
+
+def test_who_publishes_is_waited_for(repository, endpoint, bucket, monkeypatch):
+    _, name = bucket
+    from acclimate_host.capsules import object_store
+
+    held, locked = [], object_store.locked
+
+    def noted(path):
+        held.append(path)
+        return locked(path)
+
+    monkeypatch.setattr(object_store, "locked", noted)
+    mirror(repository.folder, f"s3://{name}", endpoint)
+    assert held == [repository.folder / ".lock"]
+    monkeypatch.setattr(object_store.os, "access", lambda *_: False)  # a folder to read only
+    assert mirror(repository.folder, f"s3://{name}", endpoint)["kept"] == 2 and len(held) == 1
 
 
 def test_the_command_counts_and_names_what_is_wrong(repository, endpoint, bucket, capsys):

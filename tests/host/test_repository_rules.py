@@ -7,7 +7,11 @@ import capsule_cases as cases
 import pytest
 from test_security import NEXT, RELEASE, ROLLOUT, ROOT, THIEF, capsule
 
+from acclimate.pull.manifest import Manifest as DeviceManifest
+from acclimate.store import CapsuleError
 from acclimate_host.capsules import delta, key_list, manifest, signing
+from acclimate_host.capsules.build import read
+from acclimate_host.capsules.fleet_state import fleet_state
 from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
 from acclimate_host.capsules.layout import ENTRIES_MAX, NUMBER_MAX
@@ -121,6 +125,18 @@ def test_numbers_beyond_their_range_are_refused(shop):
         assert shop.manifest(7).expires == value
 
 
+@pytest.mark.parametrize("value", [50.5, 50.0, float("nan"), True, "5", None])
+def test_numbers_that_are_no_whole_ones_are_refused(shop, value):
+    two = cases.capsule(2)
+    for call, name in (
+        (lambda: shop.publish(two, percent=value), "percent"),
+        (lambda: shop.publish(two, expires=value), "expires"),
+        (lambda: shop.set_percent(7, value), "percent"),
+        (lambda: shop.set_expires(7, value), "expires"),
+    ):
+        refused(shop.folder, call, f"{name} .*: expected a whole number")
+
+
 def test_a_version_is_published_once_and_only_upwards(shop):
     shop.publish(cases.capsule(5))
     for version in (5, 4):
@@ -135,6 +151,13 @@ def test_a_damaged_capsule_or_one_of_another_key_is_refused(shop):
     refused(shop.folder, lambda: shop.publish(bytes(damaged)), "integrity")
     refused(shop.folder, lambda: shop.publish(cases.capsule(2, key=OTHER)), "authenticity")
     refused(shop.folder, lambda: shop.publish(cases.capsule(2, epoch=1)), "epoch 1")
+
+
+def test_what_a_board_saved_for_itself_is_published_to_nobody(shop):
+    for flags in (1, 128):
+        data = cases.capsule(2, flags=flags)
+        assert read(data).intact
+        refused(shop.folder, lambda data=data: shop.publish(data), "a board saved it for itself")
 
 
 def test_a_base_is_whole_and_of_the_key(shop):
@@ -202,6 +225,33 @@ def test_what_somebody_else_put_there_is_none_of_it(shop):
         path.unlink()
 
 
+def test_a_manifest_of_no_cohort_s_name_is_somebody_else_s(shop):
+    before = list(shop.models())
+    for name in ("all (copy).man", "all.1.man", ".all.man"):
+        (shop.folder / "models" / "7" / name).write_bytes(shop.manifest_path(7).read_bytes())
+    assert list(shop.models()) == before
+    assert shop.publish(cases.capsule(2)).version == 2
+    assert fleet_state(shop)["models"][0]["version"] == 2
+
+
+def test_a_damaged_manifest_of_another_model_is_in_nobody_s_way(shop):
+    (shop.folder / "models" / "8").mkdir()
+    (shop.folder / "models" / "8" / "all.man").write_bytes(b"AMAN")
+    assert shop.publish(cases.capsule(2)).version == 2
+    assert [row[:2] for row in shop.models(7)] == [(7, "all")]
+    refused(shop.folder, lambda: list(shop.models()), "8/all.man")
+
+
+def test_what_is_newest_is_told_by_epoch_and_version(shop):
+    shop.publish(cases.capsule(2))
+    newest = [(e, v) for e in (0, 1) for v in (1, 2, 3) if shop.is_newest(7, "all", (e, v))]
+    assert newest == [(0, 2)]
+    assert not shop.is_newest(7, "beta", (0, 2)) and not shop.is_newest(8, "all", (0, 2))
+    refused(shop.folder, lambda: shop.set_percent(7, 5, release=(0, 1)), "version 1 is not the")
+    shop.set_percent(7, 5, release=(0, 2))
+    assert shop.manifest(7).percent == 5
+
+
 def test_a_manifest_without_a_whole_capsule_is_none(shop):
     made = shop.manifest(7)
     entry = dataclasses.replace(made.entries[0], base=bytes(range(16)))
@@ -210,6 +260,26 @@ def test_a_manifest_without_a_whole_capsule_is_none(shop):
         refused(shop.folder, call, "all.man: manifest without a whole capsule: remove it and pub")
     shop.manifest_path(7).unlink()
     assert shop.publish(cases.capsule(2)).version == 2
+
+
+@pytest.mark.parametrize(
+    "at, value",
+    [(6, 101), (11, 64), (15, 64), (23, 64), (27, 64), (24, 0), (84, 1), (87, 64), (123, 64)],
+)
+def test_a_manifest_that_devices_refuse_is_damaged_though_it_is_signed(shop, at, value):
+    made = shop.manifest(7)
+    entries = (made.entries[0], manifest.Entry(bytes(range(16)), 30, "ab" * 16))
+    body = bytearray(dataclasses.replace(made, entries=entries).signed())
+    assert manifest.unpack(bytes(body) + signing.sign(bytes(body), KEY)).entries == entries
+    body[at] = value
+    shop.manifest_path(7).write_bytes(bytes(body) + signing.sign(bytes(body), KEY))
+    if at not in (11, 123):  # of another model, or for devices that have another base
+        found = DeviceManifest()
+        found.add(shop.manifest_path(7).read_bytes(), len(body) + 64)
+        with pytest.raises(CapsuleError, match="format"):
+            found.check(cases.store(cases.flash()), b"all")
+            found.choose()
+    refused(shop.folder, lambda: shop.manifest(7), "all.man: manifest")
 
 
 # ---- sequences ---------------------------------------------------------------------------------
@@ -225,6 +295,21 @@ def test_all_cohorts_of_a_model_have_the_next_sequence_and_are_signed_anew(shop)
         assert is_signed(shop.manifest_path(7, name).read_bytes(), KEY)
     shop.set_expires(7, 77, "beta")
     assert [(f.sequence, f.expires) for _, _, f in shop.models()] == [(4, 0), (4, 77)]
+
+
+def test_after_a_manifest_that_was_removed_the_sequence_goes_on(shop):
+    shop.set_percent(7, 50)
+    shop.manifest_path(7).unlink()
+    assert shop.publish(cases.capsule(2)).sequence == 3
+    path = shop.folder / "history" / "7.sequence"
+    assert path.read_text() == "0 3\n"
+    path.unlink()  # of a repository of before
+    assert shop.publish(cases.capsule(3)).sequence == 4
+    path.write_text("1 900\n")  # of another epoch
+    assert shop.publish(cases.capsule(4)).sequence == 5
+    for damaged in ("", "0", "0 4", "0 -4\n", "0 4\n\n", "0 4.5\n"):
+        path.write_text(damaged)
+        refused(shop.folder, lambda: shop.set_percent(7, 5), "7.sequence: damaged")
 
 
 def test_a_sequence_that_is_used_up_is_said(shop):
@@ -380,6 +465,12 @@ def test_each_list_has_the_next_number_and_the_epoch_rises_when_asked(listed):
         assert made.of("release") == (NEXT.public,) and made.of("rollout") == (ROLLOUT.public,)
         assert listed.keys() == made and listed.epoch() == epoch
     assert list(lists(listed)) == [key_list.list_name(ROOT.public)]
+
+
+def test_a_damaged_list_is_named(listed):
+    path = listed.folder / "keys" / key_list.list_name(ROOT.public)
+    path.write_bytes(path.read_bytes()[:-1])
+    refused(listed.folder, listed.keys, f"{path.name}: key list of")
 
 
 def test_only_the_root_of_the_newest_list_signs_the_next_one(listed):

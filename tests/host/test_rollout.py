@@ -190,6 +190,51 @@ def test_a_second_rollout_waits_for_the_first(fleet):
         fleet.rollout.start(cases.capsule(3))
 
 
+def test_what_is_published_beside_a_rollout_is_none_of_its_own(fleet):
+    fleet.rollout.start(cases.capsule(2), (10, 100), 3600)
+    fleet.repository.publish(cases.capsule(3), percent=40)
+    with pytest.raises(Refused, match="version 2 is not the newest any more"):
+        fleet.rollout.step()  # before it would change anything
+    fleet.clock.now += 3600
+    for verb in (fleet.rollout.step, fleet.rollout.pause):
+        with pytest.raises(Refused, match="version 2 is not the newest any more"):
+            verb()
+        assert offered(fleet) == 40 and fleet.rollout.state()["state"] == "running"
+    state = fleet.rollout.start(cases.capsule(4), (20, 100), 3600)
+    assert (state["version"], state["before"]) == (4, 3) and offered(fleet) == 20
+    fleet.rollout.pause()
+    fleet.repository.publish(cases.capsule(5))
+    with pytest.raises(Refused, match="version 4 is not the newest any more"):
+        fleet.rollout.resume()
+    assert offered(fleet) == 100
+    assert fleet.rollout.back()["version"] == 6  # the content before it, above all there is
+
+
+def test_a_clock_that_was_ahead_delays_a_stage_and_hides_no_harm(fleet):
+    fleet.clock.now += 10**9
+    fleet.rollout.start(cases.capsule(2), (50, 100), 3600)
+    fleet.clock.now -= 10**9
+    state = fleet.rollout.step()
+    assert state["history"][-1]["what"] == "the clock went back: the stage begins anew"
+    assert state["state"] == "running" and offered(fleet) == 50
+    fleet.clock.now += 3599
+    assert fleet.rollout.step()["stage"] == 0
+    fleet.clock.now += 1
+    assert fleet.rollout.step()["stage"] == 1
+
+
+def test_refusals_halt_a_rollout_though_the_clock_was_ahead_at_its_start(fleet):
+    fleet.clock.now += 10**9
+    fleet.rollout.start(cases.capsule(2), (50, 100), 3600)
+    fleet.clock.now -= 10**9
+    fleet.rollout.step()
+    for device, store in fleet.stores.items():
+        told = make_report(store, device, 10**6, report.REFUSED, "integrity")
+        fleet.reports.take(told)
+    state = fleet.rollout.step()
+    assert state["state"] == "halted" and state["sums"]["refused"] == len(DEVICES)
+
+
 def test_devices_of_another_cohort_harm_no_rollout(fleet):
     """Both cohorts have a version 2, each another; what devices report names only the number."""
     fleet.repository.publish(cases.capsule(2, b"of the others"), "beta")
@@ -274,6 +319,7 @@ def test_what_no_state_can_keep_is_refused_before_anything_is_published(fleet, o
         {"least": -1},
         {"resets": -3},
         {"score": 1.5},
+        {"score": True},
     ],
 )
 def test_limits_that_no_state_can_keep_are_refused(limits):
@@ -303,6 +349,24 @@ def test_prune_keeps_what_devices_and_the_way_back_need(fleet):
     for entry in fleet.repository.manifest(7).entries:
         assert (folder / "objects" / entry.name).exists()
     assert prune(folder, kept=1) == (0, 0)
+
+
+def test_prune_keeps_the_content_that_a_rollout_may_go_back_to(fleet):
+    fleet.repository.publish(cases.capsule(2, cases.weights(700, 5)))
+    fleet.rollout.start(cases.capsule(3, cases.weights(700, 6)), (10, 100), 3600)
+    assert prune(fleet.repository.folder, kept=0)[0] > 0
+    fleet.rollout.back()
+    went = fleet.repository.capsule(7)
+    assert read(went).sections == read(cases.capsule(2, cases.weights(700, 5))).sections
+    fleet.rollout.path.write_text("{")
+    with pytest.raises(Refused, match="7-all.json: damaged"):
+        prune(fleet.repository.folder, kept=0)
+
+
+@pytest.mark.parametrize("kept", [-1, 1.5, True, None])
+def test_prune_takes_a_whole_number_of_releases(fleet, kept):
+    with pytest.raises(Refused, match="kept"):
+        prune(fleet.repository.folder, kept)
 
 
 def test_prune_removes_nothing_where_a_history_is_damaged(fleet):
@@ -448,3 +512,13 @@ def test_a_release_with_a_wrong_type_is_named(fleet, capsys, name, value):
     assert main(["rollout", str(fleet.repository.folder), "history", "--model", "7"]) == 6
     error = capsys.readouterr().err
     assert f"7-all.jsonl: damaged: {name} is" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["bytes", "percent", "at"])
+def test_a_release_that_lacks_what_is_shown_is_named(fleet, capsys, name):
+    path = fleet.repository.folder / "history" / "7-all.jsonl"
+    first = json.loads(path.read_text().splitlines()[0])
+    del first[name]
+    path.write_text(json.dumps(first) + "\n")
+    assert main(["rollout", str(fleet.repository.folder), "history", "--model", "7"]) == 6
+    assert f"7-all.jsonl: damaged: {name} is missing" in capsys.readouterr().err

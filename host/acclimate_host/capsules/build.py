@@ -93,14 +93,17 @@ def build(
     :param key: a private key of the release role, or bytes (16 to 64) for an HMAC tag; the
         signature is zero without one. :param epoch: of the key list, 0 without one.
     """
-    _check_numbers(NUMBER_MAX, model=model, version=version)
-    _check_numbers(BOUND_MAX, board=board, device=device)
-    _check_numbers(0xFFFF, epoch=epoch, temperature=temperature, code=arch | abi << 8)
+    check_numbers(NUMBER_MAX, model=model, version=version)
+    check_numbers(BOUND_MAX, board=board, device=device)
+    check_numbers(0xFFFF, epoch=epoch, temperature=temperature)
+    check_numbers(0xFF, flags=flags, arch=arch, abi=abi)
     bounds = {"BOARD": board, "DEVICE": device, "CODE": arch | abi << 8}
     bounds = {name: number for name, number in bounds.items() if number}
     if not 1 <= len(sections) <= SECTIONS_MAX - len(bounds):
         raise Refused(f"{len(sections)} sections: 1 to {SECTIONS_MAX - len(bounds)}")
+    _check_name("kind", kind, KINDS)
     for name, content in sections.items():
+        _check_name("section", name, SECTIONS)
         if len(content) > _SECTION_MAX:
             raise Refused(f"{name.lower()} of {len(content)} bytes: at most {_SECTION_MAX}")
     if isinstance(key, bytes) and not 16 <= len(key) <= 64:
@@ -185,6 +188,7 @@ def read(data: bytes) -> Capsule:
     values = dict(zip((f.name for f in HEADER.fields), _HEADER.unpack_from(data), strict=True))
     if values["format"] != _FORMAT or not 1 <= values["sections"] <= SECTIONS_MAX:
         raise Refused(f"capsule of format {values['format']}, {values['sections']} sections")
+    check_numbers(NUMBER_MAX, model=values["model"], version=values["version"])
     if len(data) < head_bytes(data):
         raise Refused(f"capsule of {len(data)} bytes, its header has {head_bytes(data)}")
     names = {number: name for name, number in SECTIONS.items()}
@@ -215,7 +219,15 @@ def read(data: bytes) -> Capsule:
     )
 
 
-def _check_numbers(most: int, **numbers: int) -> None:
+def check_numbers(most: int, **numbers: int) -> None:
+    """Raise Refused unless each argument is a whole number from 0 to most."""
     for name, value in numbers.items():
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise Refused(f"{name} {value!r}: expected a whole number, 0 to {most}")
         if not 0 <= value <= most:
             raise Refused(f"{name} {value}: 0 to {most}")
+
+
+def _check_name(what: str, name: str, known: Mapping[str, int]) -> None:
+    if name not in known:
+        raise Refused(f"{what} {name!r}: expected one of {', '.join(known)}")

@@ -24,9 +24,10 @@ def releases(path: Path) -> list[dict[str, Any]]:
     for release in found:
         _expect(path, release, "version", _is_number)
         _expect(path, release, "object", _is_object)
-        for name in ("epoch", "bytes", "percent", "at"):
-            if name in release:
-                _expect(path, release, name, _is_number)
+        for name in ("bytes", "percent", "at"):
+            _expect(path, release, name, _is_number)
+        if "epoch" in release:
+            _expect(path, release, "epoch", _is_number)
         if "digest" in release:
             _expect(path, release, "digest", lambda value: isinstance(value, str))
     return found
@@ -55,6 +56,21 @@ def rollout_state(path: Path) -> dict[str, Any] | None:
     _expect(path, state, "history", lambda value: _is_list(value, _is_event) and value)
     _expect(path, state, "limits", _is_limits)
     return state
+
+
+def next_sequence(path: Path, epoch: int) -> int:
+    """Return the first number that no manifest of the epoch has had yet; 0 without a file.
+
+    :raises Refused: the file is damaged.
+    """
+    if not path.exists():
+        return 0
+    found = re.fullmatch("([0-9]{1,5}) ([0-9]{1,10})\n", _text(path))
+    if found is None:
+        raise Refused(
+            f"{path}: damaged: expected EPOCH SEQUENCE; remove it if manifests are whole"
+        )
+    return int(found[2]) + 1 if int(found[1]) == epoch else 0
 
 
 def check_number(name: str, value: Any) -> None:

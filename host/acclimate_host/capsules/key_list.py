@@ -4,6 +4,7 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from acclimate import _signature
 from acclimate_host.capsules.layout import ENUMS, KEY, KEYS, KEYS_MAX, SIGNATURE_BYTES, TRUST
@@ -81,6 +82,8 @@ def unpack(data: bytes, root: bytes | None = None) -> KeyList:
     end = KEYS.bytes + count * KEY.bytes
     if zero or signatures not in (1, 2) or len(data) != end + signatures * SIGNATURE_BYTES:
         raise Refused(f"key list of {count} keys and {signatures} signatures: {len(data)} bytes")
+    if epoch > EPOCH_MAX:
+        raise Refused(f"key list: epoch {epoch}: 0 to {EPOCH_MAX}")
     keys = []
     for at in range(KEYS.bytes, end, KEY.bytes):
         role, gap, public = _KEY.unpack_from(data, at)
@@ -94,6 +97,17 @@ def unpack(data: bytes, root: bytes | None = None) -> KeyList:
     if root is not None and not is_signed(data[:end], first, (root,)):
         raise Refused("key list: this root did not sign it")
     return KeyList(epoch, sequence, named, tuple(keys))
+
+
+def read_list(path: Path) -> KeyList:
+    """Return the KeyList of a file, signed by the root that it names.
+
+    :raises Refused: it is damaged; the file is named.
+    """
+    try:
+        return unpack(path.read_bytes())
+    except Refused as error:
+        raise Refused(f"{path}: {error}") from None
 
 
 def list_name(root: bytes) -> str:

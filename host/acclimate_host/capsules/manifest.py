@@ -14,6 +14,7 @@ from acclimate_host.capsules.layout import (
     ENTRY,
     LIMITS,
     MANIFEST,
+    NUMBER_MAX,
     SIGNATURE_BYTES,
 )
 from acclimate_host.capsules.signing import Key
@@ -131,6 +132,11 @@ def unpack(data: bytes) -> Manifest:
     for i in range(count):
         base, size, name = _ENTRY.unpack_from(data, MANIFEST.bytes + i * ENTRY.bytes)
         entries.append(Entry(base, size, name.hex()))
+    sizes = [entry.size for entry in entries]
+    if percent > 100 or max(model, version, sequence, total, *sizes) > NUMBER_MAX:
+        raise Refused(f"manifest with a percentage above 100, or a number above {NUMBER_MAX}")
+    if any(entry.base == WHOLE and entry.size != total for entry in entries):
+        raise Refused(f"manifest of a capsule of {total} bytes, which its entry is not of")
     if not any(entry.base == WHOLE for entry in entries):
         raise Refused("manifest without a whole capsule: remove it and publish one")
     return Manifest(

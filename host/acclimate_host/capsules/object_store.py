@@ -6,18 +6,22 @@ manifest is, and what goes is removed after it, so a device sees the old state o
 Needs the extra "s3" (boto3).
 """
 
+import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from acclimate_host.capsules.manifest import read_manifest
+from acclimate_host.capsules.lock import locked
+from acclimate_host.capsules.manifest import object_name, read_manifest
 from acclimate_host.errors import AcclimateError, Missing, Refused
 
 _NEVER_CHANGES = "public, max-age=31536000, immutable"
 _ASK_FIRST = "no-cache"
+_OBJECT = re.compile("[0-9a-f]{32}")
 _BINARY = "application/octet-stream"
 
 
@@ -32,13 +36,15 @@ def mirror(
     :raises AcclimateError: the store refuses, or cannot be reached.
     """
     bucket, prefix = _place(url)
-    files = _files(Path(folder))
+    with _quiet(Path(folder)):
+        files = _files(Path(folder))
     client, errors = _client(endpoint)
     counts = dict.fromkeys(("sent", "kept", "removed", "bytes"), 0)
     try:
         there = dict(_listed(client, bucket, prefix))
-        for name, path in files:
-            data = path.read_bytes()
+        for name, data in files:
+            if isinstance(data, Path):
+                data = _object(data)
             if there.get(prefix + name) == hashlib.md5(data, usedforsecurity=False).hexdigest():
                 counts["kept"] += 1
                 continue
@@ -69,8 +75,29 @@ def _place(url: str) -> tuple[str, str]:
     return parts.netloc, prefix + "/" if prefix else ""
 
 
-def _files(folder: Path) -> list[tuple[str, Path]]:
-    """Return (name, path) of what devices may ask for, in the order to send it."""
+def _quiet(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Let nobody publish meanwhile, where this may write at all."""
+    can_write = (folder / "models").is_dir() and os.access(folder, os.W_OK)
+    return locked(folder / ".lock") if can_write else contextlib.nullcontext()
+
+
+def _object(path: Path) -> bytes:
+    """Return an object as it is sent: no cache would ask for it again."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise Refused(f"{path}: was removed meanwhile: mirror again") from None
+    if object_name(data) != path.name:
+        raise Refused(f"{path}: damaged: its SHA-256 is not that of its name")
+    return data
+
+
+def _files(folder: Path) -> list[tuple[str, Path | bytes]]:
+    """Return (name, content) of what devices may ask for, in the order to send it.
+
+    Objects never change and come as paths. All else is as it is now: who publishes meanwhile
+    must not bring a manifest there before its objects.
+    """
     if not (folder / "models").is_dir():
         raise AcclimateError(f"{folder}: no repository; acclimate publish makes one")
     later = [path for path in sorted(folder.glob("models/**/*")) if path.is_file()]
@@ -80,11 +107,18 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
         for entry in read_manifest(path).entries:
             if not (folder / "objects" / entry.name).exists():
                 raise Refused(f"{path}: objects/{entry.name} is not there")
-    first = [p for name in ("objects", "keys") for p in sorted(folder.glob(f"{name}/*"))]
     # The manifests come last of all.
     later.sort(key=lambda path: path.suffix == ".man")
-    paths = [path for path in (*first, *later) if not path.name.startswith(".")]
-    return [(path.relative_to(folder).as_posix(), path) for path in paths]
+    later = [*sorted(folder.glob("keys/*")), *later]
+    first = [path for path in sorted(folder.glob("objects/*")) if _OBJECT.fullmatch(path.name)]
+    return [
+        *((f"objects/{path.name}", path) for path in first),
+        *(
+            (path.relative_to(folder).as_posix(), path.read_bytes())
+            for path in later
+            if not path.name.startswith(".")
+        ),
+    ]
 
 
 def _listed(client: Any, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:

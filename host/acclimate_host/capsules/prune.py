@@ -5,7 +5,10 @@ import os
 import re
 from pathlib import Path
 
+from acclimate_host.capsules.build import check_numbers
 from acclimate_host.capsules.history import KEPT, History
+from acclimate_host.capsules.kept import rollout_state
+from acclimate_host.capsules.layout import NUMBER_MAX
 from acclimate_host.capsules.manifest import read_manifest
 from acclimate_host.capsules.repository import Repository
 from acclimate_host.errors import Refused
@@ -14,21 +17,25 @@ from acclimate_host.errors import Refused
 def prune(folder: str | os.PathLike[str], kept: int = KEPT) -> tuple[int, int]:
     """Remove the objects that nobody needs; return (how many, their bytes).
 
-    Kept are those that a manifest names, and the whole capsules of the latest releases of each
-    cohort, the newest and `kept` before it.
+    Kept are those that a manifest names, those that a rollout may go back to, and the whole
+    capsules of the latest releases of each cohort, the newest and `kept` before it.
 
     Whoever publishes meanwhile is waited for: an object is there before its manifest.
 
-    :raises Refused: a manifest or a history cannot be read; nothing is removed then.
+    :raises Refused: a manifest, a rollout or a history cannot be read; nothing is removed then.
     """
+    check_numbers(NUMBER_MAX, kept=kept)
     with Repository(folder).alone():
         return _prune(Path(folder), kept)
 
 
 def _prune(folder: Path, kept: int) -> tuple[int, int]:
-    needed = set()
+    needed: set[str | None] = set()
     for path in folder.glob("models/*/*.man"):
         needed |= {entry.name for entry in read_manifest(path).entries}
+    for path in folder.glob("rollouts/*.json"):
+        state = rollout_state(path) or {}
+        needed.add(state.get("before_object"))
     for path in folder.glob("history/*.jsonl"):
         model, _, cohort = path.stem.partition("-")
         if not re.fullmatch("[0-9]{1,10}", model):

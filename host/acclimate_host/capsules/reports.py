@@ -5,6 +5,7 @@ import hmac
 import json
 import os
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,6 +104,7 @@ class Reports:
         self.key = key
         self._clock = clock
         self._count: int | None = None
+        self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"Reports({str(self.folder)!r}, {'signed' if self.key else 'of anybody'})"
@@ -116,6 +118,11 @@ class Reports:
         report = parse(data, self.key)
         if self._models and not (self._models / str(report["model"])).is_dir():
             raise Refused(f"report: model {report['model']} is not published here")
+        with self._lock:  # else the older one of two at once might be kept
+            self._keep(report)
+        return report
+
+    def _keep(self, report: dict[str, Any]) -> None:
         path = self.folder / f"{report['model']}-{report['device']}.json"
         old = _load(path)
         is_known = old is not None and old.get("is_authentic")
@@ -127,7 +134,6 @@ class Reports:
             self._one_more()
         report["seen"] = int(self._clock())
         write_whole(path, json.dumps(report).encode())
-        return report
 
     def forget(self, model: int, device: int) -> None:
         """Drop what a device reported, so that its next report counts whatever it says."""

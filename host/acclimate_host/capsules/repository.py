@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from acclimate_host.capsules import delta, key_list, signing
-from acclimate_host.capsules.build import Capsule, read
+from acclimate_host.capsules import delta, kept, key_list, signing
+from acclimate_host.capsules.build import Capsule, check_numbers, read
 from acclimate_host.capsules.encryption import seal, unseal
 from acclimate_host.capsules.history import History
 from acclimate_host.capsules.keys import device_key
@@ -167,12 +167,12 @@ class Repository:
         expires: int,
         new_key: bool,
     ) -> Manifest:
-        _check_day(expires)
-        if not 0 <= percent <= 100:
-            raise Refused(f"percent {percent}: 0 to 100")
+        _check_offer(percent=percent, expires=expires)
         new = read(capsule)
         if not new.intact:
             raise Refused("integrity: the capsule's SHA-256 is not that of its content")
+        if new.flags:
+            raise Refused("authenticity: a board saved it for itself; others do not take it")
         self._check_release(new, capsule, "the capsule")
         if new.epoch != self.epoch():
             raise Refused(f"epoch {new.epoch}: expected {self.epoch()}, that of the key list")
@@ -221,12 +221,15 @@ class Repository:
         A cohort whose capsule is of an epoch before is offered to nobody: devices would refuse it.
         """
         model = manifest.model
-        there = {name: old for id, name, old in self.models() if id == model}
+        there = {name: old for _, name, old in self.models(model)}
         epoch = self.epoch()
         known = [old.sequence for old in there.values() if old.epoch == epoch]
         sequence = max(known, default=0) + 1
+        # A damaged manifest may be removed by hand: devices still expect what comes after it.
+        sequence = max(sequence, kept.next_sequence(self._sequence_path(model), epoch))
         if sequence > NUMBER_MAX:
             raise Refused(f"sequence {sequence}: used up: raise the epoch with a new key list")
+        write_whole(self._sequence_path(model), f"{epoch} {sequence}\n".encode())
         # The changed one comes first: a device that reads meanwhile has at least this.
         for name, old in {cohort: manifest, **{**there, cohort: manifest}}.items():
             is_current = name == cohort or old.epoch == epoch
@@ -242,6 +245,9 @@ class Repository:
             if name == cohort:
                 manifest = new
         return manifest
+
+    def _sequence_path(self, model: int) -> Path:
+        return self.folder / "history" / f"{model}.sequence"
 
     def write_tags(self, fleet_key: bytes, devices: Iterable[int], model: int, cohort: str) -> int:
         """Write the manifest's detached tag for devices with an HMAC key each; return how many.
@@ -280,7 +286,7 @@ class Repository:
 
     def keys(self) -> key_list.KeyList | None:
         """Return the newest list of keys, or None."""
-        lists = [key_list.unpack(p.read_bytes()) for p in self.folder.glob("keys/*.keys")]
+        lists = [key_list.read_list(path) for path in self.folder.glob("keys/*.keys")]
         return max(lists, key=lambda found: found.sequence, default=None)
 
     def epoch(self) -> int:
@@ -365,7 +371,7 @@ class Repository:
 
     def _check_others(self, model: int, cohort: str, new_key: bool) -> None:
         """Refuse a key that devices of some cohort do not have: all manifests are signed anew."""
-        for name in [name for id, name, _ in self.models() if id == model]:
+        for name in [name for _, name, _ in self.models(model)]:
             signed = any(self._signature(model, name))
             if signed and self.key is None:
                 raise Refused(f"model {model}, cohort {name}: signed until now: give the key")
@@ -388,20 +394,46 @@ class Repository:
             self._check_release(base, data, "base")
         return base
 
-    def set_percent(self, model: int, percent: int, cohort: str = "all") -> None:
+    def set_percent(
+        self,
+        model: int,
+        percent: int,
+        cohort: str = "all",
+        release: tuple[int, int] | None = None,
+    ) -> None:
         """Change which share of a cohort takes its newest capsule.
 
-        :raises Refused: nothing is published, or it is signed with another key than this one.
+        :param release: (epoch, version) that it has to be; None: whatever is published.
+        :raises Refused: nothing is published, or something else, or it is signed with another key
+            than this one.
         """
+        _check_offer(percent=percent)
         with self.alone():
+            if release is not None:
+                self.expect_newest(model, cohort, release)
             self._change(model, cohort, percent=percent)
+
+    def is_newest(self, model: int, cohort: str, release: tuple[int, int]) -> bool:
+        """Tell whether (epoch, version) is what a cohort's manifest names."""
+        there = self.manifest(model, cohort)
+        if there is None or there.version != release[1]:
+            return False
+        return self._epoch_of(there, cohort) in (None, release[0])
+
+    def expect_newest(self, model: int, cohort: str, release: tuple[int, int]) -> None:
+        """Raise Refused unless (epoch, version) is what a cohort's manifest names."""
+        if not self.is_newest(model, cohort, release):
+            raise Refused(
+                f"model {model}, cohort {cohort}: version {release[1]} is not the newest any "
+                "more: something else was published"
+            )
 
     def set_expires(self, model: int, expires: int, cohort: str = "all") -> None:
         """Change the last day, since 1970, on which a cohort's manifest counts; 0: no end.
 
         :raises Refused: as ``set_percent`` does.
         """
-        _check_day(expires)
+        _check_offer(expires=expires)
         with self.alone():
             self._change(model, cohort, expires=expires)
 
@@ -432,10 +464,14 @@ class Repository:
             return True  # what the list says now decides, not what signed it then
         return is_signed(self.manifest_path(model, cohort).read_bytes(), self.key)
 
-    def models(self) -> Iterator[tuple[int, str, Manifest]]:
-        """Yield (model, cohort, Manifest) of all that is published, in folders of numbers."""
-        for path in sorted(self.folder.glob("models/*/*.man")):
-            if not _MODEL.fullmatch(path.parent.name):
+    def models(self, model: int | None = None) -> Iterator[tuple[int, str, Manifest]]:
+        """Yield (model, cohort, Manifest) of all that is published, or of one model.
+
+        A file that is in no folder of a number, or has no name of a cohort, is somebody else's.
+        """
+        folder = "*" if model is None else str(model)
+        for path in sorted(self.folder.glob(f"models/{folder}/*.man")):
+            if not (_MODEL.fullmatch(path.parent.name) and _COHORT.fullmatch(path.stem)):
                 continue
             yield int(path.parent.name), path.stem, read_manifest(path)
 
@@ -448,6 +484,6 @@ class Repository:
         return Entry(base, len(data), name)
 
 
-def _check_day(day: int) -> None:
-    if not 0 <= day <= 65535:
-        raise Refused(f"expires {day}: expected a day since 1970, 0 to 65535")
+def _check_offer(percent: int = 0, expires: int = 0) -> None:
+    check_numbers(100, percent=percent)
+    check_numbers(0xFFFF, expires=expires)

@@ -52,7 +52,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("harmed_percent", "least", "resets"):
             kept_files.check_number(name, getattr(self, name))
-        if self.score is not None and not isinstance(self.score, int):
+        if self.score is not None and type(self.score) is not int:
             raise Refused(f"score {self.score}: expected a whole number")
 
     def exceeded(self, harmed: int, took: int) -> bool:
@@ -90,10 +90,14 @@ def used_by(report: dict[str, Any]) -> tuple[int, int]:
     return report.get("epoch", 0) - report.get("is_older", False), report["version"]
 
 
+def _release(state: dict[str, Any]) -> tuple[int, int]:
+    return state.get("epoch", 0), state["version"]
+
+
 def _was_cut(state: dict[str, Any] | None, new: Capsule, manifest: Manifest, share: int) -> bool:
     """Tell whether a start ended after its capsule was published and before its state was kept."""
     release = new.epoch, new.version
-    if state and (state.get("epoch", 0), state["version"]) == release:
+    if state and _release(state) == release:
         return False
     published = manifest.epoch, manifest.version, manifest.digest, manifest.percent
     return published == (*release, new.digest, share)
@@ -169,7 +173,10 @@ class Rollout:
             raise Refused(f"stages {shares}: expected rising percentages, 1 to 100 at the end")
         old = self.state()
         if old and old["state"] in ("running", "paused"):
-            raise Refused(f"version {old['version']} is {old['state']}: wait, or go back first")
+            if self.repository.is_newest(self.model, self.cohort, _release(old)):
+                raise Refused(
+                    f"version {old['version']} is {old['state']}: wait, or go back first"
+                )
         new = read(capsule)
         if new.model != self.model:
             raise Refused(f"capsule of model {new.model}: expected {self.model}")
@@ -200,16 +207,24 @@ class Rollout:
 
     @_alone
     def step(self) -> dict[str, Any]:
-        """Look at the reports: halt, wait or go on; return the state with ``sums``."""
+        """Look at the reports: halt, wait or go on; return the state with ``sums``.
+
+        :raises Refused: something else was published since, which is none of this rollout's.
+        """
         state = self._expected()
+        # Where the clock went back, what devices report now is still of this release.
+        state["started"] = min(state["started"], int(self._clock()))
         sums = self.sums(state)
         if state["state"] == "running":
+            self.repository.expect_newest(self.model, self.cohort, _release(state))
             why = self._harm(state, sums)
             waited = self._clock() - state["since"]
             if why:
-                self._offer(0)
+                self._offer(state, 0)
                 state["state"] = "halted"
                 state = self._note(state, "halted: " + why)
+            elif waited < 0:
+                state = self._note(state, "the clock went back: the stage begins anew")
             elif waited >= state["wait_s"]:
                 state = self._next(state)
         return {**state, "sums": sums}
@@ -218,7 +233,7 @@ class Rollout:
     def pause(self) -> dict[str, Any]:
         """Offer the release to nobody more until ``resume``."""
         state = self._expected("running")
-        self._offer(0)
+        self._offer(state, 0)
         state["state"] = "paused"
         return self._note(state, "paused")
 
@@ -230,7 +245,7 @@ class Rollout:
             # What was harmed until now is known; only more of it halts again.
             state["forgiven"] = sum(self.sums(state)[harm] for harm in HARMS)
         share = state["stages"][state["stage"]]
-        self._offer(share)
+        self._offer(state, share)
         state["state"] = "running"
         return self._note(state, f"resumed at {share} %")
 
@@ -302,11 +317,11 @@ class Rollout:
             return self._note(state, "done")
         state["stage"] += 1
         share = state["stages"][state["stage"]]
-        self._offer(share)
+        self._offer(state, share)
         return self._note(state, f"{share} %")
 
-    def _offer(self, percent: int) -> None:
-        self.repository.set_percent(self.model, percent, self.cohort)
+    def _offer(self, state: dict[str, Any], percent: int) -> None:
+        self.repository.set_percent(self.model, percent, self.cohort, _release(state))
 
     def _signed_again(self, data: bytes, version: int, key: Any) -> bytes:
         old = read(data)

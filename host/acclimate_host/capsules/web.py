@@ -103,7 +103,11 @@ def _dashboard(folder, reports):
         return FileResponse(page, headers=headers)
 
     async def state(request):
-        return JSONResponse(await shared.get(), headers={"Cache-Control": "no-store"})
+        fresh = {"Cache-Control": "no-store"}
+        try:
+            return JSONResponse(await shared.get(), headers=fresh)
+        except Refused as error:  # a file is damaged: the page shows which
+            return PlainTextResponse(f"{error}\n", 503, headers=fresh)
 
     return [Route("/fleet", show), Route("/fleet.json", state)]
 
