@@ -18,8 +18,9 @@ code    meaning
 ======  ==========================================================================
 """
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -98,6 +99,15 @@ class Refused(AcclimateError):
     """Board and files do not fit together; nothing was changed."""
 
     exit_code = 6
+
+
+@contextlib.contextmanager
+def refused_of(path: object) -> Iterator[None]:
+    """Put the name of a file before what is refused of its content."""
+    try:
+        yield
+    except Refused as error:
+        raise Refused(f"{path}: {error}") from None
 
 
 class Missing(AcclimateError):

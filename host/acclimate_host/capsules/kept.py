@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from acclimate_host.capsules.manifest import is_object_name
 from acclimate_host.errors import Refused
 
-_OBJECT = re.compile("[0-9a-f]{32}")
 _STATES = ("running", "paused", "halted", "done", "back")
 _NUMBER_MAX = 1 << 53  # of seconds, versions and bytes
 
@@ -23,7 +23,7 @@ def releases(path: Path) -> list[dict[str, Any]]:
     found = [_json(line, path) for line in _text(path).splitlines()]
     for release in found:
         _expect(path, release, "version", _is_number)
-        _expect(path, release, "object", _is_object)
+        _expect(path, release, "object", is_object_name)
         for name in ("bytes", "percent", "at"):
             _expect(path, release, name, _is_number)
         if "epoch" in release:
@@ -48,7 +48,7 @@ def rollout_state(path: Path) -> dict[str, Any] | None:
             _expect(path, state, name, _is_number)
     _expect(path, state, "before", lambda value: value is None or _is_number(value))
     has = state["before"] is not None
-    _expect(path, state, "before_object", _is_object if has else lambda value: value is None)
+    _expect(path, state, "before_object", is_object_name if has else lambda value: value is None)
     _expect(path, state, "state", lambda value: value in _STATES)
     _expect(path, state, "cohort", lambda value: isinstance(value, str))
     _expect(path, state, "stages", lambda value: _is_list(value, _is_number) and value)
@@ -110,10 +110,6 @@ def _expect(path: Path, found: dict[str, Any], name: str, fits: Any) -> None:
 def _is_number(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and 0 <= value <= _NUMBER_MAX
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, str) and _OBJECT.fullmatch(value) is not None
 
 
 def _is_list(value: Any, fits: Any) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from acclimate import _signature
 from acclimate_host.capsules.layout import ENUMS, KEY, KEYS, KEYS_MAX, SIGNATURE_BYTES, TRUST
 from acclimate_host.capsules.signing import SigningKey, is_signed
-from acclimate_host.errors import Refused
+from acclimate_host.errors import Refused, refused_of
 
 _HEAD = struct.Struct("<4sBBHHBB32s")
 _KEY = struct.Struct("<B3s32s")
@@ -104,10 +104,8 @@ def read_list(path: Path) -> KeyList:
 
     :raises Refused: it is damaged; the file is named.
     """
-    try:
+    with refused_of(path):
         return unpack(path.read_bytes())
-    except Refused as error:
-        raise Refused(f"{path}: {error}") from None
 
 
 def list_name(root: bytes) -> str:

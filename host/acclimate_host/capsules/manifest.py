@@ -2,6 +2,7 @@
 """Manifests: small signed files that say which capsule of a model is the newest."""
 
 import hashlib
+import re
 import struct
 import time
 from collections.abc import Iterable
@@ -18,17 +19,34 @@ from acclimate_host.capsules.layout import (
     SIGNATURE_BYTES,
 )
 from acclimate_host.capsules.signing import Key
-from acclimate_host.errors import Refused
+from acclimate_host.errors import Refused, refused_of
 
 _HEAD = struct.Struct("<4sBBBBIIHHII8s32s")
 _ENTRY = struct.Struct("<16sI16s")
 assert _HEAD.size == MANIFEST.bytes and _ENTRY.size == ENTRY.bytes
 WHOLE = bytes(16)
+_OBJECT = re.compile("[0-9a-f]{32}")
 
 
 def object_name(data: bytes) -> str:
     """Return the name of a file in the repository: half of its SHA-256, in hexadecimal."""
     return hashlib.sha256(data).digest()[:16].hex()
+
+
+def is_object_name(name: object) -> bool:
+    """Tell whether a file of the repository can have this name."""
+    return isinstance(name, str) and _OBJECT.fullmatch(name) is not None
+
+
+def read_object(path: Path) -> bytes:
+    """Return the content of a file of the repository, which its name tells.
+
+    :raises Refused: it is damaged.
+    """
+    data = path.read_bytes()
+    if object_name(data) != path.name:
+        raise Refused(f"{path}: damaged: its SHA-256 is not that of its name")
+    return data
 
 
 @dataclass(frozen=True)
@@ -159,10 +177,8 @@ def read_manifest(path: Path) -> Manifest:
 
     :raises Refused: it is damaged; the file is named.
     """
-    try:
+    with refused_of(path):
         return unpack(path.read_bytes())
-    except Refused as error:
-        raise Refused(f"{path}: {error}") from None
 
 
 def is_signed(data: bytes, key: Key | Iterable[bytes]) -> bool:

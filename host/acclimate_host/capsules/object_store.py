@@ -9,19 +9,17 @@ Needs the extra "s3" (boto3).
 import contextlib
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from acclimate_host.capsules.lock import locked
-from acclimate_host.capsules.manifest import object_name, read_manifest
+from acclimate_host.capsules.manifest import is_object_name, read_manifest, read_object
 from acclimate_host.errors import AcclimateError, Missing, Refused
 
 _NEVER_CHANGES = "public, max-age=31536000, immutable"
 _ASK_FIRST = "no-cache"
-_OBJECT = re.compile("[0-9a-f]{32}")
 _BINARY = "application/octet-stream"
 
 
@@ -84,12 +82,9 @@ def _quiet(folder: Path) -> contextlib.AbstractContextManager[None]:
 def _object(path: Path) -> bytes:
     """Return an object as it is sent: no cache would ask for it again."""
     try:
-        data = path.read_bytes()
+        return read_object(path)
     except FileNotFoundError:
         raise Refused(f"{path}: was removed meanwhile: mirror again") from None
-    if object_name(data) != path.name:
-        raise Refused(f"{path}: damaged: its SHA-256 is not that of its name")
-    return data
 
 
 def _files(folder: Path) -> list[tuple[str, Path | bytes]]:
@@ -110,7 +105,7 @@ def _files(folder: Path) -> list[tuple[str, Path | bytes]]:
     # The manifests come last of all.
     later.sort(key=lambda path: path.suffix == ".man")
     later = [*sorted(folder.glob("keys/*")), *later]
-    first = [path for path in sorted(folder.glob("objects/*")) if _OBJECT.fullmatch(path.name)]
+    first = [path for path in sorted(folder.glob("objects/*")) if is_object_name(path.name)]
     return [
         *((f"objects/{path.name}", path) for path in first),
         *(

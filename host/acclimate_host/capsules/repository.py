@@ -33,6 +33,7 @@ from acclimate_host.capsules.manifest import (
     is_signed,
     object_name,
     read_manifest,
+    read_object,
 )
 from acclimate_host.capsules.signing import Key, SigningKey
 from acclimate_host.errors import Refused
@@ -114,12 +115,9 @@ class Repository:
     def _object(self, name: str) -> bytes:
         path = self.folder / "objects" / name
         try:
-            data = path.read_bytes()
+            return read_object(path)
         except OSError as error:
             raise Refused(f"{path}: {error.strerror}: publish a whole capsule anew") from None
-        if object_name(data) != name:
-            raise Refused(f"{path}: damaged: its SHA-256 is not that of its name")
-        return data
 
     @contextlib.contextmanager
     def alone(self, what: str = "") -> Iterator[None]:

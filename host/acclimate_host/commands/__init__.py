@@ -8,7 +8,7 @@ from pathlib import Path
 from acclimate_host.capsules.build import read
 from acclimate_host.commands.showing import progress
 from acclimate_host.connect import RUNNABLE, emulator, firmware, is_port, merge, open_board
-from acclimate_host.errors import AcclimateError, Refused
+from acclimate_host.errors import AcclimateError, refused_of
 from acclimate_host.paths import read_at_most, write_whole
 
 __all__ = ["progress"]  # and what is defined here
@@ -155,10 +155,8 @@ def read_capsule(path):
     :raises AcclimateError: it cannot be read, or is no whole capsule; the file is named
     """
     data = read_bytes(path)
-    try:
+    with refused_of(path):
         return data, read(data)
-    except Refused as error:
-        raise Refused(f"{path}: {error}") from None
 
 
 def read_text(path):
