@@ -129,6 +129,14 @@ def test_a_damaged_object_is_not_mirrored(repository, endpoint, bucket):
     assert "Contents" not in client.list_objects_v2(Bucket=name)
 
 
+def test_a_file_beside_the_objects_that_is_none_is_left_out(repository, endpoint, bucket):
+    client, name = bucket
+    (repository.folder / "objects" / "notes.txt").write_text("mine")
+    mirror(repository.folder, f"s3://{name}", endpoint)
+    sent = [found["Key"] for found in client.list_objects_v2(Bucket=name)["Contents"]]
+    assert sent and not any("notes" in key for key in sent)
+
+
 def test_who_publishes_or_prunes_meanwhile_is_mirrored_the_next_time(
     repository, endpoint, bucket, monkeypatch
 ):
